@@ -8,7 +8,7 @@ JOBS ?= auto
 DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # Tests that are slow or need the machine for themselves have their own targets.
-LEFT_OUT := e2e or chaos or clients
+LEFT_OUT := e2e or chaos or attack or clients
 UV := 0.13.9
 LOCKED = --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-annotate --quiet \
 	--custom-compile-command "make lock" $(if $(UPGRADE),--upgrade)
@@ -19,7 +19,7 @@ MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers time
 	kept_answers purge planned_load parts))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos simulate ablate cron-oracle fuzz lint-openapi clients broken bench lock audit docs lint format clean
+.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos attack simulate ablate cron-oracle fuzz lint-openapi clients broken bench lock audit docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,7 +37,7 @@ up: .venv/.installed ## keep the embedded service running until Ctrl-C (DATA_DIR
 test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valkey processes of their own
 	@sh .ci/system-packages
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not ($(LEFT_OUT))"
-	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make clients, make lint-openapi"
+	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make attack, make clients, make lint-openapi"
 
 test-plans: .venv/.installed-dev ## check that each SQL statement uses its index, on a million rows per table (ROWS=1000000)
 	@sh .ci/system-packages
@@ -58,6 +58,11 @@ chaos: .venv/.installed-dev ## kill, freeze and cut off real processes under loa
 	@sh .ci/system-packages
 	@$(if $(ROW),,CHAOS_REPORT=docs/reliability.md )$(BIN)/python -m pytest -m chaos -s tests/chaos \
 		$(if $(ROW),-k "$(subst $() ,-,$(ROW))")
+
+# Some rows, by a part of their words or of their section's name, write no page: make attack ROW="another app"
+attack: .venv/.installed-dev ## attack a whole deployment on MariaDB and Redis; write docs/security.md (ROW="another app")
+	@sh .ci/system-packages
+	@$(if $(ROW),ATTACK_ROW="$(ROW)",ATTACK_REPORT=docs/security.md) $(BIN)/python -m pytest -m attack -q --tb=no tests/attack
 
 # A run that breaks a promise is reported with its seed: make simulate SEED=17 prints its steps.
 # Every second run is a plain one. The others take turns: single firings, steps of Redis' clock, lanes, many migrators.

@@ -10,7 +10,26 @@ CREATE TABLE app (
     disabled_at BIGINT,
     -- JSON object of the bounds that an operator set, null without any
     limits MEDIUMTEXT,
-    PRIMARY KEY (name)
+    -- JSON object of what an operator set for its way out, null without any
+    egress MEDIUMTEXT,
+    -- when its timers were last counted for its total; 0: its total is not kept
+    counted_at BIGINT NOT NULL DEFAULT 0,
+    PRIMARY KEY (name),
+    -- apps whose totals are old
+    KEY app_counted (counted_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- of an app with a limit of them: its living timers, and the firings a day of those that are enabled and have moments
+-- left to plan; each is the sum over the app's slots, of which one may be below 0
+CREATE TABLE app_total (
+    app VARCHAR(64) NOT NULL,
+    slot SMALLINT NOT NULL,
+    timers BIGINT NOT NULL DEFAULT 0,
+    firings_a_day BIGINT NOT NULL DEFAULT 0,
+    -- the limits by which the total was divided over the slots; -1: by none
+    most_timers BIGINT NOT NULL DEFAULT -1,
+    most_firings BIGINT NOT NULL DEFAULT -1,
+    PRIMARY KEY (app, slot)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- the keys by which apps and operators call the API
@@ -90,6 +109,8 @@ CREATE TABLE timer (
     notify MEDIUMTEXT NOT NULL,
     -- the name of the target that the call goes through
     target VARCHAR(64) NULL,
+    -- of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row
+    firings_a_day BIGINT,
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
     -- firings asked for before are stopped, those asked for afterwards are fired
     disabled_at BIGINT NOT NULL DEFAULT 0,
@@ -176,6 +197,21 @@ CREATE TABLE signing (
     PRIMARY KEY (app),
     -- the sweep tells Redis of what changed lately
     INDEX signing_updated (updated_at, app)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- the certificate that an app's callbacks show to targets that ask for one
+CREATE TABLE client_certificate (
+    app VARCHAR(64) NOT NULL,
+    -- PEM, its own first, then those that vouch for it
+    chain MEDIUMTEXT NOT NULL,
+    -- its private key, encrypted
+    sealed_key MEDIUMTEXT NOT NULL,
+    expires_at BIGINT NOT NULL,
+    -- grows with every change
+    version BIGINT NOT NULL,
+    PRIMARY KEY (app),
+    -- those that end soonest
+    INDEX client_certificate_expires (expires_at, app)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- answers kept for a day, for callers who repeat a request

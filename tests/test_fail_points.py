@@ -20,11 +20,14 @@ from wangtimer.store.sql.database import Database
 PACKAGE = Path(wangtimer.__file__).parent
 SQL = {step for step in Step if step.name.startswith("SQL_")}
 # Transactions of operators, by their files: no firing depends on them. Those of batches stop what a disabled app has.
+# Those of counts mend totals of apps.
 OPERATORS = (
     ["api_keys.py"] * 3
     + ["apps.py"] * 2
+    + ["client_certificates.py"] * 3
     + ["secret_rotation.py", "signing_store.py", "target_store.py"]
     + ["timer_batches.py"] * 2
+    + ["total_counts.py"] * 4
 )
 PUBLISH = {step for step in Step if step.name.startswith("PUBLISH_")}
 

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 import structlog
+import trustme
 
+from tests.certificates import pem_of
 from tests.secret_keys import SECRET_KEYS
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
@@ -41,6 +43,30 @@ def test_a_wrong_setting_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, nam
     with pytest.raises(BadSetting, match=f"WANGTIMER_{name}=") as caught:
         read_settings()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(None, "No such file"), ("", "no certificates"), ("no pem", "no certificates"), (b"\xff", "not text")],
+)
+def test_authorities_that_cannot_be_read_stop_who_needs_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, content: str | bytes | None, said: str
+) -> None:
+    file = tmp_path / "ca.pem"
+    if content is not None:
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    monkeypatch.setenv("WANGTIMER_CALLBACK_CA_FILE", str(file))
+    settings = read_settings()  # other processes need not have the file
+    with pytest.raises(BadSetting, match=f"WANGTIMER_CALLBACK_CA_FILE={file}: .*{said}"):
+        _ = settings.callback_authorities
+
+
+def test_authorities_are_read_from_their_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    assert Settings().callback_authorities == ""
+    authority = pem_of(trustme.CA())
+    (tmp_path / "ca.pem").write_text(authority)
+    monkeypatch.setenv("WANGTIMER_CALLBACK_CA_FILE", str(tmp_path / "ca.pem"))
+    assert read_settings().callback_authorities == authority
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,14 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.errors import (
+    Conflict,
+    InvalidInput,
+    LimitReached,
+    StoreAway,
+    TooMuchWork,
+    WangTimerError,
+)
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
@@ -254,7 +261,8 @@ class Batches:
         enabled = self.timers.enable(plans, self.registrar.firings_of(plans), now)
         definitions = [timer.definition for timer in enabled.timers]
         is_told = self.registrar.tell_redis(definitions, enabled.pending, now)
-        return {timer.id: replace(timer, is_told=is_told) for timer in enabled.timers}
+        made: Results = {timer.id: replace(timer, is_told=is_told) for timer in enabled.timers}
+        return made | enabled.refused
 
 
 def _transactions(timers: Sequence[Timer]) -> Iterator[list[Timer]]:
@@ -298,7 +306,7 @@ def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Re
 
 
 def _made(stored: Stored, wanted: _Wanted, is_told: bool) -> Made:
-    if isinstance(stored, InvalidInput):
+    if isinstance(stored, InvalidInput | LimitReached):
         return Made(error=stored)
     if isinstance(stored, NameTaken):
         assert wanted.draft is not None

@@ -40,10 +40,12 @@ def _log(loglevel: int | None = None, **_: Any) -> None:
 
 @celeryd_after_setup.connect
 def _require_egress(**_: Any) -> None:
-    """Start no worker that makes calls unless somebody has chosen what it may connect to."""
+    """Start no worker that makes calls unless somebody has chosen what it may connect to; read whom it trusts."""
     if CALLBACK_QUEUE in app.amqp.queues.consume_from:
+        settings = read_settings()
         try:
-            require_egress(read_settings())
+            require_egress(settings)
+            _read = settings.callback_authorities
         except BadSetting as wrong:
             raise SystemExit(f"wangtimer: {wrong}") from None
 

@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import structlog
 
@@ -21,6 +21,7 @@ from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad, planned_before
+from wangtimer.store.replay_quota import Granted
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Replay
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -85,6 +86,29 @@ class Backfilled:
     next_since: int | None = None
 
 
+class Grants(Protocol):
+    """Says how many firings an app may replay and backfill now."""
+
+    def take(self, app: str, wanted: int) -> Granted:
+        """Return how many of the wanted firings may be made; raises `TooFast` where it would be none of them."""
+        ...
+
+    def give_back(self, granted: Granted, used: int) -> None:
+        """Give back what was granted a moment ago and not used."""
+        ...
+
+
+class GrantAll:
+    """Grants what is wanted."""
+
+    def take(self, app: str, wanted: int) -> Granted:
+        """Return all of it."""
+        return Granted(app, wanted)
+
+    def give_back(self, granted: Granted, used: int) -> None:
+        """Keep no count."""
+
+
 class Cancelled(NamedTuple):
     """A cancelled firing, and whether Redis was told of it; if not, the sweep tells it seconds later."""
 
@@ -110,6 +134,7 @@ class OnDemand:
     soon_ms: int
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
+    grants: Grants = field(default_factory=GrantAll)
 
     def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.
@@ -139,7 +164,7 @@ class OnDemand:
     ) -> Replayed:
         """Attempt these failed or skipped firings, (timer, moment in ms UTC), once more.
 
-        Raises `InvalidInput`, `StoreAway`.
+        Raises `InvalidInput`, `StoreAway`, and `TooFast` where the app may replay no more for now.
         """
         _refuse_late_start(rate, self._now())
         rows: dict[tuple[int, int], Firing] = {}
@@ -158,7 +183,7 @@ class OnDemand:
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
         """Attempt the oldest `MOST_AT_ONCE` of these firings, which are one app's, once more.
 
-        Raises `InvalidInput`, `StoreAway`.
+        Raises as `replay_these`.
         """
         assert wanted.app is not None, "a replay names its app"
         _refuse_late_start(rate, self._now())
@@ -175,7 +200,7 @@ class OnDemand:
         """Fire the moments of the timer's schedule in (since, until] (ms UTC, past) that have no record.
 
         The timer may be disabled. One call takes the first `MOST_AT_ONCE` moments. Raises `InvalidInput`,
-        `UnknownTimer`, `StoreAway`.
+        `UnknownTimer`, `StoreAway`, and `TooFast` where the app may backfill no more for now.
         """
         now = self._now()
         _refuse_range(since, until, now)
@@ -186,11 +211,14 @@ class OnDemand:
             missing = self.demands.missing(timer_id, counted)
             return Backfilled(len(counted), remaining=missing, next_since=None if is_whole else counted[-1])
         moments = _expanded(schedule, since, until)
+        granted = self.grants.take(app, len(moments))
+        moments = moments[: granted.number]
         rest, _ = _counted(schedule, moments[-1], until) if moments else ([], True)
         stagger = _stagger(rate, now)
         made, pending = self.demands.backfill(
             app, timer_id, moments, now, lambda missing: self._backfilled(timer_id, missing, stagger, now)
         )
+        self.grants.give_back(granted, len(made))
         self._tell_redis([], pending)
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
@@ -200,12 +228,14 @@ class OnDemand:
         """Replay in transactions of a bounded size; each stays committed if a later one fails.
 
         Return the firings replayed, those that changed meanwhile, and how many are left because the request may do no
-        more work.
+        more work, or the app may replay no more within this hour.
         """
+        granted = self.grants.take(app, len(rows))
         now = self._now()
         stagger = _stagger(rate, now)
         replays = [
-            Replay(row, max(stagger.due_at(number), row.fire_at), now) for number, row in enumerate(rows)
+            Replay(row, max(stagger.due_at(number), row.fire_at), now)
+            for number, row in enumerate(rows[: granted.number])
         ]
         replayed: list[Firing] = []
         tried = 0
@@ -217,6 +247,7 @@ class OnDemand:
             tried += len(page)
             if is_over():
                 break
+        self.grants.give_back(granted, len(replayed))
         keys = {firing.member.key for firing in replayed}
         left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
         return replayed, [NotReplayed(*key, "it changed meanwhile") for key in left], len(rows) - tried

@@ -1,11 +1,12 @@
 """Every setting, with its default, unit and reason; the only reader of the environment."""
 
 import os
+import ssl
 from collections.abc import Iterable
 from functools import cached_property
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
@@ -13,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
@@ -140,6 +142,14 @@ def _servers(text: str) -> str:
         if not is_whole:
             raise ValueError(f"{one}: write servers as flower:5555,10.0.0.7:33060,[fd00::7]:33060")
     return text.strip()
+
+
+def _default_limit(limit: AppLimit) -> Any:
+    """Return the setting of a limit of all apps without an own one."""
+    described = DESCRIBED[limit]
+    return Field(
+        default=0, ge=0, le=described.most, description=f"of one app: {described.words}; 0: no limit"
+    )
 
 
 class Settings(BaseSettings):
@@ -368,6 +378,11 @@ class Settings(BaseSettings):
         "between, each with ports behind it or not (`:443`, `:8000-8999`). Addresses of a cloud's metadata and our "
         "own servers are never allowed",
     )
+    callback_ca_file: Path | None = Field(
+        default=None,
+        description="file with certificates of authorities (PEM) that vouch for targets, beside those that the system "
+        "trusts; read when a callback process starts. `SSL_CERT_FILE` names another list in place of the system's",
+    )
     own_servers: Annotated[str, AfterValidator(_servers)] = Field(
         default="",
         max_length=8_192,
@@ -450,6 +465,13 @@ class Settings(BaseSettings):
         description="networks, separated by commas, of the proxies in front of the API: from these X-Forwarded-For is "
         "believed, so that the audit has the client's address. Without it the audit has the proxy's",
     )
+    # Limits of apps without own ones, which `wangtimer apps limit` gives. None by default, so that nobody is surprised.
+    app_most_timers: int = _default_limit(AppLimit.TIMERS)
+    app_most_firings_per_s: int = _default_limit(AppLimit.FIRINGS_PER_SECOND)
+    app_most_requests_per_s: int = _default_limit(AppLimit.REQUESTS_PER_SECOND)
+    app_most_requests_at_once: int = _default_limit(AppLimit.REQUESTS_AT_ONCE)
+    app_most_replays_per_h: int = _default_limit(AppLimit.REPLAYS_PER_HOUR)
+    app_most_calendar_bytes: int = _default_limit(AppLimit.CALENDAR_BYTES)
     http_head_timeout_s: int = Field(
         default=5,
         ge=1,
@@ -481,6 +503,19 @@ class Settings(BaseSettings):
     )
 
     @property
+    def app_limits(self) -> dict[AppLimit, int]:
+        """The limits of an app that has none of its own."""
+        defaults = {
+            AppLimit.TIMERS: self.app_most_timers,
+            AppLimit.FIRINGS_PER_SECOND: self.app_most_firings_per_s,
+            AppLimit.REQUESTS_PER_SECOND: self.app_most_requests_per_s,
+            AppLimit.REQUESTS_AT_ONCE: self.app_most_requests_at_once,
+            AppLimit.REPLAYS_PER_HOUR: self.app_most_replays_per_h,
+            AppLimit.CALENDAR_BYTES: self.app_most_calendar_bytes,
+        }
+        return {limit: most for limit, most in defaults.items() if most}
+
+    @property
     def is_private(self) -> bool:
         """Whether only processes of this machine reach the API."""
         return all(_is_private(one.strip()) for one in self.http_bind.split(","))
@@ -499,11 +534,27 @@ class Settings(BaseSettings):
         if self.secret_keys_file is not None:
             if text:
                 raise BadSetting(f"{name} and {name}_FILE are both set; take one of them out")
-            name, text = f"{name}_FILE={self.secret_keys_file}", _text_of(self.secret_keys_file)
+            name = f"{name}_FILE={self.secret_keys_file}"
+            text = _text_of(self.secret_keys_file, name, "write a file there with `wangtimer secrets key`")
         try:
             return read_secret_keys(text)
         except ValueError as error:
             raise BadSetting(f"{name}: {error}") from None
+
+    @cached_property
+    def callback_authorities(self) -> str:
+        """Certificates (PEM) of those that vouch for targets, beside the system's; raises `BadSetting`."""
+        if self.callback_ca_file is None:
+            return ""
+        name = f"{ENV_PREFIX}CALLBACK_CA_FILE={self.callback_ca_file}"
+        text = _text_of(self.callback_ca_file, name, "put the certificates there, or take the setting out")
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=text)
+        except (ssl.SSLError, ValueError):
+            raise BadSetting(
+                f"{name}: it has no certificates, or one that cannot be read; write PEM"
+            ) from None
+        return text
 
     @property
     def drain_s(self) -> float:
@@ -535,14 +586,12 @@ def read_settings() -> Settings:
     return settings
 
 
-def _text_of(file: Path) -> str:
+def _text_of(file: Path, name: str, mend: str) -> str:
     try:
         return file.read_text()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
-        raise BadSetting(
-            f"{ENV_PREFIX}SECRET_KEYS_FILE={file}: {reason}; write a file there with `wangtimer secrets key`"
-        ) from None
+        raise BadSetting(f"{name}: {reason}; {mend}") from None
 
 
 def unknown_variables() -> list[str]:

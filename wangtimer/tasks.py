@@ -58,11 +58,12 @@ def migrate() -> None:
 # Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, feed lanes, write parked outcomes, tell limits; see to calendars and disabled apps."""
+    """Add overdue firings again, feed lanes, write parked outcomes, tell what apps have set; see to calendars, apps."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
                 wiring().limit_teller.tell_again,
+                wiring().way_out_teller.tell_again,
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,
@@ -100,10 +101,12 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete what is past its retention: settled firings, deleted timers, kept answers, finished timers."""
+    """Delete what is past its retention: firings, timers, kept answers; then count the timers of apps anew."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
         if is_due:
-            do_in_turn(wiring().purger.purge, wiring().finished_purger.purge)
+            do_in_turn(
+                wiring().purger.purge, wiring().finished_purger.purge, wiring().total_counter.count_all
+            )
 
 
 # Timers that follow already are left as they are; one run at a time in this process.

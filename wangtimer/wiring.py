@@ -16,15 +16,20 @@ from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
-from wangtimer.callback import DeliveryEngine, Egress, Limits
+from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
+from wangtimer.callback.origin import read_url
 from wangtimer.core import fail_points
+from wangtimer.core.apps.described_limits import AppLimit
+from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
-from wangtimer.core.flow.slicing import BucketRule
+from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.named_target import NamedTarget, through
+from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
@@ -56,6 +61,7 @@ from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
+from wangtimer.store.app_total import most_of
 from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.key_ring import KeyRing
@@ -72,20 +78,25 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
+from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_limits import AppLimits
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
@@ -99,9 +110,14 @@ from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
+from wangtimer.store.sql.total_counts import TotalCounts
+from wangtimer.store.sql.ways_out import WaysOutInSql
 from wangtimer.sweeper import Sweeper
 from wangtimer.target_changes import TargetChanges
+from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
+from wangtimer.way_out_teller import WayOutTeller
+from wangtimer.ways_out_reader import WaysOutReader
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
 SQL_CONNECTIONS = 10
@@ -167,7 +183,7 @@ class Wiring:
     @once
     def timers(self) -> TimerStore:
         """Timers in SQL."""
-        return TimerStore(self.database, self.bad_timers, self.seals)
+        return TimerStore(self.database, self.bad_timers, self.seals, self.app_totals)
 
     @once
     def seals(self) -> Seals:
@@ -187,7 +203,17 @@ class Wiring:
     @once
     def app_directory(self) -> AppDirectory:
         """Apps by name, remembered."""
-        return AppDirectory(self.apps)
+        return AppDirectory(self.apps, self.settings.app_limits)
+
+    @once
+    def app_totals(self) -> AppTotals:
+        """How many timers each app has, held against its limits."""
+        return AppTotals(lambda app: most_of(self.app_directory.limits_of(app)), self.total_counts)
+
+    @once
+    def total_counts(self) -> TotalCounts:
+        """Counts them."""
+        return TotalCounts(self.database)
 
     @once
     def api_keys(self) -> ApiKeyStore:
@@ -198,6 +224,11 @@ class Wiring:
     def key_ring(self) -> KeyRing:
         """Keys by id, remembered."""
         return KeyRing(self.api_keys)
+
+    @once
+    def quotas(self) -> Quotas:
+        """What apps may ask for within a time."""
+        return Quotas(self.redis, self.keys, self.clock)
 
     @once
     def firings(self) -> FiringStore:
@@ -247,6 +278,21 @@ class Wiring:
     def app_limits(self) -> AppLimits:
         """The same in SQL."""
         return AppLimits(self.database)
+
+    @once
+    def client_certificates(self) -> ClientCertificates:
+        """The certificates that apps' callbacks show, in SQL."""
+        return ClientCertificates(self.database, self.seals)
+
+    @once
+    def ways_out_in_sql(self) -> WaysOutInSql:
+        """Apps' ways out in SQL, their certificates too."""
+        return WaysOutInSql(self.database)
+
+    @once
+    def way_out_copies(self) -> WayOutCopies:
+        """The same, as callback processes read them."""
+        return WayOutCopies(self.redis, self.keys)
 
     @once
     def lane_budget(self) -> LaneBudget:
@@ -305,7 +351,9 @@ class Wiring:
     @once
     def calendars(self) -> CalendarStore:
         """Calendars that apps uploaded."""
-        return CalendarStore(self.database)
+        return CalendarStore(
+            self.database, lambda app: self.app_directory.limits_of(app).of(AppLimit.CALENDAR_BYTES)
+        )
 
     @once
     def calendar_followers(self) -> CalendarFollowers:
@@ -383,7 +431,7 @@ class Wiring:
     @once
     def batches(self) -> Batches:
         """What business services ask for of many timers at once."""
-        return Batches(self.registrar, TimerBatches(self.database, self.seals), self.clock)
+        return Batches(self.registrar, TimerBatches(self.database, self.seals, self.app_totals), self.clock)
 
     @once
     def stops(self) -> Stops:
@@ -406,6 +454,7 @@ class Wiring:
             self.settings.lead_ms + self.settings.turn_ms,
             self._buckets,
             self.broker.send_chunk,
+            ReplayQuota(self.app_directory, self.quotas),
         )
 
     @once
@@ -486,7 +535,25 @@ class Wiring:
     @once
     def engine(self) -> DeliveryEngine:
         """Makes calls."""
-        return DeliveryEngine(self.clock, self.egress, self._limits(), permits=self.throttle)
+        return DeliveryEngine(self.clock, self.egress, self._limits(), permits=self.throttle, tls=self.tls)
+
+    @once
+    def tls(self) -> Tls:
+        """Says whom calls trust, and which certificates they show; raises `BadSetting`."""
+        return Tls(self.settings.callback_authorities)
+
+    @once
+    def ways_out(self) -> WaysOutReader:
+        """Reads what is set for apps' ways out."""
+        return WaysOutReader(
+            self.way_out_copies,
+            self.ways_out_in_sql.all,
+            lambda sealed, app: open_key(self.seals, sealed, app),
+            self.egress,
+            self.tls,
+            self.clock,
+            self.settings.callback_authorities,
+        )
 
     @once
     def throttle(self) -> Throttle:
@@ -537,13 +604,17 @@ class Wiring:
         return Puller(
             self.lanes,
             self.claims,
-            lambda lane: self.engine.room_in(lane) if self.room.has_any(is_late=True) else 0,
+            self._room_in,
             self.clock,
             self.settings.callback_timeout_ms,
             lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
             self.throttle,
         )
+
+    def _room_in(self, lane: SharedLane) -> int:
+        """Return how many firings of a lane may be pulled."""
+        return self.engine.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
 
     @once
     def executor(self) -> Executor:
@@ -575,17 +646,35 @@ class Wiring:
             strain=Strain(s.lead_ms),
             tell_strain=self.strain_mark.tell,
             is_stopping=self.stopping.is_set,
-            call_of=self.seals.call_of,
+            call_of=self._call_of,
+            may_fire=lambda: self.ways_out.is_known,
             targets=targets,
         )
         self._start_threads(executor)
         return executor
 
+    def _call_of(self, one: Definition, target: NamedTarget | None) -> Notify:
+        """Return the call that a firing makes; raises `UnopenedSecrets`."""
+        call = through(target, self.seals.call_of(one))
+        fault = self.tls.fault_of(one.app)
+        if fault and read_url(call.url)[0].is_tls:
+            raise UnusableTls(one.timer_id, fault)
+        return call
+
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""
         _favour_punctuality()
         self.throttle.warm_up()
-        for part in (self.throttle, self.engine, self.keeper, self.settler, self.mover, self.egress_watch):
+        self.ways_out.warm_up()
+        for part in (
+            self.throttle,
+            self.ways_out,
+            self.engine,
+            self.keeper,
+            self.settler,
+            self.mover,
+            self.egress_watch,
+        ):
             part.start()
         self.puller.start(executor.fire_pulled)
 
@@ -614,6 +703,11 @@ class Wiring:
     def limit_teller(self) -> LimitTeller:
         """Tells callback processes of apps' limits."""
         return LimitTeller(self.app_limits, self.call_limits)
+
+    @once
+    def way_out_teller(self) -> WayOutTeller:
+        """Tells callback processes of apps' ways out."""
+        return WayOutTeller(self.ways_out_in_sql, self.way_out_copies)
 
     @once
     def app_stopper(self) -> AppStopper:
@@ -645,7 +739,14 @@ class Wiring:
     @once
     def finished_purger(self) -> FinishedPurger:
         """Deletes finished timers that are kept no longer."""
-        return FinishedPurger(FinishedTimers(self.database), self.clock, self.settings.retention_days)
+        return FinishedPurger(
+            FinishedTimers(self.database, self.app_totals), self.clock, self.settings.retention_days
+        )
+
+    @once
+    def total_counter(self) -> TotalCounter:
+        """Counts the timers of apps anew."""
+        return TotalCounter(self.total_counts, self.app_totals, self.clock)
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or came too soon after the last."""

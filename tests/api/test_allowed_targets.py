@@ -7,7 +7,7 @@ from flask import Flask
 
 from tests.api.v1.world import TIMERS, V1World
 from tests.api.world import DEF, definition, present
-from wangtimer.api.http.allowed_targets import is_refused_address
+from wangtimer.api.http.allowed_targets import check_way_out
 
 REFUSED_URLS = (
     "http://127.0.0.1/", "http://127.1:8080/a", "http://2130706433/", "http://0x7f000001/", "http://0177.0.0.1/",
@@ -80,6 +80,65 @@ def test_our_own_servers_are_refused_where_their_network_is_allowed(
 
 
 def test_a_file_of_timers_is_read_without_a_deployment() -> None:
-    assert not is_refused_address("http://127.0.0.1/")
+    check_way_out("http://127.0.0.1/", "shop")
     with Flask(__name__).app_context(), pytest.raises(KeyError):  # an app of ours has settings
-        is_refused_address("http://127.0.0.1/")
+        check_way_out("http://127.0.0.1/", "shop")
+
+
+def set_for(world: V1World, app: str, **egress: object) -> None:
+    """Set it as of long ago: a process believes for some seconds what it knows."""
+    world.wiring.apps.create_missing(app, {}, world.clock.now)
+    world.wiring.apps.change(app, world.clock.now, {}, egress=egress)
+    world.wiring.app_directory._kept.clear()
+
+
+def refused_by_both(world: V1World, url: str, said: str) -> None:
+    answered = world.create(notifyHTTPParam={"url": url})
+    assert (answered.status, answered.json["field"]) == (400, "notifyHTTPParam.url")
+    assert said in answered.msg
+    told = world.send("POST", TIMERS, {"key": "a", "schedule": {"cron": "* * * * *"}, "target": {"url": url}})
+    assert told.status == 400
+    assert told.json["pointer"] == "/target/url"
+    assert said in str(told.json)
+    assert world.stored() == (0, 0)
+
+
+HTTPS_ONLY = "the app may call https only"
+
+
+def test_an_app_with_https_only_makes_no_timer_with_plain_http(ruled_world: V1World) -> None:
+    set_for(ruled_world, "shop", httpsOnly=True)
+    refused_by_both(ruled_world, "http://target.example/", HTTPS_ONLY)
+    assert ruled_world.create(notifyHTTPParam={"url": "https://target.example/"}).code == 0
+    assert ruled_world.create(app="bank", notifyHTTPParam={"url": "http://target.example/"}).code == 0
+
+
+def test_an_app_with_https_only_edits_no_timer_to_plain_http(ruled_world: V1World) -> None:
+    timer_id = int(ruled_world.create(notifyHTTPParam={"url": "https://target.example/"}).json["id"])
+    set_for(ruled_world, "shop", httpsOnly=True)
+    for path, body in (
+        (f"{TIMERS}/{timer_id}", {"target": {"url": "http://target.example/"}}),
+        (f"{TIMERS}/{timer_id}", {"target": {"url": "http://other.example/"}}),
+    ):
+        answered = ruled_world.send("PATCH", path, body, rule=f"{TIMERS}/{{which}}")
+        assert (answered.status, answered.json["pointer"]) == (400, "/target/url")
+        assert HTTPS_ONLY in str(answered.json)
+    whole = {"schedule": {"cron": "* * * * *"}, "target": {"url": "http://target.example/"}}
+    replaced = ruled_world.send("PUT", f"{TIMERS}/{timer_id}", whole, rule=f"{TIMERS}/{{which}}")
+    assert replaced.status == 400
+    notify = ruled_world.wiring.timers.get("shop", timer_id).definition.notify
+    assert notify.url == "https://target.example/"
+
+
+def test_an_address_that_is_allowed_for_one_app_is_taken_from_no_other(ruled_world: V1World) -> None:
+    set_for(ruled_world, "bank", allow=["10.1.0.0/16"])
+    refused_by_both(ruled_world, "http://10.1.2.3/", SAID)
+    assert ruled_world.create(app="bank", notifyHTTPParam={"url": "http://10.1.2.3/"}).code == 0
+    assert ruled_world.create(app="bank", notifyHTTPParam={"url": "http://10.2.2.3/"}).status == 400
+
+
+def test_no_app_may_call_metadata_or_our_own_servers(ruled_world: V1World) -> None:
+    set_for(ruled_world, "shop", allow=["0.0.0.0/0"])
+    port = ruled_world.wiring.settings.store_url.rpartition(":")[2].partition("/")[0]
+    for url in ("http://169.254.169.254/", f"http://127.0.0.1:{port}/"):
+        refused_by_both(ruled_world, url, SAID)

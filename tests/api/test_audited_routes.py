@@ -2,12 +2,15 @@
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, get_args
 
 import pytest
+import trustme
 
 from tests.api.keyed_world import KeyedWorld
 from tests.api.world import URL, definition, present
+from tests.certificates import pair_of
 from tests.store.members import outcome_of, row_at
 from wangtimer.api.gate.rights import RIGHTS
 from wangtimer.api.v1.apps.audit_models import AuditedKindWord
@@ -38,6 +41,7 @@ class Day:
         world.app_of("bank")
         self.key_id = self._key_made("/v1/apps/bank/keys")
         self.operator_key_id = self._key_made("/v1/operator-keys")
+        self.ask("PUT", "/v1/client-certificate", certificate("before"))
         self.former_secret_id = self._rotated()
         self._rotated()
         world.wiring.database.write(lambda sql: sql.exec_driver_sql("DELETE FROM audit"))
@@ -73,6 +77,12 @@ class Day:
 
     def _key_made(self, path: str) -> str:
         return str(self.ask("POST", path, {"name": "till"}, self.operator)["id"])
+
+
+@cache
+def certificate(name: str) -> dict[str, str]:
+    chain, key = pair_of(trustme.CA(), name)
+    return {"certificate": chain, "privateKey": key}
 
 
 Request = tuple[str, Any]
@@ -157,6 +167,14 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
     "DELETE /v1/signing-secrets/{secret_id}": (
         lambda day: (f"/v1/signing-secrets/{day.former_secret_id}", None),
         [("signing", "revoke")],
+    ),
+    "PUT /v1/client-certificate": (
+        lambda day: ("/v1/client-certificate", certificate("new")),
+        [("certificate", "edit")],
+    ),
+    "DELETE /v1/client-certificate": (
+        lambda day: ("/v1/client-certificate", None),
+        [("certificate", "delete")],
     ),
     "POST /v1/apps": (lambda day: ("/v1/apps", {"name": "ads"}), [("app", "create")]),
     "PATCH /v1/apps/{name}": (

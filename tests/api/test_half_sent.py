@@ -164,6 +164,21 @@ def test_a_body_in_too_many_pieces_is_refused_as_one_too_large(
     assert "Traceback" not in served.log.read_text()
 
 
+@pytest.mark.parametrize(
+    "chunks", [b"+1\r\n{\r\n", b"0x1\r\n{\r\n", b"g\r\n", b"1\r\n{}\r\n", b"1;a\rb\r\n{\r\n"]
+)
+def test_chunks_that_cannot_be_read_are_the_clients_fault_and_end_the_connection(
+    served: Served, chunks: bytes
+) -> None:
+    """What follows is read as no request of its own."""
+    with served.half(CHUNKED) as client:
+        client.sendall(chunks + b"0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        answer = read_all(client)
+    assert (answer.split(b" ")[1], answer.count(b"HTTP/1.1 ")) == (b"400", 1)
+    assert b'"code":40000' in answer
+    assert "Traceback" not in served.log.read_text()
+
+
 def test_a_body_in_small_chunks_is_read(served: Served) -> None:
     head = CHUNKED.replace(b"/defs", b"/preview").replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     with served.half(head) as client:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from math import inf
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -18,6 +19,7 @@ OF_SQL = {
     "wangtimer_overdue_firings",
     "wangtimer_oldest_overdue_seconds",
     "wangtimer_planning_lag_seconds",
+    "wangtimer_client_certificate_seconds_left",
 }
 OF_STORE = {
     "wangtimer_parked_outcomes",
@@ -45,6 +47,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_overdue_firings": 0,
         "wangtimer_oldest_overdue_seconds": 0,
         "wangtimer_planning_lag_seconds": 0,
+        "wangtimer_client_certificate_seconds_left": inf,
         "wangtimer_parked_outcomes": 0,
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
@@ -80,6 +83,15 @@ def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:
     assert figures(world)["wangtimer_planning_lag_seconds"] == 0
     world.clock.now = unplanned + 42_000
     assert figures(world)["wangtimer_planning_lag_seconds"] == 42
+
+
+def test_the_client_certificate_that_expires_first_is_told(world: World) -> None:
+    now = world.clock.now
+    for app, left_ms in (("a", 90_000), ("b", 30_000)):
+        world.wiring.client_certificates.put(app, "chain", "key", now + left_ms, now)
+    assert figures(world)["wangtimer_client_certificate_seconds_left"] == 30
+    world.clock.now += 40_000
+    assert figures(world)["wangtimer_client_certificate_seconds_left"] == -10
 
 
 def test_parked_outcomes_are_counted(world: World) -> None:

@@ -9,7 +9,8 @@ from flask import Flask
 from structlog.testing import capture_logs
 
 from tests.api.keyed_world import KeyedWorld
-from tests.api.test_our_words import DOCUMENT, sample
+from tests.api.sample_requests import sample_request
+from tests.api.test_our_words import DOCUMENT
 from tests.api.world import World, present
 from wangtimer.api.gate.gate import warn_of_no_key
 from wangtimer.api.gate.rights import RIGHTS, Open, refuse_undeclared, routes_of
@@ -17,13 +18,6 @@ from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, OPERATOR_SCOPES, Scope
 from wangtimer.core.errors import BadSetting
 
-PLACES = {
-    "which": "17",
-    "firing_id": "17-1000",
-    "name": "plant",
-    "app": "plant",
-    "key_id": "3kTMd8Qx9LbA",
-}
 OPERATIONS = [(route, right) for route, right in RIGHTS.items() if isinstance(right, Scope)]
 OF_APPS = [(route, right) for route, right in OPERATIONS if right not in OPERATOR_SCOPES]
 OF_OPERATORS = [(route, right) for route, right in OPERATIONS if right in OPERATOR_SCOPES]
@@ -44,26 +38,10 @@ def keyed(sqlite_url: str, redis_url: str) -> Iterator[KeyedWorld]:
 
 def asked(world: KeyedWorld, route: str, key: str | None, app: str | None = None) -> tuple[int, int]:
     """Send a request that its models take, with an app if one is given; return its status and its code."""
-    method, path = route.split(" ")
-    operation = DOCUMENT["paths"].get(path, {}).get(method.lower(), {})
-    for name, value in PLACES.items():
-        path = path.replace(f"{{{name}}}", value)
-    body = None
-    if "requestBody" in operation:
-        body = sample(operation["requestBody"]["content"]["application/json"]["schema"])
-    query = {
-        one["name"]: sample(one["schema"], one["name"])
-        for one in operation.get("parameters", ())
-        if one["in"] == "query" and one["required"]
-    }
-    of_header = path.startswith("/v1/")
-    named = {} if app is None else {"app": app}
-    if body is not None and "app" in body and not of_header:
-        body = {name: value for name, value in body.items() if name != "app"} | named
-    elif not of_header:
-        query |= named
-    headers = {"WangTimer-App": app} if of_header and app is not None else {}
-    answer = world.ask(method, path, key, headers=headers, query_string=query, json=body)
+    sent = sample_request(route, app)
+    answer = world.ask(
+        sent.method, sent.path, key, headers=sent.headers, query_string=sent.query, json=sent.body
+    )
     is_json = answer.mimetype in ("application/json", "application/problem+json")
     told = json.loads(answer.text) if is_json and answer.text else {}
     if answer.status_code == 401:

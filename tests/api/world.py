@@ -112,7 +112,9 @@ class World:
         self.wiring = Wiring(settings, None)  # type: ignore[arg-type]
         vars(self.wiring).update(clock=self.clock, broker=self.broker)
         if settings.auth == "off":
-            vars(self.wiring).update(app_directory=EveryApp(self.wiring.apps, self.clock))
+            vars(self.wiring).update(
+                app_directory=EveryApp(self.wiring.apps, self.clock, settings.app_limits)
+            )
         self.app = create_app(self.wiring)
         self.client: FlaskClient = self.app.test_client()
 

@@ -6,7 +6,7 @@ import trustme
 
 from tests.callback.calls import MachineClock, Outcomes, egress_of
 from tests.callback.target import Answer, Target
-from wangtimer.callback import DeliveryEngine, Egress, Limits
+from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.permits import Permits
 from wangtimer.core.time.clock import Clock
 
@@ -67,10 +67,11 @@ def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
         egress: Egress | None = None,
         name_servers: Sequence[str] = (),
         permits: Permits | None = None,
+        tls: Tls | None = None,
         **limits: int,
     ) -> DeliveryEngine:
         engine = DeliveryEngine(
-            clock or MachineClock(), egress or egress_of(), Limits(**limits), name_servers, permits
+            clock or MachineClock(), egress or egress_of(), Limits(**limits), name_servers, permits, tls
         )
         engines.append(engine)
         engines[-1].start()

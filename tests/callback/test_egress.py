@@ -289,7 +289,7 @@ def test_a_connection_whose_rules_change_while_it_opens_carries_nothing(new_engi
 
 
 def test_a_kept_connection_is_not_judged_while_the_rules_stay(
-    new_engine, target, outcomes, monkeypatch
+    new_engine, target, outcomes, monkeypatch, tls
 ) -> None:
     judged: list[Peer] = []
     judge = EgressRules.refusal
@@ -303,7 +303,7 @@ def test_a_kept_connection_is_not_judged_while_the_rules_stay(
     for number in range(1, 11):
         engine.submit([outcomes.call(target.url)])
         assert outcomes.wait(number)[-1].succeeded
-    assert judged == [Peer("", "127.0.0.1", target.port)] * len(target.connections)
+    assert judged == [Peer("", "127.0.0.1", target.port, is_tls=tls is not None)] * len(target.connections)
 
 
 def test_a_redirect_is_not_followed(new_engine, new_target, counting, outcomes) -> None:

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 import requests
+import trustme
 from sqlalchemy import select, update
 
 from tests.api.keyed_world import KeyedWorld
 from tests.api.world import present
+from tests.certificates import pair_of, pem_of
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.served import Served, serving_world
 from wangtimer.api.v1.apps import app_routes
@@ -42,11 +44,14 @@ def test_apps_are_made_limited_and_disabled(
 ) -> None:
     monkeypatch.setattr(app_commands, "BELIEVED_S", 0)
     made = json_of(operator("apps", "create", "ads", "--calls-per-second", "9", "--json"))
-    assert made["limits"] == {"callsPerSecond": 9, "callsAtOnce": None}
+    assert {name: one for name, one in made["limits"].items() if one} == {"callsPerSecond": 9}
     limited = json_of(
         operator("apps", "limit", "ads", "--calls-per-second", "none", "--calls-at-once", 3, "--json")
     )
-    assert limited["limits"] == {"callsPerSecond": None, "callsAtOnce": 3}
+    assert {name: one for name, one in limited["limits"].items() if one} == {"callsAtOnce": 3}
+    own = operator("apps", "limit", "ads", "--firings-per-second", 2_000, "--replays-per-hour", 5)
+    assert "firings per second" in own.stdout
+    assert "2000" in own.stdout
     assert [one["name"] for one in json_of(operator("apps", "list", "--json"))] == ["ads"]
     key = keyed.key("ads")
     body = {"key": "a", "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
@@ -54,6 +59,47 @@ def test_apps_are_made_limited_and_disabled(
     assert json_of(operator("apps", "disable", "ads", "--json"))["enabledTimers"] == 0
     assert json_of(operator("apps", "show", "ads", "--json"))["disabledAt"] is not None
     assert json_of(operator("apps", "enable", "ads", "--json"))["disabledAt"] is None
+
+
+def test_the_way_out_of_an_app_is_set_shown_and_taken_back(
+    operator: Run, keyed: KeyedWorld, tmp_path: Path
+) -> None:
+    keyed.app_of("shop")
+    file = tmp_path / "ca.pem"
+    file.write_text(pem_of(trustme.CA()))
+    items = ("--allow", "10.1.0.0/16:443", "--allow", "*.corp.example")
+    made = json_of(
+        operator("apps", "egress", "shop", "--https-only", *items, "--ca-file", str(file), "--json")
+    )
+    (authority,) = made["egress"].pop("caCertificates")
+    assert made["egress"] == {"httpsOnly": True, "allow": ["10.1.0.0/16:443", "*.corp.example"]}
+    shown = operator("apps", "show", "shop").output
+    assert authority["subject"] in shown
+    assert "10.1.0.0/16:443, *.corp.example" in shown
+    off = ("--no-https-only", "--allow", "none", "--ca-file", "none")
+    taken = json_of(operator("apps", "egress", "shop", *off, "--json"))
+    assert taken["egress"] == {"httpsOnly": False, "allow": [], "caCertificates": []}
+    for wrong in ((), ("--ca-file", str(tmp_path / "none"))):
+        assert operator("apps", "egress", "shop", *wrong).exit_code == 2
+
+
+def test_a_client_certificate_is_set_shown_and_removed(
+    keyed: KeyedWorld, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("WANGTIMER_KEY", keyed.app_of("shop"))
+    run = runner_of(served.url)
+    pair = pair_of(trustme.CA(), "shop")
+    chain, key = tmp_path / "chain.pem", tmp_path / "key.pem"
+    chain.write_text(pair.chain)
+    key.write_text(pair.key)
+    assert json_of(run("client-certificate", "show", "--json")) == {"app": "shop", "certificate": None}
+    done = run("client-certificate", "set", str(chain), str(key))
+    assert (done.exit_code, "CN=shop" in done.output) == (0, True)
+    assert "PRIVATE" not in done.output
+    shown = json_of(run("client-certificate", "show", "--json"))["certificate"]
+    assert len(shown["fingerprint"]) == 64
+    assert json_of(run("client-certificate", "remove", "--json"))["certificate"] is None
+    assert run("client-certificate", "set", str(key), str(key)).exit_code == 1
 
 
 def test_disabling_an_app_disables_its_timers_that_cannot_be_read_too(

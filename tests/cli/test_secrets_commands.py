@@ -6,9 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import trustme
 from click.testing import CliRunner, Result
 from redis import Redis
 
+from tests.certificates import pair_of
 from tests.store.test_timers import NOW, new
 from wangtimer.cli.main import commands
 from wangtimer.core.secret_keys import new_secret_key, read_secret_keys
@@ -17,7 +19,9 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.timers import TimerStore
@@ -73,7 +77,9 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
     held = TimerStore(database).get("shop", timer.id)
     assert newest.call_of(held.definition) == CALL
     assert SigningStore(database, newest).get("shop") == signing
-    assert run("rotate", **settings).stdout.startswith("0 timers, 0 targets and the signing secrets of 0 apps")
+    assert run("rotate", **settings).stdout.startswith(
+        "0 timers, 0 targets and the signing secrets of 0 apps"
+    )
 
 
 def test_what_rotate_cannot_open_is_named_and_the_exit_code_tells(
@@ -111,3 +117,32 @@ def test_a_redis_that_is_away_is_told_of(timer: Timer, database_url: str) -> Non
         "rotate", database_url=database_url, store_url="redis://127.0.0.1:1/0", secret_keys=f"{NEW},{OLD}"
     )
     assert (done.exit_code, "Redis is away" in done.stderr) == (1, True)
+
+
+def test_rotate_seals_keys_of_client_certificates_and_tells_processes(
+    database: Database, database_url: str, redis_url: str
+) -> None:
+    pair = pair_of(trustme.CA(), "shop")
+    was = ClientCertificates(database, Seals(read_secret_keys(OLD)))
+    was.put("shop", pair.chain, pair.key, NOW, NOW)
+    settings = {"database_url": database_url, "store_url": redis_url, "secret_keys": f"{NEW},{OLD}"}
+    done = run("rotate", **settings)
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (
+        0,
+        "the keys of 1 client certificates written anew",
+    )
+    with closing(RedisConnection(redis_url)) as connection:
+        told = WayOutCopies(connection, Keys("wt")).read()
+    assert told is not None
+    assert open_key(Seals(read_secret_keys(NEW)), told.of_apps["shop"].sealed_key, "shop") == pair.key
+    assert "client certificates" not in run("rotate", **settings).stdout
+
+
+def test_a_client_certificate_whose_key_is_missing_is_named(
+    database: Database, database_url: str, redis_url: str
+) -> None:
+    pair = pair_of(trustme.CA(), "shop")
+    ClientCertificates(database, Seals(read_secret_keys(OLD))).put("shop", pair.chain, pair.key, NOW, NOW)
+    done = run("rotate", database_url=database_url, store_url=redis_url, secret_keys=NEW)
+    assert done.exit_code == 1
+    assert "the key of the client certificate of app 'shop': this process has no key 'old'" in done.stderr

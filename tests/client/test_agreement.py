@@ -29,6 +29,7 @@ SPELLED = {
     "after_id": "afterId",
     "firing_id": "firing_id",
     "expires_at": "expiresAt",
+    "private_key": "privateKey",
     "timer": "timer",
 }
 # A typed dictionary that is an argument of its own, where the service has its fields beside the others.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.store.sql.total_slots import SLOTS
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
 # Rows one INSERT makes.
@@ -45,6 +46,10 @@ class BigTables:
             for first in range(0, self.rows, ROWS_A_STATEMENT):
                 for statement in self._statements():
                     sql.execute(text(statement), {"first": first, "last": first + ROWS_A_STATEMENT - 1})
+            apps = "INSERT IGNORE INTO app (name, created_at, updated_at, counted_at)"
+            sql.execute(text(f"{apps} SELECT DISTINCT app, 0, 0, id FROM timer"))
+            totals = "INSERT INTO app_total (app, slot) SELECT name, n FROM app JOIN number"
+            sql.execute(text(f"{totals} WHERE n < {SLOTS}"))
             sql.execute(text("DROP TABLE number"))
 
     def _statements(self) -> list[str]:
@@ -119,4 +124,8 @@ class BigTables:
             '\'{"call": "{}"}\', 1, 1, '
             f"{NOW - 30 * DAY_MS} + n * 80 FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar, signing, target, change]
+        certificate = (
+            "INSERT INTO client_certificate (app, chain, sealed_key, expires_at, version)"
+            f" SELECT CONCAT('app', n), 'chain', '1.b.key', {NOW} + n * {DAY_MS // 10}, 1 FROM {numbers}"
+        )
+        return [timer, firing, attempt, tag, kept, calendar, signing, target, certificate, change]

@@ -22,10 +22,14 @@ from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.lane_feeder import MOST_NAMED
+from wangtimer.store.app_total import Total
+from wangtimer.store.seals import Seals
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore, Replay
 from wangtimer.store.sql.finished_timers import FinishedTimers
@@ -40,6 +44,7 @@ from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import Revision, TimerStore
+from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.testing.doubles import HandClock
 
 HOUR_MS = 3_600_000
@@ -61,7 +66,9 @@ class Stores:
     def __init__(self, database: Database, tables: BigTables) -> None:
         clock = HandClock(NOW)
         self.tables = tables
+        self.totals = TotalCounts(database)
         self.timers = TimerStore(database)
+        self.limited = TimerStore(database, totals=AppTotals(lambda _: Total(10**9, 10**9), self.totals))
         self.batches = TimerBatches(database)
         self.timer_lists = TimerLists(database)
         self.firings = FiringStore(database)
@@ -77,6 +84,7 @@ class Stores:
         self.load = PlannedLoad(database, clock)
         self.signing = SigningStore(database)
         self.targets = TargetStore(database)
+        self.certificates = ClientCertificates(database, Seals({"a": b"a" * 32}))
         self._number, self._mark = 0, f"{time.time_ns():x}"
         # Ids follow from the moment, those of a thousand timers from eight ms: what is made meets no other.
         self._moments = count(NOW + time.time_ns() // 1_000_000 % DAY_MS, 20)
@@ -94,13 +102,14 @@ class Stores:
             *self._of_followers(),
             *self._of_signing(),
             *self._of_targets(),
+            *self._of_certificates(),
             *self._of_the_rest(),
         ]
 
-    def made(self, app: str = SMALL_APP, *tags: str) -> Timer:
+    def made(self, app: str = SMALL_APP, *tags: str, by: TimerStore | None = None) -> Timer:
         """Return a new timer."""
         self._number += 1
-        return self.timers.create(
+        return (by or self.timers).create(
             NewTimer(app, f"made {self._number} {self._mark}", EVERY_MINUTE, NOTIFY, tags=tags),
             next(self._moments),
         )
@@ -134,6 +143,11 @@ class Stores:
             Case(
                 "TimerStore.create_enabled",
                 lambda: timers.create_enabled(on, next(self._moments), self._near),
+            ),
+            Case(
+                "TimerStore.create: with a limit",
+                # First the total is divided by this limit, then a slot moved.
+                lambda: [self.made(SMALL_APP, by=self.limited) for _ in range(2)],
             ),
             Case("TimerStore.get", lambda: timers.get(SMALL_APP, 3)),
             Case("TimerStore.id_of", lambda: timers.id_of(SMALL_APP, "name3")),
@@ -399,6 +413,19 @@ class Stores:
             Case("TargetStore.remove", lambda: targets.remove("app7", name, NOW)),
         ]
 
+    def _of_certificates(self) -> list[Case]:
+        certificates, app = self.certificates, f"shows {self._mark}"
+        put = lambda: certificates.put(app, "chain", "key", NOW, NOW)  # noqa: E731
+        return [
+            Case("ClientCertificates.put: the first", put),
+            Case("ClientCertificates.put", put),
+            Case("ClientCertificates.chain_of", lambda: certificates.chain_of(app)),
+            Case("ClientCertificates.ending", lambda: certificates.ending(NOW + DAY_MS, 20)),
+            Case("ClientCertificates.seal_anew", lambda: certificates.seal_anew(app)),
+            Case("ClientCertificates.apps_behind", lambda: certificates.apps_behind("app7", 1_000)),
+            Case("ClientCertificates.remove", lambda: certificates.remove(app, NOW)),
+        ]
+
     def _of_followers(self) -> list[Case]:
         followers = self.followers
         self.calendars.put(LARGE_APP, Calendar("ours"), NOW)
@@ -425,6 +452,10 @@ class Stores:
         calendar = Calendar("ours")
         last = self.tables.rows - 1
         return [
+            Case("TotalCounts.to_count", lambda: self.totals.to_count(NOW, 100)),
+            Case("TotalCounts.fill_in", lambda: self.totals.fill_in(LARGE_APP, 0)),
+            Case("TotalCounts.count", lambda: self.totals.count(LARGE_APP, NOW)),
+            Case("TotalCounts.forget", lambda: self.totals.forget("app7")),
             Case("AttemptStore.history", lambda: self.attempts.history(*self._a_settled())),
             Case("KeptAnswers.find", lambda: self.answers.find(f"app{last // 10}", f"key{last}", NOW)),
             Case("KeptAnswers.claim", lambda: self.answers.claim(self._asked(), "mine", NOW)),

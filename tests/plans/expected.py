@@ -6,6 +6,7 @@ Several plans of one use are those of its statements, or of one that may be read
 EXPECTED: dict[str, frozenset[str]] = {
     "TimerStore.create": frozenset(["idempotency.PRIMARY", "insert"]),
     "TimerStore.create_enabled": frozenset(["insert"]),
+    "TimerStore.create: with a limit": frozenset(["app.PRIMARY", "app_total.PRIMARY", "insert"]),
     "TimerStore.get": frozenset(["timer.PRIMARY"]),
     "TimerStore.id_of": frozenset(["timer.timer_app_name"]),
     "TimerStore.page": frozenset(["timer.timer_of_app"]),
@@ -191,6 +192,13 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TargetStore.keys_behind": frozenset(["target.PRIMARY"]),
     "TargetStore.seal_anew": frozenset(["target.PRIMARY"]),
     "TargetStore.remove": frozenset(["target.PRIMARY", "timer.timer_of_target"]),
+    "ClientCertificates.put: the first": frozenset(["client_certificate.PRIMARY", "insert", "no such row"]),
+    "ClientCertificates.put": frozenset(["client_certificate.PRIMARY"]),
+    "ClientCertificates.chain_of": frozenset(["client_certificate.PRIMARY"]),
+    "ClientCertificates.ending": frozenset(["client_certificate.client_certificate_expires"]),
+    "ClientCertificates.seal_anew": frozenset(["client_certificate.PRIMARY"]),
+    "ClientCertificates.apps_behind": frozenset(["client_certificate.PRIMARY"]),
+    "ClientCertificates.remove": frozenset(["client_certificate.PRIMARY"]),
     "AuditLog.page": frozenset(["audit.audit_at"]),
     "AuditLog.page: next page": frozenset(["audit.audit_at"]),
     "AuditLog.page: app": frozenset(["audit.audit_of_app"]),
@@ -208,4 +216,10 @@ EXPECTED: dict[str, frozenset[str]] = {
     "CalendarStore.remove": frozenset(["calendar.PRIMARY"]),
     "PlannedLoad.minutes": frozenset(["firing.firing_due, timer.PRIMARY"]),
     "PlannedLoad.first_unplanned": frozenset(["one end of an index"]),
+    "TotalCounts.to_count": frozenset(["app.app_counted"]),
+    "TotalCounts.fill_in": frozenset(["timer.timer_of_app", "timer.PRIMARY"]),
+    "TotalCounts.count": frozenset(
+        ["app.PRIMARY", "app_total.PRIMARY", "insert", "app.PRIMARY, timer.timer_of_app, app_total.PRIMARY"]
+    ),
+    "TotalCounts.forget": frozenset(["app.PRIMARY", "app_total.PRIMARY"]),
 }

@@ -21,6 +21,7 @@ from wangtimer.store.sql import (
     audit,
     calendar_followers,
     calendars,
+    client_certificates,
     demands,
     finished_timers,
     firing_counts,
@@ -33,6 +34,7 @@ from wangtimer.store.sql import (
     timer_batches,
     timer_lists,
     timers,
+    total_counts,
 )
 from wangtimer.store.sql.database import Database
 
@@ -45,6 +47,7 @@ STORES = (
     audit.AuditLog,
     calendar_followers.CalendarFollowers,
     calendars.CalendarStore,
+    client_certificates.ClientCertificates,
     demands.DemandStore,
     finished_timers.FinishedTimers,
     firing_counts.FiringCounts,
@@ -57,6 +60,7 @@ STORES = (
     timer_batches.TimerBatches,
     timer_lists.TimerLists,
     timers.TimerStore,
+    total_counts.TotalCounts,
 )
 pytestmark = [pytest.mark.xdist_group("plans"), pytest.mark.timeout(1_200)]
 

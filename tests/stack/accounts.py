@@ -35,27 +35,28 @@ def made_accounts(directory: Path) -> dict[str, str]:
 class GuardedRedis(RedisServer):
     """A Redis with an ACL file; it is asked by an account that the file does not have."""
 
-    def __init__(self, directory: Path, acl: Path) -> None:
+    def __init__(self, directory: Path, acl: Path, *options: str) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         own = directory / "users.acl"
         own.write_text(acl.read_text() + WATCHER)
-        super().__init__(redis_program(), directory, "--aclfile", str(own))
+        super().__init__(redis_program(), directory, "--aclfile", str(own), *options)
 
     def url_of(self, role: str, password: str) -> str:
         return f"redis://{role}:{password}@{HOST}:{self.port}/0"
 
     def refusals(self) -> list[dict[str, Any]]:
         """Return what it refused so far, as `ACL LOG` tells."""
-        with closing(self._watcher()) as client:
+        with closing(self.watcher()) as client:
             return [dict(one) for one in client.acl_log(100)]
 
-    def _watcher(self) -> "redis.Redis":
+    def watcher(self) -> "redis.Redis":
+        """Return a client that may do everything."""
         return redis.Redis.from_url(
             self.url_of("watcher", "watcher"), socket_timeout=5, decode_responses=True
         )
 
     def _answers(self) -> bool:
-        with closing(self._watcher()) as client:
+        with closing(self.watcher()) as client:
             try:
                 return bool(client.ping())
             except redis.RedisError:
@@ -81,6 +82,8 @@ class GuardedService(Service):
 
 class GuardedDeployment(Deployment):
     """A deployment under the accounts of `deploy`; its tables are made by the account for the schema."""
+
+    redis_options: tuple[str, ...] = ()
 
     def __init__(self, directory: Path, **variables: str | int) -> None:
         super().__init__(directory, **variables)
@@ -120,7 +123,8 @@ class GuardedDeployment(Deployment):
         yield read_commands()["flower"]
 
     def _redis(self, directory: Path, name: str) -> GuardedRedis:
-        return GuardedRedis(directory, self._directory / f"accounts/accounts/{name}.acl")
+        acl = self._directory / f"accounts/accounts/{name}.acl"
+        return GuardedRedis(directory, acl, *self.redis_options)
 
     def _store_server(self, directory: Path) -> GuardedRedis:
         return self._redis(directory, "store")

@@ -23,6 +23,26 @@ ACLS = {name: (ROOT / f"deploy/redis/{name}.acl").read_text() for name in ("stor
 # Each queue with the process that takes from it.
 QUEUES = {"schedule": "scheduler", "migrate": "migrate", "trigger": "trigger", "callback": "callback"}
 ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "flower")
+# To which other queues each process sends.
+SENDS_TO = {
+    "web": ("callback", "migrate"),
+    "beat": ("schedule", "migrate"),
+    "scheduler": ("trigger",),
+    "migrate": ("callback",),
+    "trigger": ("callback",),
+    "callback": ("migrate",),
+    "flower": (),
+}
+FORBIDDEN_IN_REDIS = ("FLUSHALL", "KEYS *", "CONFIG GET *", "LRANGE callback 0 -1", "MONITOR", "ACL LIST")
+FORBIDDEN_IN_SQL = (
+    "DROP TABLE timer",
+    "ALTER TABLE timer ADD COLUMN more INT",
+    "CREATE TABLE more (id INT)",
+    "TRUNCATE TABLE firing",
+    "SELECT * FROM mysql.user",
+    "SELECT 1 INTO OUTFILE '/tmp/wangtimer-never'",
+    "GRANT SELECT ON wangtimer.* TO wangtimer@'%'",
+)
 WANGTIMER = ("-c", "from wangtimer.cli import main; main()")
 INSPECT = ("-m", "celery", "-A", "wangtimer", "inspect")
 # Sent by the library itself, for each connection or with others.
@@ -116,28 +136,12 @@ def test_a_process_sends_only_to_the_queues_it_must_and_takes_only_from_its_own(
                 with suppress(redis.exceptions.NoPermissionError):
                     client.brpop([queue], 1)
                     takes.add((role, queue))
-            for forbidden in (
-                "FLUSHALL",
-                "KEYS *",
-                "CONFIG GET *",
-                "LRANGE callback 0 -1",
-                "MONITOR",
-                "ACL LIST",
-            ):
+            for forbidden in FORBIDDEN_IN_REDIS:
                 with pytest.raises(redis.exceptions.NoPermissionError):
                     client.execute_command(forbidden)
     own = {(role, queue) for queue, role in QUEUES.items()}
     assert takes == own
-    assert sends - own == {
-        ("web", "callback"),
-        ("web", "migrate"),
-        ("beat", "schedule"),
-        ("beat", "migrate"),
-        ("scheduler", "trigger"),
-        ("migrate", "callback"),
-        ("trigger", "callback"),
-        ("callback", "migrate"),
-    }
+    assert sends - own == {(role, queue) for role, queues in SENDS_TO.items() for queue in queues}
 
 
 @pytest.mark.processes
@@ -212,15 +216,7 @@ def test_rows_are_all_that_a_process_can_change_in_sql(guarded: GuardedDeploymen
     with closing(
         MySQLdb.connect(host=HOST, port=port, user="wangtimer", password=rows, database="wangtimer")
     ) as sql:
-        for statement in (
-            "DROP TABLE timer",
-            "ALTER TABLE timer ADD COLUMN more INT",
-            "CREATE TABLE more (id INT)",
-            "TRUNCATE TABLE firing",
-            "SELECT * FROM mysql.user",
-            "SELECT 1 INTO OUTFILE '/tmp/wangtimer-never'",
-            "GRANT SELECT ON wangtimer.* TO wangtimer@'%'",
-        ):
+        for statement in FORBIDDEN_IN_SQL:
             with pytest.raises(MySQLdb.OperationalError, match="denied"):
                 sql.cursor().execute(statement)
     for account, password, code in (("wangtimer", rows, 1), ("wangtimer_schema", changes, 0)):

@@ -4,15 +4,14 @@ import http.server
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 import requests
 import trustme
 
-from tests.servers.nginx import PACKAGE
-from tests.servers.server_process import ServerProcess, find_program
+from tests.stack.shipped_proxy import shipped_proxy
 from tests.stack.test_deployment import ROOT, services
 from wangtimer.stack.ports import HOST, free_port
 
@@ -70,48 +69,8 @@ def tls(tmp_path: Path) -> Path:
 @pytest.fixture
 def proxy(tmp_path: Path, web: EchoServer, tls: Path) -> Iterator[str]:
     """The proxy in front of what it takes for two API processes."""
-    with started(tmp_path, web, tls) as address:
+    with shipped_proxy(tmp_path, web.server_port, tls) as address:
         yield address
-
-
-@contextmanager
-def started(tmp_path: Path, web: EchoServer, tls: Path) -> Iterator[str]:
-    port = free_port()
-    one = f"server {HOST}:{web.server_port} max_fails=0;"
-    text = (ROOT / "nginx.conf").read_text()
-    for shipped, ours in (
-        ("listen 5000;", f"listen {HOST}:{port};"),
-        ("http://web:5000;", "http://webs;"),
-        ("/etc/nginx/tls/", f"{tls}/"),
-        ("pid /tmp/nginx.pid;", f"pid {tmp_path}/pid; daemon off;"),
-        ("error_log stderr warn;", f"error_log {tmp_path}/error.log warn;"),
-        (
-            "http {",
-            f"http {{ upstream webs {{ {one} {one} }}"
-            + "".join(
-                f"{name}_temp_path {tmp_path}/{name};"
-                for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-            ),
-        ),
-    ):
-        assert text.count(shipped) == 1, shipped
-        text = text.replace(shipped, ours)
-    configuration = tmp_path / "nginx.conf"
-    configuration.write_text(text)
-    argv = [find_program("nginx", PACKAGE), "-c", str(configuration), "-e", str(tmp_path / "error.log")]
-
-    def answers() -> bool:
-        try:
-            return requests.get(f"http://{HOST}:{port}/", timeout=1).status_code == 200
-        except requests.RequestException:
-            return False
-
-    process = ServerProcess(argv, tmp_path, answers)
-    process.start()
-    try:
-        yield f"{HOST}:{port}"
-    finally:
-        process.stop()
 
 
 def test_it_passes_on_the_host_and_does_not_hand_half_requests_to_the_api(proxy: str) -> None:
@@ -144,7 +103,7 @@ def test_with_a_certificate_it_speaks_tls_and_says_that_browsers_are_to_stay_wit
         "/etc/nginx/tls/", f"{tls}/"
     )
     (tls / "listen.conf").write_text(ours)
-    with started(tmp_path, web, tls):
+    with shipped_proxy(tmp_path, web.server_port, tls):
         answered = requests.get(f"https://{HOST}:{port}/", verify=str(tmp_path / "authority.pem"), timeout=10)
         assert answered.text == f"{HOST}:{port}"
         assert "max-age=31536000" in answered.headers["Strict-Transport-Security"]

@@ -57,6 +57,23 @@ def test_a_request_says_whose_it_is_for_apps_share_no_connection(world: World) -
     assert [arrival.request.app for arrival in world.target.arrivals] == [APP]
 
 
+def test_a_process_that_does_not_know_what_apps_may_call_claims_nothing_and_another_fires(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(executors=2).start()
+    ignorant, _ = world.executor_nodes
+    ignorant.executor._may_fire = lambda: False
+    claims: Counter[str] = Counter()
+    ignorant.taps["before slices.claim"] = lambda: claims.update(["claim"])
+    timer = world.timer("*/5 * * * * *")
+    world.run_for(90)
+    records = [one for one in world.records(timer) if one.firing.fire_at < world.now - 45_000]
+    assert len(records) >= 5
+    assert {one.firing.status for one in records} == {SUCCEEDED}
+    assert {one.firing.attempt for one in records} == {1}
+    assert not claims
+
+
 def test_an_on_time_first_attempt_reads_nothing_from_sql_or_the_outbox(world: World) -> None:
     rows, parked = count(world, "before firings.rows"), count(world, "before outbox.holds")
     definitions = count(world, "before timers.definitions")

@@ -29,6 +29,7 @@ from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
 from wangtimer.core.flow.strain import COUNTS_MS, Strain
 from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.named_target import through
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
@@ -285,7 +286,7 @@ class ExecutorNode(Node):
             strain=Strain(s.lead_ms),
             tell_strain=world.tell_strain,
             is_stopping=lambda: self.is_stopping,
-            call_of=lambda definition: self.call_of(definition),
+            call_of=lambda one, target: through(target, self.call_of(one)),
             targets=world.targets_of(),
         )
         self._time = world.time

@@ -6,5 +6,6 @@ from wangtimer.callback.engine import Counts, DeliveryEngine, EngineStopped
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
+from wangtimer.callback.tls import Tls
 
-__all__ = ["Call", "Counts", "DeliveryEngine", "Egress", "EngineStopped", "Limits", "Reply", "Request"]
+__all__ = ["Call", "Counts", "DeliveryEngine", "Egress", "EngineStopped", "Limits", "Reply", "Request", "Tls"]

@@ -1,10 +1,12 @@
 """The judge of connections: asked at every socket, before its first packet, and anew when the rules change."""
 
 from collections import Counter
+from collections.abc import Mapping
 from threading import Lock
 from typing import NamedTuple
 
 from wangtimer.core.egress.egress_rules import EgressRules, Peer
+from wangtimer.core.egress.way_out import AppEgress
 
 # One text for every refusal: it says nothing of the address, nor whether anything listens there.
 REFUSED = "the rules of this deployment do not allow calls to the target's address"
@@ -21,13 +23,16 @@ class Refusal(NamedTuple):
 
 
 class Egress:
-    """The rules in use. `version` changes with them: what was judged under another is judged anew.
+    """The rules in use, and those of apps that have some of their own. `version` changes with each of them.
 
-    The engine's thread asks; any thread may `change` the rules, or take the refusals.
+    What was judged under another version is judged anew. The engine's thread asks; any thread may change the rules, or
+    take the refusals.
     """
 
     def __init__(self, rules: EgressRules) -> None:
         self._rules = rules
+        self._apps: Mapping[str, AppEgress] = {}
+        self._of_apps: Mapping[str, EgressRules] = {}
         self.version = 0
         self._refusals: Counter[Refusal] = Counter()
         self._left_out = 0
@@ -40,19 +45,31 @@ class Egress:
 
     def change(self, rules: EgressRules) -> None:
         """Judge by these from now on."""
-        self._rules = rules
-        self.version += 1  # after the rules: who has seen it judges by them
+        self._change(rules, self._apps)
+
+    def change_apps(self, apps: Mapping[str, AppEgress]) -> None:
+        """Judge calls of these apps by what is set for each, those of all others by the rules alone, from now on."""
+        self._change(self._rules, apps)
+
+    def _change(self, rules: EgressRules, apps: Mapping[str, AppEgress]) -> None:
+        with self._lock:
+            self._rules, self._apps = rules, apps
+            self._of_apps = {app: rules.of_app(own) for app, own in apps.items()}
+            self.version += 1  # after the rules: who has seen it judges by them
 
     def allows(self, peer: Peer, app: str) -> bool:
         """Tell whether a call of this app may go there; a refusal is noted."""
-        rule = self._rules.refusal(peer)
+        rule = self._refusal(peer, app)
         if rule:
             self._note(Refusal(app, peer, rule))
         return not rule
 
-    def allows_still(self, peer: Peer) -> bool:
-        """Tell whether a kept connection may be used; who opens another in its place is asked again."""
-        return not self._rules.refusal(peer)
+    def allows_still(self, peer: Peer, app: str) -> bool:
+        """Tell whether a kept connection of this app may be used; who opens another in its place is asked again."""
+        return not self._refusal(peer, app)
+
+    def _refusal(self, peer: Peer, app: str) -> str:
+        return self._of_apps.get(app, self._rules).refusal(peer)
 
     def _note(self, refusal: Refusal) -> None:
         with self._lock:

@@ -70,7 +70,8 @@ class DeliveryEngine:
     Exception: if over a thousand hosts of an app are slow or hang, its other calls may wait too.
     A call of an app with a limit is sent once it has its place and a permit: `permits` gives those.
     Start it in the process that uses it, after a fork. Names are looked up as this machine is configured, or by asking
-    `name_servers` ("127.0.0.1:53"). `egress` judges each connection, right before it is made.
+    `name_servers` ("127.0.0.1:53"). `egress` judges each connection, right before it is made; `tls` says whom one
+    trusts, and which certificate it shows.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class DeliveryEngine:
         limits: Limits | None = None,
         name_servers: Sequence[str] = (),
         permits: Permits | None = None,
+        tls: Tls | None = None,
     ) -> None:
         self._clock = clock
         self._limits = limits or Limits()
@@ -93,7 +95,7 @@ class DeliveryEngine:
         self._stop_at = math.inf
         self._unsent: list[Call] = []
         self._sockets = Sockets(self._inbox.wake_fd)
-        tls = Tls()
+        tls = tls or Tls()
         self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, egress, self._end)
         self._resolver = Resolver(self._clock, self._sockets, name_servers)
         self._lookups = Lookups(self._clock, self._resolver)

@@ -14,7 +14,7 @@ from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import SENT_ONCE, Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE
-from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream
+from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream, alert_of
 from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.time.clock import Clock
 
@@ -35,6 +35,7 @@ class Exchange:
     The watcher of the socket calls `on_ready`. `on_over` learns that the call has ended, with its error ("" when an
     answer came) and when, in monotonic seconds; or that an idle connection is dead. `stream` is the connection if it
     has TLS, else None. `judged_under` is the version of the rules of egress under which `peer` was allowed.
+    `last_words`: why the target ended TLS, as when it asks for a certificate and got none.
     """
 
     __slots__ = (
@@ -55,6 +56,7 @@ class Exchange:
         "flow",
         "idle_since",
         "judged_under",
+        "last_words",
         "looked_at_by",
         "peer",
         "route",
@@ -92,6 +94,7 @@ class Exchange:
         self.idle_since = clock.monotonic()
         self.usable_until = self.idle_since + limits.connection_age_s * uniform(_SHORTEST_AGE, 1)
         self.looked_at_by = math.inf  # kept by Deadlines
+        self.last_words = ""
         self.call: Call | None = None
         self.flow: Flow
 
@@ -114,6 +117,9 @@ class Exchange:
             written = self._connection.send(begin[: self._most_at_once])
         except _NOT_NOW:
             written = 0
+        except OSError:
+            self.last_words = "" if self.stream is None else self.stream.last_words()
+            raise
         self.call = call
         if written < len(head) + len(body):
             self._begin_to_write_on([memoryview(begin)[written:], memoryview(body)[joined:]])
@@ -192,8 +198,9 @@ class Exchange:
         except NothingButTls as error:
             self._on_over(self, str(error) if self.call else "", self._clock.monotonic())
             return
-        except OSError:  # reset: nobody knows whether that was all
+        except OSError as error:  # reset: nobody knows whether that was all
             data, is_ended_well = b"", False
+            self.last_words = alert_of(error)
         else:
             is_ended_well = True
         now = self._clock.monotonic()
@@ -210,4 +217,9 @@ class Exchange:
         if is_whole:
             self._on_over(self, "", now)
         elif not data:
-            self._on_over(self, SENT_ONCE if self._answer.status is None else _CLOSED_EARLY, now)
+            self._on_over(self, self._end_without_answer(), now)
+
+    def _end_without_answer(self) -> str:
+        if self._answer.status is not None:
+            return _CLOSED_EARLY
+        return f"TLS with {self.flow.host}: {self.last_words}" if self.last_words else SENT_ONCE

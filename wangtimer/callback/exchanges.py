@@ -82,6 +82,8 @@ class Exchanges:
                 return
             if self._begin(exchange, call, flow, started_at, opened.deadline_at, connect_ms):
                 return
+            if exchange.last_words:
+                error = f"TLS with {flow.host}: {exchange.last_words}"
         self._tell_unsent(call, flow, started_at, connect_ms, error)
 
     def act(self) -> None:
@@ -155,7 +157,10 @@ class Exchanges:
         version = self._egress.version
         if exchange.judged_under == version:
             return True
-        if not self._egress.allows_still(exchange.peer):
+        app, stream = exchange.route[0], exchange.stream
+        if not self._egress.allows_still(exchange.peer, app):
+            return False
+        if stream is not None and not self._tls.is_current(stream, app):
             return False
         exchange.judged_under = version
         return True

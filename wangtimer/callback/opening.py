@@ -122,7 +122,7 @@ class Opening:
         origin = self.call.request.origin
         name = "" if origin.is_address else origin.host
         while self._addresses and not self.is_over:
-            if self._try(Peer(name, self._addresses.popleft(), origin.port)):
+            if self._try(Peer(name, self._addresses.popleft(), origin.port, origin.is_tls)):
                 if self._addresses:
                     self.next_try_at = self._clock.monotonic() + _NEXT_ADDRESS_S
                     self._opener.look_by(self.next_try_at)

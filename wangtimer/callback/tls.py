@@ -2,7 +2,9 @@
 
 import socket
 import ssl
+from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import certifi
 
@@ -18,39 +20,76 @@ _MOST_SESSIONS = 2_000
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!SHA1:!AESCCM"
 
 
-class Tls:
-    """Begins handshakes, which resume earlier sessions of the same app with the same target."""
+class _Agreed(NamedTuple):
+    session: ssl.SSLSession
+    context: ssl.SSLContext
+    until: float
 
-    def __init__(self) -> None:
-        self._context = client_context()
-        self._sessions: dict[Route, tuple[ssl.SSLSession, float]] = {}
+
+class Tls:
+    """Begins handshakes, which resume earlier sessions of the same app with the same target.
+
+    An app may have a context of its own: it shows a certificate, or trusts more. Any thread may `change` those. A
+    session counts only for the context that it was agreed in: it stands for the certificate that was shown.
+    """
+
+    def __init__(self, authorities: str = "") -> None:
+        self._context = client_context(authorities)
+        self._of_apps: Mapping[str, ssl.SSLContext | str] = {}
+        self._sessions: dict[Route, _Agreed] = {}
+
+    def change(self, of_apps: Mapping[str, ssl.SSLContext | str]) -> None:
+        """Use these contexts of apps from now on; a text says why an app has none that can be used."""
+        self._of_apps = dict(of_apps)
+
+    def fault_of(self, app: str) -> str:
+        """Say why no connection with TLS can be made for an app; "" if it can."""
+        found = self._of_apps.get(app)
+        return found if isinstance(found, str) else ""
+
+    def is_current(self, stream: TlsStream, app: str) -> bool:
+        """Tell whether a connection that is made for the app now would show and trust the same."""
+        return stream.context is self._context_of(app) and not self.fault_of(app)
+
+    def _context_of(self, app: str) -> ssl.SSLContext:
+        found = self._of_apps.get(app)
+        return found if isinstance(found, ssl.SSLContext) else self._context
 
     def begin(self, connection: socket.socket, host: str, route: Route, now: float) -> TlsStream:
         """Return a stream ready for the handshake; raises OSError or ValueError. A cut answer counts as not ended."""
+        if fault := self.fault_of(route[0]):
+            raise ValueError(fault)
+        context = self._context_of(route[0])
         known = self._sessions.get(route)
-        session = known[0] if known is not None and now < known[1] else None
-        return TlsStream(connection, self._context, host.rstrip("."), session)
+        is_good = known is not None and now < known.until and known.context is context
+        return TlsStream(connection, context, host.rstrip("."), known.session if known and is_good else None)
 
     def learn(self, stream: TlsStream, route: Route, now: float) -> None:
         """Keep a connection's session for others of its route, now that an answer has come over it."""
         known = self._sessions.get(route)
-        if known is not None and now < known[1]:
+        if known is not None and now < known.until and known.context is stream.context:
             return
         session = stream.session
         if session is not None:
             self._sessions.pop(route, None)
             if len(self._sessions) >= _MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
-            self._sessions[route] = session, now + _SESSION_S
+            self._sessions[route] = _Agreed(session, stream.context, now + _SESSION_S)
 
 
-def client_context() -> ssl.SSLContext:
-    """Return a context that trusts the system's list, or certifi's; SSL_CERT_FILE and SSL_CERT_DIR name another."""
+def client_context(*authorities: str) -> ssl.SSLContext:
+    """Return a context that trusts the system's list, or certifi's; SSL_CERT_FILE and SSL_CERT_DIR name another.
+
+    It trusts the `authorities` of each text (PEM) beside. Raises ssl.SSLError where one cannot be read.
+    """
     context = ssl.create_default_context()
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
     paths = ssl.get_default_verify_paths()
     has_store = paths.cafile or (paths.capath and any(Path(paths.capath).iterdir()))
     if not has_store:
         context.load_verify_locations(certifi.where())
+    for text in filter(None, authorities):
+        context.load_verify_locations(cadata=text)
     context.set_alpn_protocols(["http/1.1"])
     # Else a target could start a new handshake at any time.
     context.options |= ssl.OP_NO_RENEGOTIATION

@@ -51,6 +51,11 @@ class TlsStream:
         return self._connection.fileno()
 
     @property
+    def context(self) -> ssl.SSLContext:
+        """What it was made with: whom it trusts, and which certificate it shows."""
+        return self._tls.context
+
+    @property
     def session(self) -> ssl.SSLSession | None:
         """The session that a later handshake may resume."""
         return self._tls.session
@@ -111,6 +116,16 @@ class TlsStream:
         self._in_vain -= len(data)
         return data
 
+    def last_words(self) -> str:
+        """Return the alert that says why the target closed the connection, in OpenSSL's words; "" without one."""
+        try:
+            self.recv(_MOST_BYTES_A_READ)
+        except ssl.SSLError as error:
+            return alert_of(error)
+        except (OSError, ValueError):
+            pass
+        return ""
+
     def say_farewell(self) -> None:
         """Tell the target that nothing more comes, if that can be sent now."""
         with contextlib.suppress(OSError, ValueError):
@@ -144,6 +159,12 @@ class TlsStream:
         self._unsent = self._unsent[sent:]
         if self._unsent:
             raise ssl.SSLWantWriteError
+
+
+def alert_of(error: OSError) -> str:
+    """Return an alert that the target sent, in OpenSSL's words; "" for any other error."""
+    reason = getattr(error, "reason", None) or ""
+    return reason.replace("_", " ").lower() if "ALERT" in reason else ""
 
 
 Connection = socket.socket | TlsStream

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from wangtimer.cli.admin.certificate_commands import client_certificate
 from wangtimer.cli.admin.schema_command import schema
 from wangtimer.cli.admin.secrets_commands import secrets
 from wangtimer.cli.admin.settings import settings
@@ -66,6 +67,7 @@ commands.add_command(load)
 commands.add_command(apps)
 commands.add_command(keys)
 commands.add_command(signing)
+commands.add_command(client_certificate)
 commands.add_command(audit)
 commands.add_command(apply)
 commands.add_command(import_timers)

@@ -14,6 +14,7 @@ from .errors import (
     PreconditionFailed,
     Problem,
     Refused,
+    TooFast,
     Unavailable,
     Unreachable,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "TimerFields",
     "TimerFilter",
     "TimerPatch",
+    "TooFast",
     "Unavailable",
     "Unreachable",
     "Verification",

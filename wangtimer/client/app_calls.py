@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from urllib.parse import quote
 
-from .app_types import ApiKey, ApiKeysPage, App, AppLimits, AppsPage, ChangedApp, MadeApiKey
+from .app_types import ApiKey, ApiKeysPage, App, AppEgress, AppLimits, AppsPage, ChangedApp, MadeApiKey
 from .calls import Calls, all_rows
 from .transport import Call
 from .values import given
@@ -36,13 +36,18 @@ class AppCalls(Calls):
         return self._transport.ask(Call("GET", APPS, query=query)).typed(AppsPage, "items", "nextCursor")
 
     def patch_app(
-        self, name: str, *, disabled: bool | None = None, limits: AppLimits | None = None
+        self,
+        name: str,
+        *,
+        disabled: bool | None = None,
+        limits: AppLimits | None = None,
+        egress: AppEgress | None = None,
     ) -> ChangedApp:
-        """Change an app: a limit that is not named stays, and None takes one out.
+        """Change an app: what is not named of its limits and its way out stays, and None takes it out.
 
         A disabled app's keys are refused within 5 s. Repeat it until `enabledTimers` is 0.
         """
-        body = given({"disabled": disabled, "limits": limits})
+        body = given({"disabled": disabled, "limits": limits, "egress": egress})
         return self._transport.ask(Call("PATCH", _place(name), body=body)).typed(ChangedApp, "name")
 
     def create_app_key(

@@ -8,6 +8,12 @@ class AppLimits(TypedDict, total=False):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    timers: int | None
+    firingsPerSecond: int | None
+    requestsPerSecond: int | None
+    requestsAtOnce: int | None
+    replaysPerHour: int | None
+    calendarBytes: int | None
 
 
 class ShownAppLimits(TypedDict):
@@ -15,6 +21,43 @@ class ShownAppLimits(TypedDict):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    timers: int | None
+    firingsPerSecond: int | None
+    requestsPerSecond: int | None
+    requestsAtOnce: int | None
+    replaysPerHour: int | None
+    calendarBytes: int | None
+
+
+class AppEgress(TypedDict, total=False):
+    """What an operator sets for the way out of an app's calls; None takes it out."""
+
+    httpsOnly: bool | None
+    allow: list[str] | None
+    caCertificates: str | None
+
+
+class ShownCertificate(TypedDict):
+    """A certificate, without its key."""
+
+    subject: str
+    fingerprint: str
+    expiresAt: str
+
+
+class ShownAppEgress(TypedDict):
+    """The way out of an app's calls as it is."""
+
+    httpsOnly: bool
+    allow: list[str]
+    caCertificates: list[ShownCertificate]
+
+
+class ClientCertificate(TypedDict):
+    """What an app's callbacks show to targets that ask for a certificate; None: nothing."""
+
+    app: str
+    certificate: ShownCertificate | None
 
 
 class App(TypedDict):
@@ -25,6 +68,7 @@ class App(TypedDict):
     updatedAt: str
     disabledAt: str | None
     limits: ShownAppLimits
+    egress: ShownAppEgress
 
 
 class ChangedApp(App):

@@ -9,6 +9,7 @@ import requests
 from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
+from .certificate_calls import CertificateCalls
 from .follow_calls import FollowCalls
 from .many_timer_calls import ManyTimerCalls
 from .signing_calls import SigningCalls
@@ -26,6 +27,7 @@ class Client(
     CalendarCalls,
     AppCalls,
     SigningCalls,
+    CertificateCalls,
     AuditCalls,
     HealthCalls,
 ):

@@ -7,6 +7,7 @@ ClientError
     ├── NotFound            404: the app has no such timer, firing or calendar
     ├── Conflict            409: the key is taken, or the state does not allow it
     ├── PreconditionFailed  412: the timer has changed since the given version
+    ├── TooFast             429: the app asks faster than it may; nothing was done
     └── Unavailable         5xx: a fault, or a store is away; the change may have been made
 
 A moment without a zone, text that is not Unicode, or a bad URL raises ValueError: no request was sent.
@@ -89,6 +90,10 @@ class PreconditionFailed(Refused):
     """The timer is not at the given version: read it again, and decide again."""
 
 
+class TooFast(Refused):
+    """The app asks faster than it may: ask again later."""
+
+
 class Unavailable(Refused):
     """The service cannot do it now."""
 
@@ -98,6 +103,6 @@ def refused(problem: Problem) -> Refused:
     if problem["code"] == UNKNOWN_PATH:
         # Nothing is known of any timer: the client's URL leads elsewhere.
         return Refused(problem)
-    kinds = {404: NotFound, 409: Conflict, 412: PreconditionFailed}
+    kinds = {404: NotFound, 409: Conflict, 412: PreconditionFailed, 429: TooFast}
     kind = Unavailable if problem["status"] >= 500 else kinds.get(problem["status"], Refused)
     return kind(problem)

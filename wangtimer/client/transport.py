@@ -159,6 +159,8 @@ class Transport:
         except ClientError as error:
             if response.status_code in AWAY or _is_under_way(error):
                 return Failure(error, call.may_change, wait_s=_retry_after_s(response))
+            if response.status_code == requests.codes.too_many_requests and _is_soon(response):
+                return Failure(error, in_doubt=False, wait_s=_retry_after_s(response))
         return response
 
     def _unreachable(self, error: requests.RequestException, call: Call) -> Failure:
@@ -245,8 +247,17 @@ def _sent_at(response: requests.Response) -> int | None:
 
 
 def _retry_after_s(response: requests.Response) -> float:
+    return min(_asked_to_wait_s(response), LONGEST_PAUSE_S)
+
+
+def _is_soon(response: requests.Response) -> bool:
+    """Tell whether the service asks to come again after a pause that a client makes by itself."""
+    return _asked_to_wait_s(response) <= LONGEST_PAUSE_S
+
+
+def _asked_to_wait_s(response: requests.Response) -> float:
     given = response.headers.get("Retry-After", "")
-    return min(float(given), LONGEST_PAUSE_S) if given.isascii() and given.isdecimal() else 0.0
+    return float(given) if given.isascii() and given.isdecimal() else 0.0
 
 
 def _parameter(value: Any) -> Any:

@@ -13,7 +13,10 @@ WangTimerError
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── Unreadable              a timer whose row this version cannot read
 │   └── UnopenedSecrets     a timer, or a target, whose secrets this process has no key for
+│       └── UnusableTls     a timer whose app's certificate or authorities this process cannot use
 ├── TooMuchWork             a request that takes more CPU than one may: nothing of it is done
+├── LimitReached            an app has as much as it may have: its timers, planned firings, calendars
+├── TooFast                 an app asks faster than it may: the error says when to ask again
 ├── TooManyAtOnce           as many requests of this kind are under way as this process serves at once
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
 └── BadSetting              a setting that cannot work: the start stops with one line
@@ -182,11 +185,53 @@ class UnopenedSecrets(Unreadable):
         self.about = Subject.TIMER if isinstance(owner, int) else Subject.TARGET
 
 
+class UnusableTls(UnopenedSecrets):
+    """This process can make no call with TLS for a timer: what is set for its app's TLS cannot be used here."""
+
+    def __init__(self, timer_id: int, reason: str) -> None:
+        WangTimerError.__init__(
+            self,
+            f"timer {timer_id} cannot be called with TLS: {reason}; give every process the same keys "
+            "(WANGTIMER_SECRET_KEYS_FILE), or set the app's client certificate anew",
+        )
+        self.timer_id = timer_id
+
+
 class TooMuchWork(WangTimerError):
     """A request takes more of the service's time than one may; nothing of it was done."""
 
     def __init__(self) -> None:
         super().__init__("request: it takes more CPU than one request may; ask for less at once")
+
+
+class Limited(Enum):
+    """What an app may have no more of."""
+
+    TIMERS = auto()
+    FIRINGS = auto()
+    CALENDARS = auto()
+    REQUESTS = auto()
+    REPLAYS = auto()
+
+
+class LimitReached(WangTimerError):
+    """An app may have no more of something: the message has the figure that it would be, and the limit."""
+
+    def __init__(self, of: Limited, reason: str, mend: str) -> None:
+        super().__init__(f"{reason}; {mend}")
+        self.of = of
+
+
+class TooFast(WangTimerError):
+    """An app asked for more than it may within a time; nothing of this request was done.
+
+    `retry_after_s` is when it may ask again, in whole seconds.
+    """
+
+    def __init__(self, of: Limited, reason: str, retry_after_s: int) -> None:
+        super().__init__(f"{reason}; repeat it in {retry_after_s} s")
+        self.of = of
+        self.retry_after_s = retry_after_s
 
 
 class TooManyAtOnce(WangTimerError):

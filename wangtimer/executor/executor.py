@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from operator import attrgetter
 from random import Random
 
 import structlog
@@ -16,7 +15,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
-from wangtimer.core.timers.timer import Definition, Notify
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -26,7 +25,7 @@ from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Ready, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.executor.shared import Known, Shared
+from wangtimer.executor.shared import CallOf, Known, Shared, call_through
 from wangtimer.executor.signings import Signings
 from wangtimer.executor.targets import NoTargets, Targets
 from wangtimer.executor.unread import Fail, PutBack
@@ -74,8 +73,9 @@ class Executor:
         strain: Strain | None = None,
         tell_strain: Callable[[], None] = lambda: None,
         is_stopping: Callable[[], bool] = lambda: False,
-        call_of: Callable[[Definition], Notify] = attrgetter("notify"),
+        call_of: CallOf = call_through,
         targets: Targets | None = None,
+        may_fire: Callable[[], bool] = lambda: True,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -95,6 +95,7 @@ class Executor:
         self._strain = strain or Strain(0)
         self._tell_strain = tell_strain
         self._is_stopping = is_stopping
+        self._may_fire = may_fire
 
     def warm_up(self) -> None:
         """Connect to Redis and read its clock, so that the first chunk does not wait for it."""
@@ -112,7 +113,13 @@ class Executor:
             claim.is_done.wait(patience_s)
 
     def begin(self, chunk: Chunk) -> tuple[Claim, float] | None:
-        """Send what can be claimed; return the claim and how long to wait for it, in seconds."""
+        """Send what can be claimed; return the claim and how long to wait for it, in seconds.
+
+        While this process does not know what apps may call, it claims nothing: what is armed is armed again.
+        """
+        if not self._may_fire():
+            log.warning("chunk_left_to_others", slice=chunk.slice.tag, members=len(chunk.members))
+            return None
         claim, taken = self._claim(chunk)
         if not taken:
             return None

@@ -1,7 +1,6 @@
 """The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.secret_parts import secret_texts, without
-from wangtimer.core.timers.timer import Definition, Notify
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -29,6 +28,7 @@ from wangtimer.executor.prepare import request_of, stamps_of
 from wangtimer.executor.puller import Puller, lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
+from wangtimer.executor.shared import CallOf, call_through
 from wangtimer.store.redis.slices import SliceStore
 
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
@@ -67,6 +67,23 @@ class Sent(NamedTuple):
     unopened: dict[Member, str]
 
 
+class LanesBehind:
+    """Which lanes are behind, and have firings to go first: looked up once for an app and a host of a part."""
+
+    def __init__(self, puller: Puller) -> None:
+        self._puller = puller
+        self._known: dict[tuple[str, str], SharedLane | None] = {}
+
+    def of(self, ready: Ready) -> SharedLane | None:
+        """Return the lane in which a member is to wait; None for a member pulled from a lane."""
+        if isinstance(ready.held.claim.stands_in, SharedLane):
+            return None
+        app, host = ready.definition.app, ready.host_port
+        if (app, host) not in self._known:
+            self._known[app, host] = next(filter(self._puller.is_behind, lanes_of(host, app)), None)
+        return self._known[app, host]
+
+
 class Sender:
     """Sends members that are surely still held; members on which two executors died go alone."""
 
@@ -81,7 +98,7 @@ class Sender:
         clock: Clock,
         rule: FireRule,
         random: Random,
-        call_of: Callable[[Definition], Notify] = attrgetter("notify"),
+        call_of: CallOf = call_through,
     ) -> None:
         self._call_of = call_of
         self._engine = engine
@@ -104,6 +121,7 @@ class Sender:
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
+        behind = LanesBehind(self._puller)
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -113,6 +131,10 @@ class Sender:
                     "each executor that ran it died, the last of them while it ran alone",
                     one.bucket,
                 )
+                continue
+            # A lane may be far behind, and most of an app's firings go there: no request is made for them.
+            if died < ALONE_AFTER and (lane := behind.of(one)) is not None:
+                self.move(one.held, lane, one.due_at)
                 continue
             try:
                 attempt = self._attempt(one)
@@ -126,8 +148,6 @@ class Sender:
                 continue
             if died >= ALONE_AFTER:
                 quarantined.append(Quarantined(one.held, attempt))
-            elif (lane := self._lane_behind(attempt)) is not None:
-                self.move(attempt, lane)
             else:
                 attempt.permit = one.held.claim.take_permit()
                 calls.append(attempt)
@@ -147,11 +167,11 @@ class Sender:
         if attempt.held.claim.holds(attempt.held.member):
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
-    def move(self, attempt: "Attempt", lane: SharedLane) -> None:
+    def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
         """Move a member without room to a lane, outside this process."""
-        self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
+        self._mover.take(Move(held, lane, due_at))
         self._puller.expect()
-        _hand_on([attempt.held])
+        _hand_on([held])
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
@@ -160,25 +180,13 @@ class Sender:
             self._settler.hurry()
         self._puller.note_ended(attempt.request.host, attempt.request.app)
 
-    def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
-        """Return the lane that is behind and has firings to go first; None for a member pulled from a lane."""
-        if isinstance(attempt.held.claim.stands_in, SharedLane):
-            return None
-        request = attempt.request
-        for lane in lanes_of(request.host, request.app):
-            if self._puller.is_behind(lane):
-                return lane
-        return None
-
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
         held, due_at, definition, bucket, signing, target = ready
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
-            call = self._call_of(definition)
-            if target is not None:
-                call = target.called_by(call)
+            call = self._call_of(definition, target)
             request = request_of(call, definition.app, held.member, keys, timestamp_s)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
@@ -299,7 +307,7 @@ class Attempt:
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
         """Let it wait in a lane."""
-        self._sender.move(self, lane)
+        self._sender.move(self.held, lane, self.due_at_ms)
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Record its outcome."""

@@ -1,13 +1,21 @@
 """What a call needs beside its timer's definition: how its app signs, and the target that the timer names."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.core.timers.timer import Definition
+from wangtimer.core.timers.named_target import NamedTarget, TargetKey, through
+from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.signings import Signings
 from wangtimer.executor.targets import NoTargets, Targets
+
+# Returns the call that a firing makes, through the target that its definition names. Raises `UnopenedSecrets`.
+CallOf = Callable[[Definition, NamedTarget | None], Notify]
+
+
+def call_through(one: Definition, target: NamedTarget | None) -> Notify:
+    """Return the call of a definition that keeps no secrets."""
+    return through(target, one.notify)
 
 
 def target_key(one: Definition) -> TargetKey | None:

@@ -16,6 +16,8 @@ FIRST_ID = 890_342_217_101_453
 _TEXT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?)(Z|[+-]\d\d:\d\d)")
 _FIRING = re.compile(r"\b(\d{15,19})-(\d{13})\b")
 _KEY = re.compile(r"wtk_\w+")
+_PEM = re.compile(r"(-----BEGIN [A-Z ]+-----)\n.*\n(-----END [A-Z ]+-----)\n", re.DOTALL)
+SHOWN_FINGERPRINT = "6b" * 32
 SHOWN_KEY_ID = "3kTMd8Qx9LbA"
 SHOWN_KEY = f"wtk_{SHOWN_KEY_ID}_" + "x" * 49
 _ID = re.compile(r"\b\d{15,19}\b")
@@ -68,6 +70,10 @@ class Recorder:
             case {"id": str(), "scopes": _}:
                 # A key, whose id is random.
                 return {name: self.told(one) for name, one in kept.items()} | {"id": SHOWN_KEY_ID}
+            case {"fingerprint": str()}:
+                # Of a certificate that is made anew.
+                shown = {"fingerprint": SHOWN_FINGERPRINT}
+                return {name: self.told(one) for name, one in kept.items()} | shown
             case {"key_id": str()}:
                 return kept | {"key_id": SHOWN_KEY_ID}
             case dict():
@@ -81,6 +87,8 @@ class Recorder:
             case int() if len(str(kept)) >= 15:
                 return self._id(str(kept))
             case str():
+                if pem := _PEM.fullmatch(kept):
+                    return f"{pem[1]}\n...\n{pem[2]}\n"
                 if _KEY.fullmatch(kept):
                     return SHOWN_KEY
                 firing = _FIRING.sub(lambda one: f"{self._id(one[1])}-{int(one[2]) - self._later_ms}", kept)

@@ -5,6 +5,7 @@ from typing import Any
 
 from tests.api.examples.recorder import Recorder
 from tests.api.world import World
+from tests.certificates import self_signed
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 
@@ -33,6 +34,7 @@ def tell(recorder: Recorder) -> None:
     _calendars(recorder)
     _targets(recorder)
     _signing(recorder)
+    _certificate(recorder, world)
     recorder.shows("v1GetLoad", minutes=30)
     recorder.shows("v1GetLoadOfAllApps", minutes=30)
     _apps(recorder)
@@ -119,6 +121,14 @@ def _signing(recorder: Recorder) -> None:
     recorder.shows("v1SwitchSigning", {"enabled": True})
 
 
+def _certificate(recorder: Recorder, world: World) -> None:
+    expires_at = datetime.fromtimestamp(world.clock.now // 1_000 + 365 * 86_400, UTC)
+    pair = self_signed("CN=shop,O=Example", expires_at)
+    recorder.shows("v1PutClientCertificate", {"certificate": pair.chain, "privateKey": pair.key})
+    recorder.shows("v1GetClientCertificate")
+    recorder.shows("v1DeleteClientCertificate")
+
+
 def _calendars(recorder: Recorder) -> None:
     plant = {"weekdays": ["saturday", "sunday"], "days": ["2027-01-01"], "working": ["2027-01-02"]}
     recorder.shows("v1PutCalendar", plant, name="plant")
@@ -140,7 +150,8 @@ def _apps(recorder: Recorder) -> None:
     shows("v1CreateApp", {"name": "billing", "limits": {"callsPerSecond": 100}})
     shows("v1ListApps", limit=20)
     shows("v1GetApp", name="billing")
-    shows("v1PatchApp", {"limits": {"callsAtOnce": 50}}, name="billing")
+    egress = {"httpsOnly": True, "allow": ["10.1.0.0/16:443", "*.corp.example"]}
+    shows("v1PatchApp", {"limits": {"callsAtOnce": 50}, "egress": egress}, name="billing")
     scoped = {"name": "invoices", "scopes": ["timers:read", "timers:write"]}
     made = shows("v1CreateAppKey", scoped, app="billing")
     shows("v1ListAppKeys", app="billing", limit=20)

@@ -11,6 +11,7 @@ from wangtimer.api.asked.asked_schedule import (
 )
 from wangtimer.api.asked.owned_fields import asked_values, default_of
 from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
+from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.notify_rules import check_headers, check_path, check_same_place, check_url
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
@@ -21,11 +22,13 @@ from wangtimer.store.sql.widths import refuse_wide
 def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewTimer:
     """Return the timer to create at `now` (ms UTC); raises `InvalidInput`."""
     schedule = schedule_of(asked, now, find)
+    notify = new_notify(asked.notify)
+    _check_way_out(notify, app)
     new = NewTimer(
         app,
         asked.name,
         schedule.schedule,
-        new_notify(asked.notify),
+        notify,
         ending=schedule.ending,
         **asked_values(asked, default_of),
     )
@@ -39,7 +42,9 @@ def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar
     was = timer.definition
     notify = was.notify
     if asked.notify is not None:
-        notify = seals.changed(changed_notify(asked.notify, notify), was, _check)
+        call = changed_notify(asked.notify, notify)
+        _check_way_out(call, was.app)
+        notify = seals.changed(call, was, _check)
     edited = replace(
         timer,
         definition=was._replace(schedule=schedule.schedule, notify=notify),
@@ -56,11 +61,19 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
     """
     schedule = replaced_schedule(asked, timer, now, find)
     was = timer.definition
-    notify = seals.changed(new_notify(asked.notify), was, _check)
+    call = new_notify(asked.notify)
+    _check_way_out(call, was.app)
+    notify = seals.changed(call, was, _check)
     replaced = replace(
         timer, definition=was._replace(schedule=schedule.schedule, notify=notify), ending=schedule.ending
     )
     return _fitting(replaced.with_values(asked_values(asked, default_of)))
+
+
+def _check_way_out(call: Notify, app: str) -> None:
+    """Raise `Refused` where the call may not go; a named target was judged when it was set."""
+    if not call.target:
+        check_way_out(call.url, app)
 
 
 def _check(call: Notify, kept_from: Notify | None) -> None:

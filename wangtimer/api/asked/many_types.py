@@ -48,7 +48,10 @@ BackfilledUntil = Annotated[
 ]
 LeftToReplay = Annotated[
     int,
-    Field(description=f"firings left, as a request replays {MOST_AT_ONCE} at most; repeat it for the rest"),
+    Field(
+        description=f"firings left, as a request replays {MOST_AT_ONCE} at most, and an app so many an hour as its "
+        "limit says; repeat it for the rest"
+    ),
 ]
 MatchedMoments = Annotated[
     int, Field(description=f"moments in this request; with dryRun in the whole range, up to {MOST_COUNTED}")
@@ -56,8 +59,8 @@ MatchedMoments = Annotated[
 LeftToBackfill = Annotated[
     int,
     Field(
-        description=f"moments left, as a request makes {MOST_AT_ONCE} at most, counted up to {MOST_COUNTED}; with "
-        "dryRun the matched moments without a record"
+        description=f"moments left, as a request makes {MOST_AT_ONCE} at most, and an app so many an hour as its "
+        f"limit says, counted up to {MOST_COUNTED}; with dryRun the matched moments without a record"
     ),
 ]
 

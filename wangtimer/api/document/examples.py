@@ -48,6 +48,7 @@ _OF_STATUS = {
     "413": ErrorCode.BODY_TOO_LARGE,
     "415": ErrorCode.WRONG_CONTENT_TYPE,
     "422": ErrorCode.KEY_REUSED,
+    "429": ErrorCode.TOO_MANY_REQUESTS,
     "500": ErrorCode.INTERNAL,
     "503": ErrorCode.STORE_AWAY,
 }

@@ -27,6 +27,7 @@ _TAGS = {
     "calendars": "Calendars: the days on which timers that name one do not fire.",
     "targets": "Named targets: calls in one place, which timers name.",
     "signing": "Signing: the secrets with which an app's callbacks are signed.",
+    "client certificates": "Client certificates: what an app's callbacks show to targets that ask who calls (mTLS).",
     "load": "Load: how many firings are planned in each future minute.",
     "callbacks": "Callbacks: the calls that the service makes to yours.",
     "health": "Health: probes for an operator's tools.",

@@ -55,7 +55,7 @@ MEANINGS: Mapping[str, str] = {
     "key": "the app's own key for the timer; null: there is no such timer",
     "lastDueAt": f"when the last of these firings is due; {_MOMENT}; null: none is due",
     "lastDueAtMs": "when the last of these firings is due, ms since 1970; null: none is due",
-    "limits": "the bounds of the app's callbacks",
+    "limits": "the app's own limits; null takes one out",
     "latenessMs": "the first send minus the scheduled moment; null: nothing was sent",
     "matched": "how many match the request",
     "maxFirings": "the timer is finished after this many moments",

@@ -6,6 +6,7 @@ from contextlib import suppress
 import structlog
 from flask import Flask, request
 
+from wangtimer.api.gate.request_quota import count_request, tell_what_is_left
 from wangtimer.api.gate.rights import RIGHTS, Open, Right, refuse_undeclared, route_name
 from wangtimer.api.gate.sender import is_within, networks_of, sender_address
 from wangtimer.api.http.callers import DIRECTORY, admit
@@ -42,7 +43,12 @@ def guard(app: Flask, wiring: Callable[[], Wiring]) -> None:
             # There is nothing at this path, or not with this method; Flask itself says which methods there are.
             return
         right = RIGHTS[route_name(request.method, rule.rule)]
-        admit(_caller(wiring, right), right if isinstance(right, Scope) else None)
+        caller = _caller(wiring, right)
+        admit(caller, right if isinstance(right, Scope) else None)
+        if caller.app is not None:
+            count_request(wiring(), caller.app)
+
+    app.after_request(tell_what_is_left)
 
     @app.teardown_request
     def forget_caller(_error: BaseException | None) -> None:

@@ -1,28 +1,52 @@
-"""Says early, when a timer is made or edited, that no call may go to the address in its URL.
+"""Says early, when a timer is made or edited, that no call of its app may go where its URL leads.
 
-Only where the URL has an address. A name's addresses are known when the call connects, and the engine judges then.
+An address is judged only where the URL has one. A name's addresses are known when the call connects, and the engine
+judges then.
 """
 
 from flask import current_app, has_app_context
 
+from wangtimer.api.http.callers import DIRECTORY
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.callback.origin import read_url
 from wangtimer.core.egress.egress_rules import EgressRules, Peer
+from wangtimer.core.egress.way_out import UNSET, AppEgress
 from wangtimer.own_servers import egress_rules_of, named_servers
+from wangtimer.store.app_directory import AppDirectory
 
 _EXTENSION = "wangtimer.egress_rules"
 
 
-def is_refused_address(url: str) -> bool:
-    """Tell whether the URL's host is an address, in any notation, to which no call may go.
+def check_way_out(url: str, app: str) -> None:
+    """Raise `Refused` where a call of this app may not go to the URL, by what is clear without a look-up of its name.
 
-    A file of timers is checked without an app, and so without the deployment's rules: False.
+    A file of timers is checked without a deployment, and so without its rules. What is set for the app is looked up
+    only where it matters: for plain HTTP, and for an address that is not allowed to all.
     """
+    if not has_app_context():
+        return
     origin, _ = read_url(url)
-    if not origin.is_address or not has_app_context():
-        return False
+    peer = Peer("", origin.host, origin.port, origin.is_tls)
     rules = _rules_in_use()
-    return rules is not None and bool(rules.refusal(Peer("", origin.host, origin.port)))
+    is_refused = origin.is_address and rules is not None and bool(rules.refusal(peer))
+    if origin.is_tls and not is_refused:
+        return
+    own = _set_for(app)
+    if own.https_only and not origin.is_tls:
+        raise _bad_url("the app may call https only", "write https, or ask the operator")
+    if is_refused and rules is not None and rules.of_app(own).refusal(peer):
+        raise _bad_url(
+            "this deployment does not allow calls to its address",
+            "call another one, or ask the operator whether WANGTIMER_EGRESS may allow it, or the app's egress",
+        )
+
+
+def _set_for(app: str) -> AppEgress:
+    directory: AppDirectory = current_app.extensions[DIRECTORY]()
+    found = directory.find(app)
+    return UNSET if found is None else found.egress
 
 
 def _rules_in_use() -> EgressRules | None:
@@ -33,3 +57,7 @@ def _rules_in_use() -> EgressRules | None:
         current_app.extensions[_EXTENSION] = rules
     kept: EgressRules | None = current_app.extensions[_EXTENSION]
     return kept
+
+
+def _bad_url(reason: str, mend: str) -> Refused:
+    return Refused(ErrorCode.BAD_CALLBACK, "notifyHTTPParam.url", reason, mend)

@@ -66,6 +66,15 @@ class ErrorCode(Enum):
         40303,
         "The app is disabled: its keys are refused, and operators can change nothing of it until they enable it.",
     )
+    TOO_MANY_TIMERS = 40304, "The app would have more timers than it may; both numbers are in the message."
+    TOO_MANY_FIRINGS = (
+        40305,
+        "The app's enabled timers would plan more firings a second than they may; both figures are in the message.",
+    )
+    CALENDARS_TOO_LARGE = (
+        40306,
+        "The calendars of the app would take more bytes than they may; both numbers are in the message.",
+    )
     UNKNOWN_TIMER = (
         40401,
         "This app has no timer with this id, name or key (another app's timer is unknown too).",
@@ -114,6 +123,15 @@ class ErrorCode(Enum):
     KEY_REUSED = (
         42201,
         "An earlier request of the last 24 hours had this `Idempotency-Key` with another body.",
+    )
+    TOO_MANY_REQUESTS = (
+        42901,
+        "The app sends more requests a second than it may. Repeat after `Retry-After` seconds; `RateLimit` and "
+        "`RateLimit-Policy` say what is left.",
+    )
+    TOO_MANY_REPLAYS = (
+        42902,
+        "The app may replay and backfill no more firings within this hour. Repeat after `Retry-After` seconds.",
     )
     INTERNAL = 50001, "A fault of the service; it is in its log."
     STORE_AWAY = (

@@ -32,7 +32,7 @@ def documented(
     summary, _, description = (getdoc(view) or "").partition("\n")
     of_a_body = (413, 415) if "body" in hints else ()
     of_a_query = {414: TOO_LONG} if "query" in hints else {}
-    statuses = sorted({400, 401, 403, 404, 500, 503, *of_a_body, *errors})
+    statuses = sorted({400, 401, 403, 404, 429, 500, 503, *of_a_body, *errors})
     return {
         "operation_id": operation_id,
         "summary": summary.rstrip("."),

@@ -15,8 +15,11 @@ from wangtimer.api.http.refusals import code_of
 from wangtimer.core.errors import (
     Conflict,
     InvalidInput,
+    Limited,
+    LimitReached,
     NameInUse,
     StoreAway,
+    TooFast,
     TooManyAtOnce,
     TooMuchWork,
     UnknownFiring,
@@ -45,6 +48,15 @@ _BY_STATUS = {
 _CONFLICTS: Mapping[type[Conflict], ErrorCode] = {
     NameInUse: ErrorCode.NAME_TAKEN,
     VersionChanged: ErrorCode.VERSION_CHANGED,
+}
+
+
+_LIMITS: Mapping[Limited, ErrorCode] = {
+    Limited.TIMERS: ErrorCode.TOO_MANY_TIMERS,
+    Limited.FIRINGS: ErrorCode.TOO_MANY_FIRINGS,
+    Limited.CALENDARS: ErrorCode.CALENDARS_TOO_LARGE,
+    Limited.REQUESTS: ErrorCode.TOO_MANY_REQUESTS,
+    Limited.REPLAYS: ErrorCode.TOO_MANY_REPLAYS,
 }
 
 
@@ -81,6 +93,7 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
     app.register_error_handler(WangTimerError, lambda error: tell(fault_of(error)))
     app.register_error_handler(StoreAway, lambda error: _away(error, tell))
     app.register_error_handler(TooManyAtOnce, lambda error: _too_many(error, tell))
+    app.register_error_handler(TooFast, lambda error: _too_fast(error, tell))
     app.register_error_handler(HTTPException, lambda error: _http(error, tell))
     app.register_error_handler(Exception, lambda error: _fault(error, tell))
 
@@ -117,6 +130,8 @@ def fault_of(error: WangTimerError) -> Fault:
                 "range, a smaller maxFirings or count, or a simpler cron"
             )
             return Fault(ErrorCode.TOO_MUCH_WORK, text, cause=error)
+        case LimitReached() | TooFast():
+            return Fault(_LIMITS[error.of], str(error), cause=error)
         case TooManyAtOnce():
             text = (
                 "as many exports are under way as this process serves at once; repeat it in "
@@ -155,6 +170,12 @@ def _away(error: StoreAway, tell: Teller) -> Response:
 def _too_many(error: TooManyAtOnce, tell: Teller) -> Response:
     response = tell(fault_of(error))
     response.headers["Retry-After"] = str(RETRY_EXPORT_AFTER_S)
+    return response
+
+
+def _too_fast(error: TooFast, tell: Teller) -> Response:
+    response = tell(fault_of(error))
+    response.headers["Retry-After"] = str(error.retry_after_s)
     return response
 
 

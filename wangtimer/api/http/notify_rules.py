@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
-from wangtimer.api.http.allowed_targets import is_refused_address
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.callback.origin import read_url
@@ -118,11 +117,6 @@ def _check_parts(url: str) -> None:
         raise _bad_url("it has a user name in it", "send credentials in an Authorization header")
     if port == 0 or not _is_host(parts):
         raise _bad_url("it has no host that can be called", "write it as in http://host:8080/path")
-    if is_refused_address(url):
-        raise _bad_url(
-            "this deployment does not allow calls to its address",
-            "call another one, or ask the operator whether WANGTIMER_EGRESS may allow it",
-        )
 
 
 def _is_host(parts: SplitResult) -> bool:

@@ -12,9 +12,16 @@ from typing import Any
 
 from gunicorn import util
 from gunicorn.http.body import ChunkedReader
-from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
+from gunicorn.http.errors import (
+    ChunkMissingTerminator,
+    InvalidChunkExtension,
+    InvalidChunkSize,
+    LimitRequestHeaders,
+    LimitRequestLine,
+    ParseException,
+)
 from gunicorn.workers.gthread import TConn, ThreadWorker
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
 from wangtimer.api.http.repeated_headers import join_repeated
@@ -44,6 +51,10 @@ class CostlyBody(ParseException, RequestEntityTooLarge):  # type: ignore[misc]
     """A body whose chunks, or the bytes between them, would take seconds to read: answered as too large."""
 
 
+class BrokenBody(ParseException, BadRequest):  # type: ignore[misc]
+    """A body whose chunks cannot be read, so that nobody can tell where it ends."""
+
+
 _STATUS = {
     LimitRequestLine: (414, "URI Too Long"),
     LimitRequestHeaders: (431, "Request Header Fields Too Large"),
@@ -63,7 +74,8 @@ class PatientSocket(socket):
 
     _until = 0.0
     _reads_head = True
-    # Whether a body came too late or cost too much. The connection then holds the rest of it, not a request.
+    # Whether a body came too late, cost too much or could not be read. The connection then holds the rest of it, and no
+    # request.
     is_late = False
     # Bytes of the body so far; the first ones may have come with the head.
     _wire_bytes = 0
@@ -107,12 +119,19 @@ class PatientSocket(socket):
         return found
 
     def few(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
-        """Yield the chunks of a body; raises `CostlyBody` once they are too many."""
-        for number, chunk in enumerate(chunks):
+        """Yield the chunks of a body; raises `CostlyBody` for too many, `BrokenBody` for what is none."""
+        for number, chunk in enumerate(self._readable(chunks)):
             if number > MOST_CHUNKS:
                 self.is_late = True
                 raise CostlyBody
             yield chunk
+
+    def _readable(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        try:
+            yield from chunks
+        except (InvalidChunkSize, InvalidChunkExtension, ChunkMissingTerminator):
+            self.is_late = True
+            raise BrokenBody from None
 
     def hold_head(self) -> None:
         """Hold back what is sent next, the head of an answer, so that it goes out together with the body's beginning.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, wait
+from math import inf
 
 import structlog
 from flask import Response
@@ -21,6 +22,8 @@ log = structlog.get_logger()
 # A firing is silent once it has been due longer than any lease, sweep and retry pause together.
 SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
+# Later than any certificate expires, ms UTC.
+ENDLESS_MS = 2**53
 # Prometheus gives a scrape 10 s by default. A frozen part takes its own time-out, SQL up to 10 s.
 READ_WITHIN_S = 5.0
 
@@ -87,6 +90,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         return []
     overdue = wiring.firings.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST)
     unplanned = wiring.timers.first_unplanned()
+    ending = wiring.client_certificates.ending(ENDLESS_MS, 1)
     oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
     return [
         _gauge(
@@ -101,6 +105,11 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
             "wangtimer_planning_lag_seconds",
             "How long the oldest moment that is not planned yet has been due",
             0.0 if unplanned is None else max(0, now - unplanned) / 1_000,
+        ),
+        _gauge(
+            "wangtimer_client_certificate_seconds_left",
+            "Until the first client certificate of an app expires, below 0 once it has; +Inf where no app has one",
+            (ending[0].expires_at - now) / 1_000 if ending else inf,
         ),
     ]
 

@@ -8,6 +8,7 @@ from wangtimer.api.v1.apps.app_routes import add_app_routes
 from wangtimer.api.v1.apps.audit_routes import add_audit_routes
 from wangtimer.api.v1.apps.key_routes import add_key_routes
 from wangtimer.api.v1.calendar_routes import calendar_routes
+from wangtimer.api.v1.certificate_routes import certificate_routes
 from wangtimer.api.v1.firings.demand_routes import demand_routes
 from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
@@ -28,6 +29,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         load_routes(wiring),
         _operators_routes(wiring),
         signing_routes(wiring),
+        certificate_routes(wiring),
         target_routes(wiring),
     )
 

@@ -24,7 +24,7 @@ from wangtimer.api.v1.problems import MEDIA_TYPE, Named, Problem, note_names
 from wangtimer.core.work_budget import work_budget
 
 # Descriptions of the headers that answers may have.
-_ALWAYS = (400, 401, 403, 404, 500, 503)
+_ALWAYS = (400, 401, 403, 404, 429, 500, 503)
 _HEADERS = {
     "Location": "where the timer or firing is",
     ETAG: f"the timer's version, for {IF_MATCH}",

@@ -22,13 +22,17 @@ from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
+from wangtimer.store.sql.ways_out import WaysOutInSql
+from wangtimer.way_out_teller import WayOutTeller
 
-# Timers and apps named that could not be rotated.
+# Timers, targets and apps named that could not be rotated.
 MOST_NAMED = 20
 SEALED_AT_ONCE = 1_000
 
@@ -92,12 +96,16 @@ def _rotate(settings: Settings) -> None:
             are_forgotten = _forget(definitions, page.changed) and are_forgotten
         signings = _seal_signings(SigningStore(database, seals), SigningCopies(redis, redis_keys, seals))
         targets = _seal_targets(TargetStore(database, seals), TargetCopies(redis, redis_keys, seals))
+        teller = WayOutTeller(WaysOutInSql(database), WayOutCopies(redis, redis_keys))
+        certificates = _seal_certificates(ClientCertificates(database, seals), teller)
     click.echo(
         f"{count} timers, {targets.count} targets and the signing secrets of {signings.count} apps written anew; "
         f"key {seals.sealing_id} encrypts"
     )
-    are_told = are_forgotten and signings.are_told and targets.are_told
-    _tell_what_is_left([*bad.values(), *targets.bad, *signings.bad], are_told)
+    if certificates.count:
+        click.echo(f"the keys of {certificates.count} client certificates written anew")
+    are_told = are_forgotten and signings.are_told and targets.are_told and certificates.are_told
+    _tell_what_is_left([*bad.values(), *targets.bad, *signings.bad, *certificates.bad], are_told)
 
 
 @dataclass(slots=True)
@@ -117,6 +125,23 @@ class SealedCopies:
             put([sealed])
         except StoreAway:
             self.are_told = False
+
+
+def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> SealedCopies:
+    """Seal the keys of all apps' client certificates, in SQL and in Redis."""
+    done, app = SealedCopies(), ""
+    while apps := store.apps_behind(app, SEALED_AT_ONCE):
+        for app in apps:
+            try:
+                done.count += store.seal_anew(app)
+            except ValueError as error:
+                done.bad.append(f"the key of the client certificate of app {app!r}: {error}")
+    if done.count:
+        try:
+            teller.tell()
+        except StoreAway:
+            done.are_told = False
+    return done
 
 
 def _seal_signings(store: SigningStore, copies: SigningCopies) -> SealedCopies:

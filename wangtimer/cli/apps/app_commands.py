@@ -1,4 +1,4 @@
-"""`wangtimer apps ...`: make, list, limit and disable apps."""
+"""`wangtimer apps ...`: make, list, limit and disable apps, set their way out."""
 
 import time
 from typing import Any, cast
@@ -7,9 +7,11 @@ import click
 
 from wangtimer.cli.apps.operating import operating
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
+from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
-from wangtimer.client.app_types import App, AppLimits
+from wangtimer.client.app_types import App, AppEgress, AppLimits, ShownCertificate
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
 BELIEVED_S = 5.0
@@ -31,14 +33,22 @@ class Limit(click.ParamType[int | str]):
 
 
 def _limits(command: Any) -> Any:
-    at_once = click.option("--calls-at-once", type=Limit(), help="Callbacks under way at once, at most.")
-    a_second = click.option("--calls-per-second", type=Limit(), help="Callbacks a second, at most.")
-    return a_second(at_once(command))
+    """Give a command an option for each limit, named as the limit is in the API."""
+    for one in reversed(AppLimit):
+        words = DESCRIBED[one].words
+        command = click.option(
+            f"--{_dashed(one)}", one.value, type=Limit(), help=f"{words[0].upper()}{words[1:]}."
+        )(command)
+    return command
+
+
+def _dashed(limit: AppLimit) -> str:
+    return limit.name.lower().replace("_", "-")
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def apps() -> None:
-    """Make, list, limit and disable apps; for operators."""
+    """Make, list, limit and disable apps, and set their way out; for operators."""
 
 
 @apps.command()
@@ -73,8 +83,39 @@ def limit(asked: Asked, name: str, **limits: Any) -> None:
     """Set limits of the app NAME; `none` takes one out. A limit that is not named stays."""
     given = _given(limits)
     if not given:
-        raise click.UsageError("name a limit: --calls-per-second or --calls-at-once")
+        raise click.UsageError(f"name a limit: {', '.join(f'--{_dashed(one)}' for one in AppLimit)}")
     asked.tell(asked.client.patch_app(name, limits=given), _show)
+
+
+@apps.command()
+@click.argument("name")
+@click.option("--https-only/--no-https-only", default=None, help="No call goes out without TLS.")
+@click.option(
+    "--allow",
+    multiple=True,
+    metavar="ITEM|none",
+    help="What it may call beside WANGTIMER_EGRESS, in place of what was allowed before; more than once.",
+)
+@click.option(
+    "--ca-file",
+    metavar="FILE|none",
+    help="Certificates (PEM) of authorities that vouch for its targets.",
+)
+@operating
+def egress(
+    asked: Asked, name: str, https_only: bool | None, allow: tuple[str, ...], ca_file: str | None
+) -> None:
+    """Set the way out of the calls of the app NAME; `none` takes something out. What is not named stays."""
+    given: AppEgress = {}
+    if https_only is not None:
+        given["httpsOnly"] = https_only
+    if allow:
+        given["allow"] = None if allow == (NO_LIMIT,) else list(allow)
+    if ca_file is not None:
+        given["caCertificates"] = None if ca_file == NO_LIMIT else text_of(ca_file)
+    if not given:
+        raise click.UsageError("name what to set: --https-only, --allow or --ca-file")
+    asked.tell(asked.client.patch_app(name, egress=given), _show)
 
 
 @apps.command()
@@ -105,10 +146,9 @@ def enable(asked: Asked, name: str) -> None:
 
 
 def _given(limits: dict[str, int | str | None]) -> AppLimits:
-    names = {"calls_per_second": "callsPerSecond", "calls_at_once": "callsAtOnce"}
     return cast(
         AppLimits,
-        {names[name]: None if value == NO_LIMIT else value for name, value in limits.items() if value},
+        {name: None if value == NO_LIMIT else value for name, value in limits.items() if value},
     )
 
 
@@ -118,23 +158,35 @@ def _show(app: App) -> None:
             "app": app["name"],
             "created": app["createdAt"],
             "disabled": app["disabledAt"],
-            "calls a second": app["limits"]["callsPerSecond"],
-            "calls at once": app["limits"]["callsAtOnce"],
+            **{_spaced(limit): number for limit, number in _limits_of(app)},
+            "https only": app["egress"]["httpsOnly"],
+            "allowed beside": ", ".join(app["egress"]["allow"]) or None,
+            "trusted beside": "; ".join(map(_certificate, app["egress"]["caCertificates"])) or None,
         }
     )
 
 
+def _certificate(one: ShownCertificate) -> str:
+    return f"{one['subject']} (until {one['expiresAt']})"
+
+
 def _show_all(found: list[App]) -> None:
     show_table(
-        ("app", "created", "disabled", "calls a second", "calls at once"),
-        (
-            (
-                one["name"],
-                one["createdAt"],
-                one["disabledAt"],
-                one["limits"]["callsPerSecond"],
-                one["limits"]["callsAtOnce"],
-            )
-            for one in found
-        ),
+        ("app", "created", "disabled", "limits of its own"),
+        ((one["name"], one["createdAt"], one["disabledAt"], _own_limits(one)) for one in found),
     )
+
+
+def _own_limits(app: App) -> str:
+    return ", ".join(
+        f"{_spaced(limit)} {number:,}" for limit, number in _limits_of(app) if number is not None
+    )
+
+
+def _limits_of(app: App) -> list[tuple[AppLimit, int | None]]:
+    """Return an app's limits; one that a service of another version does not know is left out."""
+    return [(limit, cast(int | None, app["limits"].get(limit))) for limit in AppLimit]
+
+
+def _spaced(limit: AppLimit) -> str:
+    return limit.name.lower().replace("_", " ")

@@ -10,6 +10,7 @@ import click
 from wangtimer.cli.doctor.bad_timers_checkup import check_bad_timers
 from wangtimer.cli.doctor.broker_checkup import check_broker
 from wangtimer.cli.doctor.calendars_checkup import check_calendars
+from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong
 from wangtimer.cli.doctor.redis_checkup import check_redis
@@ -32,7 +33,7 @@ from wangtimer.stack.own_secret_key import own_key_setting
     help="Look at the service that `wangtimer up` runs there.",
 )
 def doctor(as_json: bool, data_dir: Path | None) -> None:
-    """Look at SQL, Redis, broker, workers, clocks and calendars, and say what is wrong and what to do.
+    """Look at SQL, Redis, broker, workers, clocks, calendars and certificates, and say what is wrong and what to do.
 
     Run it with the workers' settings, or with --data-dir. It changes nothing. Exits with 1 where there is an error; a
     warning is none.
@@ -68,6 +69,7 @@ def examine() -> list[Finding]:
         *check_clocks(settings),
         *check_bad_timers(settings),
         *check_calendars(settings),
+        *check_certificates(settings),
     ]
 
 

@@ -20,7 +20,10 @@ class Action(StrEnum):
 
 
 class AuditedKind(StrEnum):
-    """What was changed. A `FIRING` is named by its timer and its moment, `SIGNING` by its secret's id or its app."""
+    """What was changed. A `FIRING` is named by its timer and its moment, `SIGNING` by its secret's id or its app.
+
+    A `CERTIFICATE` is a client's, named by its app.
+    """
 
     TIMER = "timer"
     FIRING = "firing"
@@ -28,6 +31,7 @@ class AuditedKind(StrEnum):
     APP = "app"
     KEY = "key"
     SIGNING = "signing"
+    CERTIFICATE = "certificate"
     TARGET = "target"
 
 

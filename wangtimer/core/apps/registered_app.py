@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from wangtimer.core.egress.way_out import UNSET, AppEgress
+
 
 @dataclass(frozen=True, slots=True)
 class RegisteredApp:
     """An app as it was made. Moments in ms UTC; `disabled_at` None: it is not disabled.
 
     `limits` has the bounds that an operator set for it, by their names in the API; a name that is absent has the
-    operator's default.
+    operator's default. `egress` is what the operator set for its way out.
     """
 
     name: str
@@ -17,3 +19,4 @@ class RegisteredApp:
     updated_at: int
     disabled_at: int | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
+    egress: AppEgress = UNSET

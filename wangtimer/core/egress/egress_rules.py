@@ -8,14 +8,16 @@ What no item allows is refused. Addresses of a cloud's metadata, and our own ser
 """
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from ipaddress import IPv4Network, ip_address, ip_network
 from typing import NamedTuple
 
 from wangtimer.core.egress.embedded_addresses import all_readings, is_only_v4, judged_as
 from wangtimer.core.egress.special_networks import METADATA, Address, Network, special_network_of
+from wangtimer.core.egress.way_out import AppEgress
 
 PUBLIC = "public"
 # The loopback beside what is public: for a machine of one's own, and for tests.
@@ -36,6 +38,7 @@ class Peer(NamedTuple):
     name: str
     address: str
     port: int
+    is_tls: bool = False
 
 
 class Allowed(NamedTuple):
@@ -65,6 +68,18 @@ class EgressRules:
     allowed: tuple[Allowed, ...]
     own_servers: tuple[OwnServer, ...] = ()
     is_of_this_machine: Callable[[Address], bool] = lambda address: address.is_loopback
+    is_https_only: bool = False
+
+    def of_app(self, own: AppEgress) -> "EgressRules":
+        """Return the rules of an app that has its own beside these.
+
+        Items that cannot be read, as a later version may write them, allow nothing.
+        """
+        return replace(
+            self,
+            allowed=self.allowed + _readable(own.allow),
+            is_https_only=self.is_https_only or own.https_only,
+        )
 
     def refusal(self, peer: Peer) -> str:
         """Return why nobody may connect there, for operators; "" where they may."""
@@ -74,6 +89,8 @@ class EgressRules:
             return "not an address"
         if getattr(address, "scope_id", None):
             return "an address with a zone"
+        if self.is_https_only and not peer.is_tls:
+            return "its app may use https only"
         return self._never(peer, all_readings(address)) or self._not_allowed(peer, address)
 
     def _never(self, peer: Peer, readings: tuple[Address, ...]) -> str:
@@ -108,6 +125,27 @@ def read_egress(text: str) -> tuple[Allowed, ...]:
     if not items:
         raise ValueError(f"nothing is allowed; write {PUBLIC}, or networks and names, separated by commas")
     return items
+
+
+def _readable(items: Iterable[str]) -> tuple[Allowed, ...]:
+    read: list[Allowed] = []
+    for item in items:
+        with suppress(ValueError):
+            read.append(_item(item.strip()))
+    return tuple(read)
+
+
+def is_only_metadata(item: str) -> bool:
+    """Tell whether an item allows nothing but an address of a cloud's metadata, which never is; raises ValueError."""
+    network = _item(item.strip()).network
+    return network is not None and network.num_addresses == 1 and network.network_address in METADATA
+
+
+def read_item(text: str) -> Allowed:
+    """Read one item of the rules; raises ValueError that names it and the mend."""
+    if "," in text:
+        raise ValueError(f"{text!r} has a comma; write one item")
+    return _item(text.strip())
 
 
 def _item(text: str) -> Allowed:

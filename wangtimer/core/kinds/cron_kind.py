@@ -86,6 +86,11 @@ class CronKind(RuleKind[Cron]):
         """Return the words of what the expression means."""
         return WORDS[language].cron(rule.meaning)
 
+    def firings_a_day(self, rule: Cron) -> int:
+        """Return how many times of day match."""
+        meaning = rule.meaning
+        return len(meaning.seconds) * len(meaning.minutes) * len(meaning.hours)
+
     def warnings(self, rule: Cron) -> Iterable[Warning]:
         """Return what may surprise about the expression."""
         return warnings_of_expression(rule)

@@ -6,6 +6,7 @@ from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.every import LONGEST_MS, SHORTEST_MS, Every
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.words.words import WORDS, Language, moment_text
 
 _ANCHOR = "a moment from which intervals are counted; startAt, or else now, by default"
@@ -51,6 +52,10 @@ class EveryKind(RuleKind[Every]):
     def stored(self, rule: Every) -> StoredRule:
         """Return the interval and its anchor."""
         return StoredRule(rule.timezone, every_ms=rule.interval_ms, anchor_ms=rule.anchor_ms)
+
+    def firings_a_day(self, rule: Every) -> int:
+        """Return how many intervals begin in a day."""
+        return -(-DAY_MS // rule.interval_ms)
 
     def shown(self, rule: Every) -> dict[str, Any]:
         """Return the interval and its anchor."""

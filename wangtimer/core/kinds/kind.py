@@ -8,8 +8,12 @@ from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 from wangtimer.core.api_field import ApiField
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import Language
+
+# No rule fires more often than each second.
+MOST_A_DAY = 86_400
 
 OneRule = TypeVar("OneRule", bound=Rule)
 
@@ -84,6 +88,14 @@ class RuleKind(ABC, Generic[OneRule]):
     @abstractmethod
     def words(self, rule: OneRule, language: Language) -> str:
         """Return when a rule fires, as a phrase without its zone; InvalidSchedule if it cannot be read."""
+
+    def firings_a_day(self, rule: OneRule) -> int:
+        """Return how many moments a day has on which the rule fires, rounded up; 0 if it does not recur.
+
+        It is an estimate: it depends on the rule alone, not on bounds, excluded days or the present moment.
+        """
+        first = rule.first_after(0)
+        return 0 if first is None else len(rule.moments(first - 1, first - 1 + DAY_MS, MOST_A_DAY))
 
     def warnings(self, rule: OneRule) -> Iterable[Warning]:  # noqa: ARG002 - most have none
         """Return what may surprise about a rule as it is written; InvalidSchedule if it cannot be read."""

@@ -41,6 +41,10 @@ class OnceKind(RuleKind[Once]):
         """Return the moment."""
         return StoredRule(at_ms=rule.at_ms)
 
+    def firings_a_day(self, rule: Once) -> int:  # noqa: ARG002 - whatever the moment
+        """Return 0, since it does not recur."""
+        return 0
+
     def shown(self, rule: Once) -> dict[str, Any]:
         """Return the moment, as text and in ms."""
         return {"at": show_moment(rule.at_ms), "at_ms": rule.at_ms}

@@ -71,6 +71,11 @@ class NamedTarget:
         return max(own, self.keep_output, key=_KEEPS_LESS.index)
 
 
+def through(target: NamedTarget | None, own: Notify) -> Notify:
+    """Return the call of a timer that gives `own`: through the target that it names, if any."""
+    return own if target is None else target.called_by(own)
+
+
 def url_behind(url: str, path: str) -> str:
     """Return the URL with a timer's path, and query, behind its own; scheme, host and port are always the URL's.
 

@@ -141,6 +141,12 @@ class RedisConnection:
             max_connections=10_000,
         )
 
+    @property
+    def pool(self) -> ConnectionPool:
+        """Its connections, for a library with commands of its own; these go through `command` all the same."""
+        pool: ConnectionPool = self._client.connection_pool
+        return pool
+
     def bring_time_to(self, listener: TimeListener) -> None:
         """Bring Redis' time to a listener whenever it wants it, in the same round trip as other commands."""
         self._time_listener = listener

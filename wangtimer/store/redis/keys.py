@@ -31,10 +31,12 @@ class Keys:
         self.strain = f"{agenda}:strain"
         self.lanes = f"{prefix}:lanes"
         self.call_limits = f"{prefix}:call-limits"
+        self.ways_out = f"{prefix}:ways-out"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.signing = f"{prefix}:signing"
         self.bad_timers = f"{prefix}:bad"
+        self.quotas = f"{prefix}:quotas"
         self.bad_notes = f"{prefix}:bad:notes"
         self.refusals = f"{prefix}:egress:refusals"
 

@@ -2,17 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import orjson
+import structlog
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.apps.described_limits import COUNTED_LIMITS
 from wangtimer.core.apps.registered_app import RegisteredApp
+from wangtimer.core.egress.way_out import STRICTEST, AppEgress
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
+from wangtimer.store.sql.total_slots import forget_total
+
+log = structlog.get_logger()
 
 # Names read to find the one that was meant.
 MOST_NAMES = 5_000
@@ -73,11 +80,16 @@ class AppStore:
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
 
     def change(
-        self, name: str, now: int, limits: Mapping[str, float | None], is_disabled: bool | None = None
+        self,
+        name: str,
+        now: int,
+        limits: Mapping[str, float | None],
+        is_disabled: bool | None = None,
+        egress: Mapping[str, Any] | None = None,
     ) -> RegisteredApp | None:
         """Change an app and return it; None where there is none.
 
-        `limits` has those to set; None takes one out. `is_disabled` None: as it was.
+        `limits` and `egress` have what is to be set, by its name; None takes it out. `is_disabled` None: as it was.
         """
 
         def work(sql: Connection) -> RegisteredApp | None:
@@ -89,9 +101,15 @@ class AppStore:
             disabled_at = app.disabled_at
             if is_disabled is not None:
                 disabled_at = (disabled_at or now) if is_disabled else None
-            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged)
+            way_out = app.egress.changed(egress) if egress else app.egress
+            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, way_out)
             values = {"updated_at": now, "disabled_at": disabled_at, "limits": _text_of(merged)}
+            if way_out != app.egress:
+                values["egress"] = way_out.text
             sql.execute(update(apps).where(apps.c.name == name).values(values))
+            if _bounded(app) != _bounded(changed):
+                # Its total was not kept until now, or is kept no more.
+                forget_total(sql, name)
             note_changes(sql, now, list(_differences(app, changed)))
             return changed
 
@@ -102,12 +120,18 @@ def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChan
     """Yield what the audit says of an app's change; nothing if it is as it was."""
     names = sorted(was.limits.keys() | app.limits.keys())
     fields = tuple(f"limits.{name}" for name in names if was.limits.get(name) != app.limits.get(name))
+    before, after = was.egress.fields, app.egress.fields
+    fields += tuple(f"egress.{name}" for name in after if before[name] != after[name])
     old, new = _status(was), _status(app)
     if old != new:
         action = Action.EDIT if fields else Action.ENABLE if app.disabled_at is None else Action.DISABLE
         yield replace(_noted(action, app.name), fields=fields, old_status=old, new_status=new)
     elif fields:
         yield replace(_noted(Action.EDIT, app.name), fields=fields)
+
+
+def _bounded(app: RegisteredApp) -> frozenset[str]:
+    return COUNTED_LIMITS & app.limits.keys()
 
 
 def _noted(action: Action, name: str) -> AuditedChange:
@@ -124,4 +148,20 @@ def _text_of(limits: Mapping[str, float]) -> str | None:
 
 def _app_of(row: RowMapping) -> RegisteredApp:
     limits = {} if row["limits"] is None else orjson.loads(row["limits"])
-    return RegisteredApp(row["name"], row["created_at"], row["updated_at"], row["disabled_at"], limits)
+    return RegisteredApp(
+        row["name"],
+        row["created_at"],
+        row["updated_at"],
+        row["disabled_at"],
+        limits,
+        egress_of(row["name"], row["egress"]),
+    )
+
+
+def egress_of(app: str, text: str | None) -> AppEgress:
+    """Read what is set for an app's way out; the strictest where that cannot be read."""
+    try:
+        return AppEgress.from_text(text)
+    except ValueError as error:
+        log.error("egress_unread", app=app, error=repr(error))
+        return STRICTEST

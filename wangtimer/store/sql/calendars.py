@@ -1,15 +1,16 @@
 """Calendars that apps uploaded, in SQL."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import orjson
 import structlog
-from sqlalchemy import Connection, and_, case, delete, func, insert, select, update
+from sqlalchemy import Connection, LargeBinary, and_, case, cast, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
-from wangtimer.core.errors import Conflict, Subject
+from wangtimer.core.errors import Conflict, Limited, LimitReached, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.timers.timer import TimerStatus
@@ -17,7 +18,7 @@ from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.tables import calendars, timers
+from wangtimer.store.sql.tables import apps, calendars, timers
 
 log = structlog.get_logger()
 
@@ -33,11 +34,15 @@ PAGE = 1_000
 class CalendarStore:
     """Each app's own calendars; timers carry their own copy of the days they leave out."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self, database: Database, most_bytes_of: Callable[[str], int | None] = lambda _: None
+    ) -> None:
         self._database = database
+        self._most_bytes_of = most_bytes_of
 
     def put(self, app: str, calendar: Calendar, now: int) -> None:
-        """Store a calendar, replacing the app's one of this name; raises `Conflict`, `StoreAway`.
+        """Store a calendar, replacing the app's one of this name; raises `Conflict`, `LimitReached`,
+        `StoreAway`.
 
         If the app has `MOST_CALENDARS`, a further one is refused; the existing ones may still be replaced.
 
@@ -48,7 +53,11 @@ class CalendarStore:
         at = calendars.c.updated_at
         replaced = {"content": content, "updated_at": case((at >= now, at + 1), else_=now), "followed_at": 0}
 
+        most_bytes = self._most_bytes_of(app)
+
         def work(sql: Connection) -> None:
+            if most_bytes is not None:
+                _refuse_more_bytes(sql, app, calendar.name, len(content.encode()), most_bytes)
             is_new = not sql.execute(
                 update(calendars).where(_is(app, calendar.name)).values(replaced)
             ).rowcount
@@ -144,6 +153,20 @@ def _noted(action: Action, app: str, name: str) -> AuditedChange:
 def _replaced(app: str, name: str) -> AuditedChange:
     """Return what the audit says of an upload over an older one: it replaces all of its days."""
     return replace(_noted(Action.EDIT, app, name), fields=("weekdays", "days", "working"))
+
+
+def _refuse_more_bytes(sql: Connection, app: str, name: str, size: int, most: int) -> None:
+    """Raise `LimitReached` if an app's calendars would take too many bytes; the app's other uploads wait."""
+    sql.execute(select(apps.c.name).where(apps.c.name == app).with_for_update())
+    own = and_(calendars.c.app == app, calendars.c.name != name)
+    sizes = select(func.sum(func.length(cast(calendars.c.content, LargeBinary)))).where(own)
+    would_be = int(sql.execute(sizes).scalar_one() or 0) + size
+    if would_be > most:
+        raise LimitReached(
+            Limited.CALENDARS,
+            f"the calendars of app {app!r} would take {would_be:,} bytes, and may take {most:,}",
+            "delete one that no timer names, or ask an operator for a higher limit",
+        )
 
 
 def _is(app: str, name: str) -> Any:

@@ -14,6 +14,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import firings, timers
@@ -39,8 +40,13 @@ class FinishedPage:
 class FinishedTimers:
     """Deletes finished timers: their names become free, their firings' records stay as long as any."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(
+        self,
+        database: Database,
+        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
+    ) -> None:
         self._database = database
+        self._totals = totals
 
     def kept_days(self) -> list[int]:
         """Return the distinct retention days of timers that are finished, or nearly so; one index seek each.
@@ -68,13 +74,15 @@ class FinishedTimers:
             found = [(row.planned_until, row.id) for row in sql.execute(query)]
             if not found:
                 return FinishedPage(0, None)
-            ids = _locked(sql, days, upto, [timer_id for _, timer_id in found])
+            apps_of = _locked(sql, days, upto, [timer_id for _, timer_id in found])
+            ids = list(apps_of)
             waiting = _with_latest(sql, ids, FiringStatus.PENDING, LATEST_LOOKED_AT)
             settled = [timer_id for timer_id in ids if timer_id not in waiting]
             failed = _with_latest(sql, settled, FiringStatus.FAILED, 1) if days == 0 else set()
             _keep(sql, failed)
             gone = [timer_id for timer_id in settled if timer_id not in failed]
             _delete(sql, gone, now)
+            self._totals.take_timers(sql, (apps_of[timer_id] for timer_id in gone))
             return FinishedPage(len(gone), found[-1] if len(found) == limit else None)
 
         return self._database.write(work, Step.SQL_PURGE_FINISHED)
@@ -95,13 +103,13 @@ def _finished(days: int | None) -> Select[Any]:
     return by_index(select(*_KEY).where(_is_finished(), is_kept), "timer_finished", timers)
 
 
-def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> list[int]:
-    """Return the timers that are still as they were read, locked until the transaction ends."""
+def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> dict[int, str]:
+    """Return the timers that are still as they were read, each with its app, locked until the transaction ends."""
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
-    query = by_index(select(timers.c.id).where(same), "PRIMARY", timers)
+    query = by_index(select(timers.c.id, timers.c.app).where(same), "PRIMARY", timers)
     query = query.order_by(timers.c.id).with_for_update()
-    return list(sql.execute(query).scalars())
+    return {row.id: row.app for row in sql.execute(query)}
 
 
 def _with_latest(sql: Connection, ids: Sequence[int], status: FiringStatus, latest: int) -> set[int]:

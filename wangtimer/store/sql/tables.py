@@ -108,6 +108,27 @@ apps = Table(
     Column("disabled_at", BigInteger, nullable=True),
     # JSON object of the bounds that an operator set, NULL without any.
     Column("limits", _LongText, nullable=True),
+    # JSON object of what an operator set for its way out (`core/egress/way_out.py`), NULL without any.
+    Column("egress", _LongText, nullable=True),
+    # When its timers were last counted for its total; 0: its total is not kept.
+    Column("counted_at", BigInteger, nullable=False, server_default=text("0")),
+    # Apps whose totals are old.
+    Index("app_counted", "counted_at"),
+    **_MYSQL,
+)
+
+# Of an app with a limit of them: its living timers, and the firings a day of those that are enabled and have moments
+# left to plan; each is the sum over the app's slots. A slot may be below 0.
+app_totals = Table(
+    "app_total",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("timers", BigInteger, nullable=False, server_default=text("0")),
+    Column("firings_a_day", BigInteger, nullable=False, server_default=text("0")),
+    # The limits by which the total was divided over the slots; -1: by none.
+    Column("most_timers", BigInteger, nullable=False, server_default=text("-1")),
+    Column("most_firings", BigInteger, nullable=False, server_default=text("-1")),
     **_MYSQL,
 )
 
@@ -194,6 +215,8 @@ timers = Table(
     Column("notify", _LongText, nullable=False),
     # The name of the target that the call goes through.
     Column("target", String(TARGET_CHARACTERS), nullable=True),
+    # Of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row.
+    Column("firings_a_day", BigInteger, nullable=True),
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
@@ -274,6 +297,23 @@ signing = Table(
     Column("updated_at", BigInteger, nullable=False),
     # The sweep tells Redis of what changed lately.
     Index("signing_updated", "updated_at", "app"),
+    **_MYSQL,
+)
+
+# The certificate that an app's callbacks show to targets that ask for one.
+client_certificates = Table(
+    "client_certificate",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    # PEM, its own first, then those that vouch for it
+    Column("chain", _LongText, nullable=False),
+    # Its private key (PEM), sealed: `store/seals.py`
+    Column("sealed_key", _LongText, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    # Grows with every change.
+    Column("version", BigInteger, nullable=False),
+    # Those that end soonest.
+    Index("client_certificate_expires", "expires_at", "app"),
     **_MYSQL,
 )
 

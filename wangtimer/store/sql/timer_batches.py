@@ -1,13 +1,13 @@
 """Many timers at once: a few statements for all of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection, and_, bindparam, case, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict, InvalidInput
+from wangtimer.core.errors import Conflict, InvalidInput, LimitReached
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -16,8 +16,10 @@ from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.store.app_total import counted
 from wangtimer.store.call_text import notify_text
 from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.audited_timers import creation_of, disabling_of, switch_of
 from wangtimer.store.sql.calendar_marks import calendar_mark
@@ -70,13 +72,14 @@ _NAMED = by_index(
 class Enabled:
     """Timers as they stand enabled, and the firings that wait to be added to slices.
 
-    `used_up`: ids of timers that stay disabled, because their last moment has its outcome already. A timer in neither
-    was changed meanwhile.
+    `used_up`: ids of timers that stay disabled, because their last moment has its outcome already. `refused`: those
+    that would be too much for their app. A timer in neither was changed meanwhile.
     """
 
     timers: list[Timer]
     pending: list[Firing]
     used_up: set[int]
+    refused: dict[int, LimitReached] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ class NameTaken:
 
 
 # What becomes of a draft.
-Stored = Timer | NameTaken | InvalidInput
+Stored = Timer | NameTaken | InvalidInput | LimitReached
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,8 @@ def draft(new: NewTimer, timer_id: int, now: int, seals: Seals = NO_KEYS) -> Dra
 class Created:
     """What became of each draft, in their order, and the firings that wait to be added to slices.
 
-    `InvalidInput`: the app has no target of the name that the timer gives.
+    `InvalidInput`: the app has no target of the name that the timer gives. `LimitReached`: it would be too much for its
+    app.
     """
 
     timers: list[Stored]
@@ -142,16 +146,22 @@ class Created:
 class TimerBatches:
     """The changes of `TimerStore` for many timers, in one transaction each; `ids` gives out the ids of new ones."""
 
-    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+    def __init__(
+        self,
+        database: Database,
+        seals: Seals = NO_KEYS,
+        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
+    ) -> None:
         self._database = database
         self.seals = seals
+        self._totals = totals
         self.ids = TimerIds()
 
     def create(self, app: str, drafts: Sequence[Draft], now: int, firings_of: FiringsOf) -> Created:
         """Store timers of one app, the enabled ones with their near firings, in one transaction.
 
         `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. An error
-        stands in place of each that names a target which the app does not have. Raises
+        stands in place of each that names a target which the app does not have, or would be too much for it. Raises
         `StoreAway`, and `Conflict` if others keep creating timers of these names: nothing is stored then.
         """
         for number in range(TRIES):
@@ -162,7 +172,7 @@ class TimerBatches:
             are_first = [named.setdefault(one.timer.name, one) is one for one in drafts]
             plans = [one.near for one in named.values() if one.near is not None]
             try:
-                made, pending = self._insert_free(app, named, firings_of(plans) if plans else [])
+                made, pending = self._insert_free(app, named, firings_of(plans) if plans else [], now)
             except IntegrityError:
                 continue
             timers = [made[one.timer.name] for one in drafts]
@@ -190,11 +200,9 @@ class TimerBatches:
             if applied := first.applied(sql):
                 return Enabled(applied, first.waiting(sql, applied), used_up)
             versions = _versions_of_disabled(sql, sorted(a_plan.timer.id for a_plan in plans))
-            held = {
-                a_plan.timer.id: a_plan
-                for a_plan in plans
-                if versions.get(a_plan.timer.id) == a_plan.timer.definition.version
-            }
+            same = [a for a in plans if versions.get(a.timer.id) == a.timer.definition.version]
+            refused = self._refused(sql, same, now)
+            held = {a_plan.timer.id: a_plan for a_plan in same if a_plan.timer.id not in refused}
             of_held = [firing for firing in firings if firing.timer_id in held]
             pending = insert_missing(sql, of_held)
             settled = {firing.timer_id for firing in of_held} - {firing.timer_id for firing in pending}
@@ -203,9 +211,9 @@ class TimerBatches:
             made = _enable(sql, enabled, now)
             note_changes(sql, now, [switch_of(TimerStatus.DISABLED, timer) for timer in made])
             first.keep(made, of_held)
-            return Enabled(made, pending, used_up)
+            return Enabled(made, pending, used_up, refused)
 
-        return self._database.write(work, Step.SQL_ENABLE_MANY)
+        return self._totals.transact(lambda: self._database.write(work, Step.SQL_ENABLE_MANY), now)
 
     def disable(self, ids: Sequence[int], now: int, versions: Versions | None = None) -> list[Timer]:
         """Disable enabled timers, and return them as they then stand.
@@ -218,7 +226,7 @@ class TimerBatches:
         def work(sql: Connection) -> list[Timer]:
             if applied := first.applied(sql):
                 return applied
-            first.keep(disabled := _switch_off(sql, ids, now, TimerStatus.DISABLED, versions))
+            first.keep(disabled := self._switch_off(sql, ids, now, TimerStatus.DISABLED, versions))
             return disabled
 
         return self._database.write(work, Step.SQL_DISABLE_MANY)
@@ -244,7 +252,7 @@ class TimerBatches:
         def work(sql: Connection) -> list[Timer]:
             if applied := first.applied(sql):
                 return [gone[timer.id] for timer in applied]
-            deleted = _switch_off(sql, ids, now, TimerStatus.DELETED, versions)
+            deleted = self._switch_off(sql, ids, now, TimerStatus.DELETED, versions)
             gone.update((timer.id, timer) for timer in deleted)
             first.keep([replace(timer, definition=timer.definition.stored) for timer in deleted])
             remove_tags(sql, [timer.id for timer in deleted])
@@ -271,8 +279,54 @@ class TimerBatches:
 
         return self._database.write(work)
 
+    def _switch_off(
+        self, sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
+    ) -> list[Timer]:
+        """Disable or delete the timers that have no unplanned due moments; return them as they then stand.
+
+        A timer whose row cannot be read is left as it is: the change of it alone then says why.
+        """
+        enabled = timers.c.status == TimerStatus.ENABLED.value
+        is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
+        may_go = (
+            and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
+        )
+        wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
+        query = (
+            by_index(select(timers).where(wanted), "PRIMARY", timers).order_by(timers.c.id).with_for_update()
+        )
+        rows = sql.execute(query).mappings()
+        unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
+        read = list(read_rows(unchanged, timer_of).values())
+        found = [changed_to(status, timer, now) for timer in read]
+        if found:
+            self._totals.move_down(sql, read, is_deleted=status is TimerStatus.DELETED)
+            _write_status(sql, [timer.id for timer in found], status, now)
+            pairs = zip(read, found, strict=True)
+            note_changes(sql, now, [switch_of(was.definition.status, timer) for was, timer in pairs])
+        return found
+
+    def _refused(self, sql: Connection, plans: list[Plan], now: int) -> dict[int, LimitReached]:
+        """Return by id which of the timers to be enabled would be too much for their app; the others count from now."""
+        by_app: dict[str, list[Plan]] = {}
+        for a_plan in plans:
+            by_app.setdefault(a_plan.timer.definition.app, []).append(a_plan)
+        refused: dict[int, LimitReached] = {}
+        for app, own in sorted(by_app.items()):
+            growths = [counted(enabled_at_once(one)) - counted(one.timer) for one in own]
+            errors = self._totals.move_some(sql, app, growths, now)
+            refused |= {one.timer.id: error for one, error in zip(own, errors, strict=True) if error}
+        return refused
+
+    def _without_room(
+        self, sql: Connection, app: str, drafts: Sequence[Draft], now: int
+    ) -> dict[str, LimitReached]:
+        """Return by name which of the drafts would be too much for their app; the others count from now on."""
+        errors = self._totals.move_some(sql, app, [counted(one.timer) for one in drafts], now)
+        return {one.timer.name: error for one, error in zip(drafts, errors, strict=True) if error}
+
     def _insert_free(
-        self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing]
+        self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing], now: int
     ) -> tuple[dict[str, Stored], list[Firing]]:
         """Insert the drafts whose names are free, and whose targets are there, with their firings.
 
@@ -289,20 +343,21 @@ class TimerBatches:
             own = {name for name, row in held.items() if tries > 1 and row["id"] == drafts[name].timer.id}
             # In order of name, as all others insert them: so that no two wait for each other.
             free = [draft for name, draft in sorted(drafts.items()) if name not in held]
-            unknown = unknown_targets(sql, app, filter(None, map(_target_of, free)))
-            aimless = {
-                one.timer.name: unknown_target(_target_of(one)) for one in free if _target_of(one) in unknown
-            }
-            free = [one for one in free if one.timer.name not in aimless]
+            in_order = [one for name, one in drafts.items() if name not in held]
+            refused: dict[str, Stored] = {name: NameTaken(row["id"]) for name, row in held.items()}
+            refused |= _aimless(sql, app, in_order)
+            refused |= self._without_room(
+                sql, app, [one for one in in_order if one.timer.name not in refused], now
+            )
+            free = [one for one in free if one.timer.name not in refused]
             if free:
                 _insert(sql, app, free)
             made = {one.timer.name: one.timer for one in free} | {name: timer_of(held[name]) for name in own}
             ids = {timer.id for timer in made.values()}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
-            refused: dict[str, Stored] = {name: NameTaken(row["id"]) for name, row in held.items()}
-            return refused | aimless | made, pending
+            return refused | made, pending
 
-        return self._database.write(work, Step.SQL_CREATE_MANY)
+        return self._totals.transact(lambda: self._database.write(work, Step.SQL_CREATE_MANY), now)
 
 
 def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
@@ -318,8 +373,11 @@ def _taken_by(found: Stored) -> Stored:
     return NameTaken(found.id) if isinstance(found, Timer) else found
 
 
-def _target_of(one: Draft) -> str:
-    return one.timer.definition.notify.target
+def _aimless(sql: Connection, app: str, drafts: Sequence[Draft]) -> dict[str, InvalidInput]:
+    """Return by name which of the drafts name a target that the app does not have."""
+    named = {one.timer.name: target for one in drafts if (target := one.timer.definition.notify.target)}
+    unknown = unknown_targets(sql, app, named.values())
+    return {name: unknown_target(target) for name, target in named.items() if target in unknown}
 
 
 def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
@@ -331,29 +389,6 @@ def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
             if bounds.excluded not in marks:
                 marks[bounds.excluded] = calendar_mark(sql, app, one.new.schedule)
             one.row["calendar_at"] = marks[bounds.excluded]
-
-
-def _switch_off(
-    sql: Connection, ids: Sequence[int], now: int, status: TimerStatus, versions: Versions | None
-) -> list[Timer]:
-    """Disable or delete the timers that have no unplanned due moments; return them as they then stand.
-
-    A timer whose row cannot be read is left as it is: the change of it alone then says why.
-    """
-    enabled = timers.c.status == TimerStatus.ENABLED.value
-    is_planned = or_(timers.c.next_fire_at.is_(None), timers.c.next_fire_at > now)
-    may_go = and_(enabled, is_planned) if status is TimerStatus.DISABLED else or_(not_(enabled), is_planned)
-    wanted = and_(timers.c.id.in_(sorted(ids)), timers.c.tombstone == 0, may_go)
-    query = by_index(select(timers).where(wanted), "PRIMARY", timers).order_by(timers.c.id).with_for_update()
-    rows = sql.execute(query).mappings()
-    unchanged = [row for row in rows if versions is None or versions[row["id"]] == row["version"]]
-    read = read_rows(unchanged, timer_of).values()
-    found = [changed_to(status, timer, now) for timer in read]
-    if found:
-        _write_status(sql, [timer.id for timer in found], status, now)
-        pairs = zip(read, found, strict=True)
-        note_changes(sql, now, [switch_of(was.definition.status, timer) for was, timer in pairs])
-    return found
 
 
 def _write_status(sql: Connection, ids: Sequence[int], status: TimerStatus, now: int) -> None:

@@ -9,6 +9,7 @@ from sqlalchemy import insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.errors import Unreadable
+from wangtimer.core.kinds.how_often import firings_a_day
 from wangtimer.core.kinds.kinds import kind_of, rule_from_text
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.every import Every
@@ -73,6 +74,7 @@ def _schedule_columns(schedule: Schedule, ending: Ending) -> dict[str, Any]:
         "every_ms": stored.every_ms,
         "anchor_ms": stored.anchor_ms,
         "at_ms": stored.at_ms,
+        "firings_a_day": firings_a_day(rule),
         "bounds": _text_of(bounds),
         "calendar": bounds.get("excluded", {}).get("name"),
     }

@@ -25,7 +25,9 @@ from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.store.app_total import NOTHING, Total, counted
 from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.audit import is_noted, note_changes
 from wangtimer.store.sql.audited_timers import creation_of, edit_of, switch_of
@@ -113,8 +115,10 @@ class TimerStore:
         database: Database,
         bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
         seals: Seals = NO_KEYS,
+        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
     ) -> None:
         self._database = database
+        self._totals = totals
         self._bad_timers = bad_timers
         self._seals = seals
         self._ids = TimerIds()
@@ -122,7 +126,8 @@ class TimerStore:
     def create(self, new: NewTimer, now: int, keep: ToKeep | None = None) -> Timer:
         """Store a disabled timer, and the answer that `keep` makes of it.
 
-        Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `StoreAway`.
+        Raises `Conflict` when the app has a living timer of this name, or has used the answer's key; `LimitReached`,
+        `StoreAway`.
         """
         return self._create(new, now, keep, None)[0]
 
@@ -148,14 +153,13 @@ class TimerStore:
                 if made.ending != new.ending:
                     # Its moments are counted from now on.
                     row |= terms(made)
-            insert_all = partial(_insert, row=row, made=made, firings=firings, keep=keep)
+            totals = self._totals if self._totals.are_kept(new.app) else None
+            insert_all = partial(_insert, totals=totals, row=row, made=made, firings=firings, keep=keep)
             one = made.definition
-            has_more = bool(made.tags or firings or keep or one.notify.target)
+            has_more = bool(made.tags or firings or keep or totals or one.notify.target)
             has_more = has_more or is_marked(one.schedule) or is_noted()
             try:
-                if has_more:
-                    return made, self._database.write(insert_all, Step.SQL_CREATE)
-                return made, self._database.write_alone(insert_all, Step.SQL_CREATE)
+                return made, self._totals.transact(partial(self._store, insert_all, has_more), now)
             except IntegrityError:
                 standing = self._standing(made.id)
                 if standing is None:
@@ -166,6 +170,12 @@ class TimerStore:
                 # The first try was applied, although its answer was lost; some of its firings may be over by now.
                 return made, self._database.read(partial(pending_among, planned=firings))
         raise StoreAway("SQL", "it has a timer of every id that was tried")
+
+    def _store(self, insert_all: Callable[[Connection], list[Firing]], has_more: bool) -> list[Firing]:
+        """Run what inserts a timer; it has more statements than one or not."""
+        if has_more:
+            return self._database.write(insert_all, Step.SQL_CREATE)
+        return self._database.write_alone(insert_all, Step.SQL_CREATE)
 
     def get(self, app: str, timer_id: int) -> Timer:
         """Return the app's timer; raises `UnknownTimer` if there is none, or it is another app's."""
@@ -206,6 +216,7 @@ class TimerStore:
             if timer.definition.is_enabled:
                 return timer, []
             near, firings = plan_near(timer)
+            self._totals.move(sql, app, counted(enabled_at_once(near)) - counted(timer), now)
             enabled = change(sql, marked(near.timer, near), now, TimerStatus.ENABLED, was=timer)
             pending = insert_missing(sql, firings)
             refuse_used_up(enabled, firings, pending)
@@ -213,7 +224,7 @@ class TimerStore:
             first.keep([enabled], firings)
             return enabled, pending
 
-        return self._database.write(work, Step.SQL_ENABLE)
+        return self._totals.transact(lambda: self._database.write(work, Step.SQL_ENABLE), now)
 
     def edit(
         self, app: str, timer_id: int, now: int, revise: Callable[[Timer], Revision]
@@ -232,6 +243,7 @@ class TimerStore:
             revision = revise(timer)
             if (revision.timer.terms, revision.status) == (timer.terms, timer.definition.status):
                 return timer, []
+            self._totals.move(sql, app, _growth(timer, revision), now)
             insert_missing(sql, revision.past)
             try:
                 edited = change(sql, revision.timer, now, revision.status, was=timer)
@@ -246,7 +258,7 @@ class TimerStore:
             first.keep([edited], revision.near)
             return edited, pending
 
-        return self._database.write(work, Step.SQL_EDIT)
+        return self._totals.transact(lambda: self._database.write(work, Step.SQL_EDIT), now)
 
     def disable(
         self,
@@ -266,6 +278,7 @@ class TimerStore:
             refuse_changed(timer, version)
             if not timer.definition.is_enabled:
                 return timer
+            self._totals.move(sql, app, Total(1) - counted(timer), now)
             disabled = change(sql, _with_past(sql, timer, plan_past), now, TimerStatus.DISABLED)
             note_changes(sql, now, [switch_of(timer.definition.status, disabled)])
             first.keep([disabled])
@@ -296,6 +309,7 @@ class TimerStore:
             refuse_changed(timer, version)
             if name not in (None, timer.name):
                 raise UnknownTimer(app, repr(name))
+            self._totals.move(sql, app, NOTHING - counted(timer), now)
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
             deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
@@ -416,10 +430,17 @@ class TimerStore:
 
 
 def _insert(
-    sql: Connection, row: dict[str, Any], made: Timer, firings: list[Firing], keep: ToKeep | None
+    sql: Connection,
+    totals: AppTotals | None,
+    row: dict[str, Any],
+    made: Timer,
+    firings: list[Firing],
+    keep: ToKeep | None,
 ) -> list[Firing]:
     """Insert a timer with its firings and tags; return which firings wait to be fired."""
     hold_target(sql, made.definition.app, made.definition.notify)
+    if totals is not None:
+        totals.move(sql, made.definition.app, counted(made), made.created_at)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
     inserting(sql.dialect).run(sql, [row], written_row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
@@ -433,6 +454,12 @@ def enabled_at_once(near: Plan) -> Timer:
     """Return a new timer that is enabled from the start, at its first version."""
     definition = near.timer.definition._replace(status=TimerStatus.ENABLED)
     return marked(replace(near.timer, definition=definition), near)
+
+
+def _growth(timer: Timer, revision: Revision) -> Total:
+    """Return by how much the totals of a timer's app grow through a revision of it."""
+    definition = revision.timer.definition._replace(status=revision.status)
+    return counted(replace(revision.timer, definition=definition)) - counted(timer)
 
 
 def _is_same(standing: Timer, made: Timer) -> bool:

@@ -1,5 +1,8 @@
 """The apps of a test: whoever is named exists."""
 
+from collections.abc import Mapping
+
+from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.app_directory import AppDirectory
@@ -9,8 +12,8 @@ from wangtimer.store.sql.apps import AppStore
 class EveryApp(AppDirectory):
     """Makes the app that a request names, if need be."""
 
-    def __init__(self, apps: AppStore, clock: Clock) -> None:
-        super().__init__(apps)
+    def __init__(self, apps: AppStore, clock: Clock, defaults: Mapping[AppLimit, int] | None = None) -> None:
+        super().__init__(apps, defaults)
         self._made_in = apps
         self._clock = clock
 

@@ -2,26 +2,78 @@
 
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, Limit
+from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
+from wangtimer.callback.client_certificate import only_certificates
+from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit, limits_in_force
 from wangtimer.core.apps.registered_app import RegisteredApp
+from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
 from wangtimer.core.time.moment_text import show_moment
 
-MOST_CALLS_A_SECOND = 100_000
-MOST_CALLS_AT_ONCE = 100_000
+# Items that an operator allows to one app.
+MOST_ALLOWED = 100
 
-CallsPerSecond = Annotated[
-    int | None,
-    Field(ge=1, le=MOST_CALLS_A_SECOND, description="callbacks a second, at most; null: the default"),
+
+def _item(text: str) -> str:
+    """Return an item of the rules of egress as it was written; raises `Refused`."""
+    try:
+        read_item(text)
+        is_never_allowed = is_only_metadata(text)
+    except ValueError as error:
+        reason, _, mend = str(error).partition("; ")
+        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, mend) from None
+    if is_never_allowed:
+        reason = f"{shown(text)} is an address of a cloud's metadata, which no call may reach"
+        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, "leave it out")
+    return text
+
+
+def _authorities(pem: str | None) -> str | None:
+    """Return certificates of authorities (PEM) without what stands between them; raises `Refused`."""
+    if pem is None:
+        return None
+    try:
+        return only_certificates(pem)
+    except ValueError as error:
+        raise Refused(
+            ErrorCode.BAD_VALUE, "egress.caCertificates", str(error), "write the certificates only"
+        ) from None
+
+
+EgressItem = Annotated[
+    str,
+    Field(
+        max_length=300,
+        description="as in WANGTIMER_EGRESS: a network, an address, a name or *. and a name, with ports behind it or "
+        "not; or public",
+        examples=["10.1.0.0/16:443", "*.corp.example"],
+    ),
+    AfterValidator(_item),
 ]
-CallsAtOnce = Annotated[
-    int | None,
-    Field(ge=1, le=MOST_CALLS_AT_ONCE, description="callbacks under way at once, at most; null: the default"),
-]
+
+
+def _asked(limit: AppLimit) -> Any:
+    """Return the field of a request that sets a limit."""
+    described = DESCRIBED[limit]
+    return Field(
+        alias=limit.value, ge=1, le=described.most, description=f"{described.words}; null: the default"
+    )
+
+
+def _told(limit: AppLimit) -> Any:
+    """Return the field of an answer that shows a limit."""
+    return Field(description=DESCRIBED[limit].words)
+
+
+# Each limit by the name of its field here.
+_LIMITS = {limit.name.lower(): limit for limit in AppLimit}
 
 
 class AppPath(Given):
@@ -35,14 +87,55 @@ class AppPath(Given):
 class AppLimitsBody(Given):
     """Bounds of an app. One that is not named stays as it is; null takes it out."""
 
-    calls_per_second: Annotated[CallsPerSecond, Field(alias="callsPerSecond")] = None
-    calls_at_once: Annotated[CallsAtOnce, Field(alias="callsAtOnce")] = None
+    calls_per_second: Annotated[int | None, _asked(AppLimit.CALLS_PER_SECOND)] = None
+    calls_at_once: Annotated[int | None, _asked(AppLimit.CALLS_AT_ONCE)] = None
+    timers: Annotated[int | None, _asked(AppLimit.TIMERS)] = None
+    firings_per_second: Annotated[int | None, _asked(AppLimit.FIRINGS_PER_SECOND)] = None
+    requests_per_second: Annotated[int | None, _asked(AppLimit.REQUESTS_PER_SECOND)] = None
+    requests_at_once: Annotated[int | None, _asked(AppLimit.REQUESTS_AT_ONCE)] = None
+    replays_per_hour: Annotated[int | None, _asked(AppLimit.REPLAYS_PER_HOUR)] = None
+    calendar_bytes: Annotated[int | None, _asked(AppLimit.CALENDAR_BYTES)] = None
 
     @property
     def given(self) -> dict[str, float | None]:
         """The bounds that the request names, by their names."""
         return {
             str(field.alias): getattr(self, name)
+            for name, field in type(self).model_fields.items()
+            if name in self.model_fields_set
+        }
+
+
+class AppEgressBody(Given):
+    """What an app's calls may go to, beside what the deployment allows. What is not named stays; null takes it out."""
+
+    https_only: Annotated[
+        bool | None, Field(alias="httpsOnly", description="true: no call of the app goes out without TLS")
+    ] = None
+    allow: Annotated[
+        list[EgressItem] | None,
+        Field(
+            max_length=MOST_ALLOWED,
+            description="what the app may call beside WANGTIMER_EGRESS, in place of what was allowed to it before; "
+            "never a cloud's metadata, nor our own servers",
+        ),
+    ] = None
+    ca_certificates: Annotated[
+        str | None,
+        Field(
+            alias="caCertificates",
+            max_length=MOST_PEM_CHARACTERS,
+            description="certificates (PEM) of authorities that vouch for targets of this app, beside those that "
+            "vouch for all",
+        ),
+        AfterValidator(_authorities),
+    ] = None
+
+    @property
+    def given(self) -> dict[str, object]:
+        """What the request names, by its names."""
+        return {
+            str(field.alias or name): getattr(self, name)
             for name, field in type(self).model_fields.items()
             if name in self.model_fields_set
         }
@@ -68,6 +161,7 @@ class AppPatch(Given):
         ),
     ] = None
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
+    egress: Annotated[AppEgressBody, Field(default_factory=AppEgressBody)]
 
 
 class AppListQuery(Given):
@@ -80,8 +174,25 @@ class AppListQuery(Given):
 class ShownLimits(Sent):
     """The bounds that an operator set for an app; null: the default."""
 
-    calls_per_second: Annotated[int | None, Field(description="callbacks a second, at most")]
-    calls_at_once: Annotated[int | None, Field(description="callbacks under way at once, at most")]
+    calls_per_second: Annotated[int | None, _told(AppLimit.CALLS_PER_SECOND)]
+    calls_at_once: Annotated[int | None, _told(AppLimit.CALLS_AT_ONCE)]
+    timers: Annotated[int | None, _told(AppLimit.TIMERS)]
+    firings_per_second: Annotated[int | None, _told(AppLimit.FIRINGS_PER_SECOND)]
+    requests_per_second: Annotated[int | None, _told(AppLimit.REQUESTS_PER_SECOND)]
+    requests_at_once: Annotated[int | None, _told(AppLimit.REQUESTS_AT_ONCE)]
+    replays_per_hour: Annotated[int | None, _told(AppLimit.REPLAYS_PER_HOUR)]
+    calendar_bytes: Annotated[int | None, _told(AppLimit.CALENDAR_BYTES)]
+
+
+class ShownEgress(Sent):
+    """What an operator set for the way out of an app's calls."""
+
+    https_only: Annotated[bool, Field(description="true: no call of the app goes out without TLS")]
+    allow: Annotated[list[str], Field(description="what it may call beside WANGTIMER_EGRESS")]
+    ca_certificates: Annotated[
+        list[ShownCertificate],
+        Field(description="authorities that vouch for its targets, beside those that vouch for all"),
+    ]
 
 
 class ShownApp(Sent):
@@ -92,6 +203,7 @@ class ShownApp(Sent):
     updated_at: Text
     disabled_at: Annotated[Text | None, Field(description="null: it is not disabled")]
     limits: ShownLimits
+    egress: ShownEgress
 
 
 class ChangedApp(ShownApp):
@@ -114,14 +226,20 @@ class AppPage(ListPage):
 
 def app_fields(app: RegisteredApp) -> dict[str, Any]:
     """Return the fields of a `ShownApp`."""
-    per_second, at_once = app.limits.get("callsPerSecond"), app.limits.get("callsAtOnce")
     return {
         "name": app.name,
         "created_at": show_moment(app.created_at),
         "updated_at": show_moment(app.updated_at),
         "disabled_at": None if app.disabled_at is None else show_moment(app.disabled_at),
-        "limits": ShownLimits(
-            calls_per_second=None if per_second is None else int(per_second),
-            calls_at_once=None if at_once is None else int(at_once),
+        "limits": _shown_limits(app),
+        "egress": ShownEgress(
+            https_only=app.egress.https_only,
+            allow=list(app.egress.allow),
+            ca_certificates=shown_certificates(app.egress.authorities),
         ),
     }
+
+
+def _shown_limits(app: RegisteredApp) -> ShownLimits:
+    own = limits_in_force(app, {})
+    return ShownLimits(**{name: own.of(limit) for name, limit in _LIMITS.items()})

@@ -64,18 +64,20 @@ class AppResource:
         return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
 
     def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
-        """Change an app's limits, disable it, or enable it again.
+        """Change an app's limits and its way out, disable it, or enable it again.
 
-        Its keys follow within 5 s. Disabling it disables its timers too, as many as one request may: repeat it until
-        `enabledTimers` is 0. What was asked for before, a backfill too, is stopped. Enabling it does not enable its
-        timers: `POST /v1/timers:batchEnable` does.
+        Its keys and calls follow within 5 s. Disabling it disables its timers too, as many as one request may: repeat
+        it until `enabledTimers` is 0. What was asked for before, a backfill too, is stopped. Enabling it does not
+        enable its timers: `POST /v1/timers:batchEnable` does.
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        app = wiring.apps.change(path.name, now, body.limits.given, body.disabled)
+        app = wiring.apps.change(path.name, now, body.limits.given, body.disabled, body.egress.given)
         if app is None:
             raise _unknown(wiring, path.name)
         _tell_limits(wiring)
+        if body.egress.given:
+            tell_ways_out(wiring)
         left = None
         if app.disabled_at is not None:
             left = disable_timers(wiring, app.name)
@@ -88,6 +90,12 @@ def _tell_limits(wiring: Wiring) -> None:
     """Let limits of calls count within seconds; while Redis is away, the next sweep tells."""
     with suppress(StoreAway):
         wiring.limit_teller.tell()
+
+
+def tell_ways_out(wiring: Wiring) -> None:
+    """Let a changed way out count within seconds; while Redis is away, the next sweep tells."""
+    with suppress(StoreAway):
+        wiring.way_out_teller.tell()
 
 
 def known_app(wiring: Wiring, name: str, field: str = "name") -> RegisteredApp:

@@ -7,7 +7,7 @@ from pydantic import Field
 from wangtimer.api.http.envelope import Sent
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.firing import Firing, Member
-from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_names import MASK
 from wangtimer.core.timers.secret_parts import masked_url
 from wangtimer.core.timers.timer import Definition, Notify, Timer
@@ -94,8 +94,7 @@ def _request(
         call = calls.call_of(definition)
     except UnopenedSecrets:
         call = definition.notify
-    if target is not None:
-        call = target.called_by(call)
+    call = through(target, call)
     request = request_of(call, definition.app, Member(timer.id, firing.fire_at, attempt))
     headers: dict[str, list[str]] = {}
     for line in request.head.decode(errors="replace").split("\r\n")[1:-2]:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from wangtimer.api.asked.asked_notify import changed_notify, new_notify
 from wangtimer.api.asked.terms import Url
+from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.v1.timers.longest_call import refuse_longer
@@ -56,6 +57,7 @@ class TargetBody(CallFields):
     ) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
         asked = new_notify(self.call_to(self.url))
+        check_way_out(asked.url, app)
         if was is None:
             seals.refuse_new(asked)
             call = seals.seal(asked, app, name)
@@ -82,7 +84,9 @@ class TargetPatch(CallChange):
             refuse_longer(changed["timeout_ms"], most_ms)
         if "keep_output" in given:
             changed["keep_output"] = _keep_output(self.keep_output)
-        call = seals.changed(changed_notify(self.changed_call(), was.call), was, _check)
+        asked = changed_notify(self.changed_call(), was.call)
+        check_way_out(asked.url, was.app)
+        call = seals.changed(asked, was, _check)
         return was.changed_to(call, **changed)
 
 

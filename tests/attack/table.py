@@ -1,0 +1,39 @@
+"""All attacks, section by section, in the order in which they are carried out.
+
+A new attack is a row of its section's module; a new section is a module and a line here. `make attack` writes
+docs/security.md anew.
+"""
+
+from tests.attack import (
+    callbacks,
+    clients,
+    egress,
+    foreign_ids,
+    framing,
+    hosts,
+    keys,
+    named_apps,
+    pages,
+    scopes,
+    secrets_at_rest,
+    servers,
+    signatures,
+)
+from tests.attack.attack import Section
+
+SECTIONS: tuple[Section, ...] = (
+    foreign_ids.SECTION,
+    named_apps.SECTION,
+    keys.SECTION,
+    scopes.SECTION,
+    egress.SECTION,
+    signatures.SECTION,
+    callbacks.SECTION,
+    hosts.SECTION,
+    framing.SECTION,
+    pages.SECTION,
+    clients.SECTION,
+    servers.SECTION,
+    # It looks at what all others left, and stops what answers them.
+    secrets_at_rest.SECTION,
+)

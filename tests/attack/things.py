@@ -1,0 +1,82 @@
+"""What the attacked app has, each with its id, and an id of the same kind that nobody has."""
+
+import re
+from dataclasses import dataclass
+from string import Template
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tests.attack.ground import Ground
+
+HOUR_MS = 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Things:
+    """`place("/v1/timers/$timer")` has the id in place of its name; `unknown.place(...)` one that nobody has."""
+
+    ids: dict[str, str]
+
+    def place(self, text: str) -> str:
+        return Template(text).substitute(self.ids)
+
+    def blanked(self, text: str) -> str:
+        """Return a text in which none of these ids stands any more."""
+        for name, one in sorted(self.ids.items(), key=lambda item: (-len(item[1]), item[0])):
+            text = re.sub(rf"\b{re.escape(one)}\b", f"${name}", text)
+        return text
+
+    @classmethod
+    def unknown(cls) -> "Things":
+        return cls(
+            {
+                "timer": "999000111222333",
+                "key": "order-no",
+                "firing": "999000111222333-1700000000000",
+                "moment": "1700000000000",
+                "coming": "999000111222444-1700000060000",
+                "coming_timer": "999000111222444",
+                "coming_moment": "1700000060000",
+                "calendar": "plant-no",
+                "secret": "77",
+                "api_key": "3kTMd8Qx9LbA",
+                "operators_key": "3kTMd8Qx9LbA",
+                "idempotency": "nobody-sent-this",
+                "cursor": "bm90aGluZw",
+            }
+        )
+
+    @classmethod
+    def made(cls, ground: "Ground") -> "Things":
+        """Make them, as their app would."""
+        key, url = ground.shop, ground.target.url
+        target = {"url": f"{url}shop", "headers": {"Authorization": "of-the-shop"}}
+        calendar = {"days": ["2099-01-01"]}
+        ground.done("PUT", "/v1/calendars/plant-1", key, calendar)
+        body = {"key": "order-42", "schedule": {"delay": "0s"}, "target": target, "tags": ["gold"]}
+        timer = ground.done("POST", "/v1/timers", key, body, Idempotency_Key="shop-sent-this")
+        later = {"key": "later", "schedule": {"delay": "30m"}, "target": target}
+        coming = ground.done("POST", "/v1/timers", key, later)
+        outcome = ground.outcome(timer["id"])
+        assert outcome.status == "succeeded", outcome
+        fired, due = (f"{one}-{ground.moment_of(one)}" for one in (timer["id"], coming["id"]))
+        for _ in range(3):
+            secrets = ground.done("POST", "/v1/signing-secrets", key, {"overlap": "0s"})["secrets"]
+        page = ground.done("GET", "/v1/timers?limit=1", key)
+        return cls(
+            {
+                "timer": str(timer["id"]),
+                "key": "order-42",
+                "firing": fired,
+                "moment": fired.partition("-")[2],
+                "coming": due,
+                "coming_timer": str(coming["id"]),
+                "coming_moment": due.partition("-")[2],
+                "calendar": "plant-1",
+                "secret": str(secrets[-1]["id"]),
+                "api_key": key.split("_")[1],
+                "operators_key": ground.operator.split("_")[1],
+                "idempotency": "shop-sent-this",
+                "cursor": page["nextCursor"],
+            }
+        )

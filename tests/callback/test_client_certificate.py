@@ -1,0 +1,92 @@
+"""What is taken for a client certificate and its key, and what is told of them."""
+
+import ssl
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import trustme
+from cryptography.hazmat.primitives import serialization
+
+from tests.certificates import Pair, pair_of, pem_of
+from wangtimer.callback.client_certificate import (
+    BadCertificate,
+    BadKey,
+    facts_of_all,
+    only_certificates,
+    read_pair,
+    show_certificate,
+)
+
+NOW = int(datetime.now(UTC).timestamp() * 1_000)
+
+
+@pytest.fixture(scope="module")
+def authority() -> trustme.CA:
+    return trustme.CA()
+
+
+@pytest.fixture(scope="module")
+def pair(authority: trustme.CA) -> Pair:
+    return pair_of(authority, "shop")
+
+
+def test_a_pair_is_read_without_what_stands_around_it(pair: Pair) -> None:
+    read = read_pair(f"subject=shop\n{pair.chain}\nthe end", f"a key\n{pair.key}", NOW)
+    assert read.chain.startswith("-----BEGIN CERTIFICATE-----")
+    assert read.key.startswith("-----BEGIN PRIVATE KEY-----")
+    assert "subject=" not in read.chain
+    assert "a key" not in read.key
+    assert (read.facts.subject.split(",")[0], len(read.facts.fingerprint)) == ("CN=shop", 64)
+    assert read.facts.expires_at > NOW
+    assert "PRIVATE" not in repr(read)
+    show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), read.chain, read.key)
+
+
+def test_a_private_key_within_the_certificates_is_not_kept(pair: Pair) -> None:
+    assert "PRIVATE" not in read_pair(pair.key + pair.chain, pair.key, NOW).chain
+    assert "PRIVATE" not in only_certificates(pair.key + pair.chain)
+
+
+@pytest.mark.parametrize(
+    "chain", ["", "no pem", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"]
+)
+def test_what_is_no_certificate_is_refused(pair: Pair, chain: str) -> None:
+    with pytest.raises(BadCertificate, match="no certificate that can be read"):
+        read_pair(chain, pair.key, NOW)
+
+
+def test_a_certificate_that_has_expired_is_refused(authority: trustme.CA) -> None:
+    issued = authority.issue_cert(common_name="shop", not_after=datetime.now(UTC) - timedelta(days=1))
+    chain = "".join(one.bytes().decode() for one in issued.cert_chain_pems)
+    with pytest.raises(BadCertificate, match="expired"):
+        read_pair(chain, issued.private_key_pem.bytes().decode(), NOW)
+
+
+def test_a_key_of_another_certificate_is_refused(authority: trustme.CA, pair: Pair) -> None:
+    with pytest.raises(BadKey, match="not the key of the first certificate"):
+        read_pair(pair.chain, pair_of(authority, "bank").key, NOW)
+    with pytest.raises(BadKey, match="not the key of the first certificate"):
+        read_pair(pem_of(authority) + pair.chain, pair.key, NOW)
+
+
+@pytest.mark.parametrize("key", ["", "hush", "-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----"])
+def test_what_is_no_key_is_refused_and_not_repeated(pair: Pair, key: str) -> None:
+    with pytest.raises(BadKey, match="cannot be read") as refused:
+        read_pair(pair.chain, key, NOW)
+    assert "hush" not in str(refused.value)
+
+
+def test_a_key_with_a_password_is_refused(pair: Pair) -> None:
+    private = serialization.load_pem_private_key(pair.key.encode(), password=None)
+    locked = private.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.BestAvailableEncryption(b"hush"),
+    )
+    with pytest.raises(BadKey, match="it has a password"):
+        read_pair(pair.chain, locked.decode(), NOW)
+
+
+def test_more_certificates_than_any_chain_has_are_refused(authority: trustme.CA) -> None:
+    with pytest.raises(ValueError, match="it has 21 certificates"):
+        facts_of_all(pem_of(authority) * 21)

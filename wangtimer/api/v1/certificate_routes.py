@@ -1,0 +1,121 @@
+"""Client certificates over v1: what an app's callbacks show to targets that ask for one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import Field
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.apps.app_routes import tell_ways_out
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
+from wangtimer.callback.client_certificate import BadCertificate, BadKey, CertificatePair, read_pair
+from wangtimer.wiring import Wiring
+
+MOST_KEY_CHARACTERS = 20_000
+
+
+class ClientCertificateBody(Given):
+    """A certificate and its key."""
+
+    certificate: Annotated[
+        str,
+        Field(
+            max_length=MOST_PEM_CHARACTERS,
+            description="PEM: the app's own certificate first, then those that vouch for it",
+            examples=["-----BEGIN CERTIFICATE-----\n..."],
+        ),
+    ]
+    private_key: Annotated[
+        str,
+        Field(
+            alias="privateKey",
+            max_length=MOST_KEY_CHARACTERS,
+            description="PEM, without a password; it is stored encrypted, and no answer shows it",
+            examples=["-----BEGIN PRIVATE KEY-----\n..."],
+        ),
+    ]
+
+
+class ShownClientCertificate(Sent):
+    """What an app's callbacks show to targets that ask for a certificate."""
+
+    app: Annotated[str, Field(examples=["shop"])]
+    certificate: Annotated[ShownCertificate | None, Field(description="null: they show none")]
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateResource:
+    """The operations on an app's client certificate."""
+
+    wiring: Callable[[], Wiring]
+
+    def get(self, header: AppHeader) -> ShownClientCertificate:
+        """Read which client certificate callbacks show.
+
+        The private key is never shown.
+        """
+        return _shown(header.app, self.wiring().client_certificates.chain_of(header.app))
+
+    def put(self, header: AppHeader, body: ClientCertificateBody) -> ShownClientCertificate:
+        """Set the client certificate that callbacks show to targets which ask for one (mTLS).
+
+        It takes the place of the one before. Within 5 s each new connection of the app shows it, and connections that
+        showed another one are used no more.
+        """
+        wiring = self.wiring()
+        now = int(wiring.clock.now_ms())
+        pair = _pair(body, now)
+        if wiring.seals.sealing_id is None:
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "privateKey",
+                "it is a secret, and this deployment has no key to encrypt secrets with",
+                "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
+            )
+        wiring.client_certificates.put(header.app, pair.chain, pair.key, pair.facts.expires_at, now)
+        tell_ways_out(wiring)
+        return _shown(header.app, pair.chain)
+
+    def remove(self, header: AppHeader) -> ShownClientCertificate:
+        """Take the client certificate away.
+
+        Within 5 s callbacks show none. A repeat changes nothing.
+        """
+        wiring = self.wiring()
+        wiring.client_certificates.remove(header.app, int(wiring.clock.now_ms()))
+        tell_ways_out(wiring)
+        return _shown(header.app, None)
+
+
+def certificate_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of client certificates."""
+    resource = CertificateResource(wiring)
+    routes = Routes.of("client_certificate", "client certificates")
+    add, place, shows = routes.add, "/client-certificate", {200: ShownClientCertificate}
+    add("get", place, resource.get, "getClientCertificate", shows)
+    add("put", place, resource.put, "putClientCertificate", shows)
+    add("delete", place, resource.remove, "deleteClientCertificate", shows)
+    return routes.blueprint
+
+
+def _shown(app: str, chain: str | None) -> ShownClientCertificate:
+    own = shown_certificates(chain or "")
+    return ShownClientCertificate(app=app, certificate=own[0] if own else None)
+
+
+def _pair(body: ClientCertificateBody, now: int) -> CertificatePair:
+    try:
+        return read_pair(body.certificate, body.private_key, now)
+    except BadCertificate as error:
+        mend = "write a certificate in PEM that counts now, the app's own first"
+        raise Refused(ErrorCode.BAD_VALUE, "certificate", str(error), mend) from None
+    except BadKey as error:
+        mend = "write the key of the first certificate, in PEM and without a password"
+        raise Refused(ErrorCode.BAD_VALUE, "privateKey", str(error), mend) from None

@@ -1,0 +1,76 @@
+"""The check-up of certificates: those that apps' callbacks show, and whose authorities vouch for targets."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from wangtimer.callback.client_certificate import facts_of_all
+from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.core.errors import BadSetting, StoreAway
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.settings import Settings
+from wangtimer.store.sql.client_certificates import ClientCertificates
+from wangtimer.store.sql.database import Database, missing_file
+
+PART = "certificates"
+SOON = timedelta(days=30)
+# At most this many findings.
+SHOWN = 20
+RENEW = "set a new one before: wangtimer client-certificate set CERTIFICATE KEY"
+REPLACE = "put one that counts into the file, and restart the callback processes"
+
+
+def check_certificates(settings: Settings) -> Iterator[Finding]:
+    """Yield what has expired or does soon; of apps nothing where SQL is away, as its own check-up tells that."""
+    now = datetime.now(UTC)
+    yield from of_the_file(settings, now)
+    if missing_file(settings.database_url) is not None:
+        return
+    try:
+        database = Database(settings.database_url, pool_size=1)
+    except ImportError:
+        return
+    with closing(database):
+        try:
+            yield from of_apps(ClientCertificates(database), now)
+        except (StoreAway, SQLAlchemyError):
+            return
+
+
+def of_apps(store: ClientCertificates, now: datetime) -> Iterator[Finding]:
+    """Yield an error for each app whose certificate has expired, a warning for one that does within 30 days."""
+    ending = store.ending(_ms(now + SOON), SHOWN)
+    for one in ending:
+        has_ended = one.expires_at <= _ms(now)
+        said = f"the client certificate of app {one.app} {_expires(one.expires_at, has_ended=has_ended)}"
+        yield error(PART, said, RENEW) if has_ended else warning(PART, said, RENEW)
+    if not ending:
+        yield ok(PART, f"no client certificate expires within {SOON.days} days")
+
+
+def of_the_file(settings: Settings, now: datetime) -> Iterator[Finding]:
+    """Yield the same for the authorities of WANGTIMER_CALLBACK_CA_FILE, and an error where that cannot be read."""
+    try:
+        pem = settings.callback_authorities
+    except BadSetting as wrong:
+        yield error(PART, str(wrong), "mend the file, or take the setting out")
+        return
+    for one in facts_of_all(pem) if pem else ():
+        has_ended = one.expires_at <= _ms(now)
+        said = (
+            f"{one.subject}, of WANGTIMER_CALLBACK_CA_FILE, {_expires(one.expires_at, has_ended=has_ended)}"
+        )
+        if has_ended:
+            yield error(PART, said, REPLACE)
+        elif one.expires_at <= _ms(now + SOON):
+            yield warning(PART, said, REPLACE)
+
+
+def _expires(at: int, *, has_ended: bool) -> str:
+    return f"expired at {show_moment(at)}" if has_ended else f"expires at {show_moment(at)}"
+
+
+def _ms(moment: datetime) -> int:
+    return int(moment.timestamp() * 1_000)

@@ -1,0 +1,85 @@
+"""What counts against an app's limits of timers and planned firings."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce
+from wangtimer.core.errors import Limited, LimitReached
+from wangtimer.core.kinds.how_often import firings_a_day
+from wangtimer.core.time.zones import DAY_S
+from wangtimer.core.timers.timer import Timer
+
+# More than any app has.
+UNBOUNDED = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A number of living timers, and of firings a day that enabled ones plan; also how much these grow, or may grow."""
+
+    timers: int = 0
+    firings_a_day: int = 0
+
+    def __add__(self, other: "Total") -> "Total":
+        """Return both together."""
+        return Total(self.timers + other.timers, self.firings_a_day + other.firings_a_day)
+
+    def __sub__(self, other: "Total") -> "Total":
+        """Return what is left of it without the other."""
+        return Total(self.timers - other.timers, self.firings_a_day - other.firings_a_day)
+
+    @property
+    def grows(self) -> bool:
+        """Whether, as a change, it makes a total larger."""
+        return self.timers > 0 or self.firings_a_day > 0
+
+
+NOTHING = Total()
+WITHOUT_LIMIT = Total(UNBOUNDED, UNBOUNDED)
+
+
+def counted(timer: Timer) -> Total:
+    """Return what a living timer counts as: one whose last firing is planned counts as none of its firings."""
+    plans = timer.definition.is_enabled and timer.next_fire_at is not None
+    return Total(1, firings_a_day(timer.definition.schedule) if plans else 0)
+
+
+def together(some: Iterable[Total]) -> Total:
+    """Return all of these together."""
+    return sum(some, NOTHING)
+
+
+def most_of(limits: LimitsInForce) -> Total:
+    """Return how much an app with these limits may have."""
+    most, a_second = limits.of(AppLimit.TIMERS), limits.of(AppLimit.FIRINGS_PER_SECOND)
+    return Total(
+        UNBOUNDED if most is None else most,
+        UNBOUNDED if a_second is None else a_second * DAY_S,
+    )
+
+
+def refusal(app: str, stands: Total, by: Total, most: Total) -> LimitReached | None:
+    """Return the error, with both figures, if an app's total may not grow so far; None if it may.
+
+    What does not grow may stay above a limit that was lowered.
+    """
+    would_be = stands + by
+    if by.timers > 0 and would_be.timers > most.timers:
+        return LimitReached(
+            Limited.TIMERS,
+            f"app {app!r} would have {would_be.timers:,} timers, and may have {most.timers:,}",
+            "delete some, or ask an operator for a higher limit",
+        )
+    if by.firings_a_day > 0 and would_be.firings_a_day > most.firings_a_day:
+        return LimitReached(
+            Limited.FIRINGS,
+            f"the enabled timers of app {app!r} would plan {_a_second(would_be)} firings a second, and may plan "
+            f"{_a_second(most)}",
+            "let timers fire less often, disable some, or ask an operator for a higher limit",
+        )
+    return None
+
+
+def _a_second(total: Total) -> str:
+    text = f"{total.firings_a_day / DAY_S:,.5f}"
+    return text.rstrip("0").rstrip(".")

@@ -1,0 +1,61 @@
+"""The ways out of apps, as callback processes read them: SQL is the truth."""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import structlog
+
+from wangtimer.core.egress.way_out import WayOut, ways_from_text, ways_to_text
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.keys import Keys
+
+log = structlog.get_logger()
+
+_MARK, _ALL = "mark", "all"
+
+
+class WaysOut(NamedTuple):
+    """That of each app that has one, and the mark that they have together."""
+
+    mark: str
+    of_apps: Mapping[str, WayOut]
+
+
+class WayOutCopies:
+    """One hash with all of them and their mark, written together: who knows the mark need not read them again.
+
+    Every method raises `StoreAway`.
+    """
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        self._connection = connection
+        self._key = keys.ways_out
+
+    def write(self, ways: WaysOut) -> None:
+        """Replace all of them."""
+        fields: dict[Any, Any] = {_MARK: ways.mark, _ALL: ways_to_text(ways.of_apps)}
+        self._connection.command(lambda client: client.hset(self._key, mapping=fields))
+
+    def mark(self) -> str | None:
+        """Return the mark; None if Redis lost them."""
+
+        def get(client: Any) -> Any:
+            return client.hget(self._key, _MARK)
+
+        found: str | None = self._connection.command(get)
+        return found
+
+    def read(self) -> WaysOut | None:
+        """Return all of them; None if Redis lost them, or has what cannot be read."""
+
+        def get(client: Any) -> Any:
+            return client.hmget(self._key, _MARK, _ALL)
+
+        mark, text = self._connection.command(get)
+        if mark is None or text is None:
+            return None
+        try:
+            return WaysOut(mark, ways_from_text(text))
+        except ValueError as error:
+            log.error("ways_out_unread", error=repr(error))
+            return None
