@@ -10,6 +10,8 @@ CREATE TABLE app (
     disabled_at BIGINT,
     -- JSON object of the bounds that an operator set, null without any
     limits MEDIUMTEXT,
+    -- name of its own queue, null without one
+    queue VARCHAR(32),
     PRIMARY KEY (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 

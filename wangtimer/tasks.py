@@ -11,6 +11,7 @@ from celery.signals import worker_process_init, worker_ready, worker_shutdown, w
 from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.queues import is_for_callbacks
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.in_turn import do_in_turn
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
@@ -58,11 +59,12 @@ def migrate() -> None:
 # Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, feed lanes, write parked outcomes, tell limits; see to calendars and disabled apps."""
+    """Add overdue firings again, feed lanes, write parked outcomes, tell of apps; see to calendars, disabled apps."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
                 wiring().limit_teller.tell_again,
+                *([wiring().queue_teller.tell_again] if wiring().settings.own_queues.names else []),
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,
@@ -134,8 +136,9 @@ def _warm_up(sender: PatientConsumer, **_: Any) -> None:
     """Open what the first chunk would wait for, and start the watchdog; servers that are away are opened later."""
     Watchdog(sender, wiring().stopping).start()
     wiring().broker.warm_up()
-    if "callback" in app.amqp.queues.consume_from:
+    if any(map(is_for_callbacks, app.amqp.queues.consume_from)):
         wiring().executor.warm_up()
+        wiring().presence.start()
 
 
 @worker_process_init.connect

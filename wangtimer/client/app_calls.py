@@ -17,9 +17,10 @@ class AppCalls(Calls):
     They need an operator's key.
     """
 
-    def create_app(self, name: str, *, limits: AppLimits | None = None) -> App:
-        """Make an app; `limits` as in `{"callsPerSecond": 100}`."""
-        call = Call("POST", APPS, body=given({"name": name, "limits": limits}), bears_repeating=False)
+    def create_app(self, name: str, *, limits: AppLimits | None = None, queue: str | None = None) -> App:
+        """Make an app; `limits` as in `{"callsPerSecond": 100}`, `queue` its own queue."""
+        body = given({"name": name, "limits": limits, "queue": queue})
+        call = Call("POST", APPS, body=body, bears_repeating=False)
         return self._transport.ask(call).typed(App, "name")
 
     def get_app(self, name: str) -> App:
@@ -36,13 +37,20 @@ class AppCalls(Calls):
         return self._transport.ask(Call("GET", APPS, query=query)).typed(AppsPage, "items", "nextCursor")
 
     def patch_app(
-        self, name: str, *, disabled: bool | None = None, limits: AppLimits | None = None
+        self,
+        name: str,
+        *,
+        disabled: bool | None = None,
+        limits: AppLimits | None = None,
+        queue: str | None = None,
     ) -> ChangedApp:
-        """Change an app: a limit that is not named stays, and None takes one out.
+        """Change an app: a limit that is not named stays, and None takes one out. `queue` "" takes its own queue out.
 
         A disabled app's keys are refused within 5 s. Repeat it until `enabledTimers` is 0.
         """
-        body = given({"disabled": disabled, "limits": limits})
+        body = given({"disabled": disabled, "limits": limits, "queue": queue})
+        if queue == "":
+            body["queue"] = None
         return self._transport.ask(Call("PATCH", _place(name), body=body)).typed(ChangedApp, "name")
 
     def create_app_key(

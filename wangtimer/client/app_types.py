@@ -25,6 +25,7 @@ class App(TypedDict):
     updatedAt: str
     disabledAt: str | None
     limits: ShownAppLimits
+    queue: str | None
 
 
 class ChangedApp(App):

@@ -74,6 +74,7 @@ class Executor:
         tell_strain: Callable[[], None] = lambda: None,
         is_stopping: Callable[[], bool] = lambda: False,
         call_of: Callable[[Definition], Notify] = attrgetter("notify"),
+        queue_of: Callable[[str], int] = lambda _app: 0,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -83,7 +84,9 @@ class Executor:
         self._engine = engine
         self._settler = settler
         self._puller = puller
-        self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of)
+        self._sender = Sender(
+            slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of, queue_of
+        )
         self._claims = claims
         self._room = room or Room()
         self._clock = clock

@@ -74,8 +74,10 @@ class Sender:
         rule: FireRule,
         random: Random,
         call_of: Callable[[Definition], Notify] = attrgetter("notify"),
+        queue_of: Callable[[str], int] = lambda _app: 0,
     ) -> None:
         self._call_of = call_of
+        self._queue_of = queue_of
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
@@ -140,8 +142,8 @@ class Sender:
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, attempt: "Attempt", lane: SharedLane) -> None:
-        """Move a member without room to a lane, outside this process."""
-        self._mover.take(Move(attempt.held, lane, attempt.due_at_ms))
+        """Move a member without room to a lane of its queue, outside this process."""
+        self._mover.take(Move(attempt.held, lane.in_queue(attempt.queue), attempt.due_at_ms))
         self._puller.expect()
         _hand_on([attempt.held])
 
@@ -150,14 +152,14 @@ class Sender:
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
-        self._puller.note_ended(attempt.request.host, attempt.request.app)
+        self._puller.note_ended(attempt.request.host, attempt.request.app, attempt.queue)
 
     def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
         """Return the lane that is behind and has firings to go first; None for a member pulled from a lane."""
         if isinstance(attempt.held.claim.stands_in, SharedLane):
             return None
         request = attempt.request
-        for lane in lanes_of(request.host, request.app):
+        for lane in lanes_of(request.host, request.app, attempt.queue):
             if self._puller.is_behind(lane):
                 return lane
         return None
@@ -184,6 +186,7 @@ class Sender:
             timestamp_s,
             definition.keep_output,
             secret_texts(call) if definition.notify.sealed else (),
+            self._queue_of(definition.app),
         )
 
     def now_s(self) -> int:
@@ -221,7 +224,10 @@ class Sender:
 
 
 class Attempt:
-    """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`."""
+    """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`.
+
+    `queue` is the number of its app's queue.
+    """
 
     __slots__ = (
         "_keys",
@@ -232,6 +238,7 @@ class Attempt:
         "held",
         "keep_output",
         "permit",
+        "queue",
         "request",
         "secrets",
         "timeout_ms",
@@ -249,8 +256,10 @@ class Attempt:
         timestamp_s: int,
         keep_output: KeepOutput = KeepOutput.ALWAYS,
         secrets: Sequence[str] = (),
+        queue: int = 0,
     ) -> None:
         self._sender = sender
+        self.queue = queue
         self._keys = keys
         self._timestamp_s = timestamp_s
         self.bucket = bucket
@@ -317,7 +326,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
-    return isinstance(lane, SharedLane) and lane not in lanes_of(host, app)
+    return isinstance(lane, SharedLane) and lane.in_queue(0) not in lanes_of(host, app)
 
 
 def _hand_on(held: Iterable[Held]) -> None:

@@ -13,7 +13,8 @@ from wangtimer.client.app_types import App, AppLimits
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
 BELIEVED_S = 5.0
-NO_LIMIT = "none"
+# Takes a limit or a queue out.
+NONE = "none"
 
 
 class Limit(click.ParamType[int | str]):
@@ -23,17 +24,20 @@ class Limit(click.ParamType[int | str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return the number, or `none`."""
-        if value == NO_LIMIT or isinstance(value, int):
+        if value == NONE or isinstance(value, int):
             return cast(int | str, value)
         if not str(value).isdecimal() or int(value) < 1:
-            self.fail(f"{value!r} is no limit; write a whole number from 1 on, or {NO_LIMIT}", param, ctx)
+            self.fail(f"{value!r} is no limit; write a whole number from 1 on, or {NONE}", param, ctx)
         return int(value)
 
 
-def _limits(command: Any) -> Any:
+def _terms(command: Any) -> Any:
+    queue = click.option(
+        "--queue", metavar="NAME|none", help="Its own queue, one of WANGTIMER_CALLBACK_QUEUES."
+    )
     at_once = click.option("--calls-at-once", type=Limit(), help="Callbacks under way at once, at most.")
     a_second = click.option("--calls-per-second", type=Limit(), help="Callbacks a second, at most.")
-    return a_second(at_once(command))
+    return a_second(at_once(queue(command)))
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -43,11 +47,12 @@ def apps() -> None:
 
 @apps.command()
 @click.argument("name")
-@_limits
+@_terms
 @operating
-def create(asked: Asked, name: str, **limits: Any) -> None:
+def create(asked: Asked, name: str, queue: str | None, **limits: Any) -> None:
     """Make the app NAME; `wangtimer keys create` then makes a key for it."""
-    asked.tell(asked.client.create_app(name, limits=_given(limits) or None), _show)
+    own = None if queue == NONE else queue
+    asked.tell(asked.client.create_app(name, limits=_given(limits) or None, queue=own), _show)
 
 
 @apps.command("list")
@@ -67,14 +72,15 @@ def show(asked: Asked, name: str) -> None:
 
 @apps.command()
 @click.argument("name")
-@_limits
+@_terms
 @operating
-def limit(asked: Asked, name: str, **limits: Any) -> None:
-    """Set limits of the app NAME; `none` takes one out. A limit that is not named stays."""
+def limit(asked: Asked, name: str, queue: str | None, **limits: Any) -> None:
+    """Set limits or the queue of the app NAME; `none` takes one out. What is not named stays."""
     given = _given(limits)
-    if not given:
-        raise click.UsageError("name a limit: --calls-per-second or --calls-at-once")
-    asked.tell(asked.client.patch_app(name, limits=given), _show)
+    if not given and queue is None:
+        raise click.UsageError("name a limit or a queue: --calls-per-second, --calls-at-once or --queue")
+    own = "" if queue == NONE else queue
+    asked.tell(asked.client.patch_app(name, limits=given or None, queue=own), _show)
 
 
 @apps.command()
@@ -108,7 +114,7 @@ def _given(limits: dict[str, int | str | None]) -> AppLimits:
     names = {"calls_per_second": "callsPerSecond", "calls_at_once": "callsAtOnce"}
     return cast(
         AppLimits,
-        {names[name]: None if value == NO_LIMIT else value for name, value in limits.items() if value},
+        {names[name]: None if value == NONE else value for name, value in limits.items() if value},
     )
 
 
@@ -120,13 +126,14 @@ def _show(app: App) -> None:
             "disabled": app["disabledAt"],
             "calls a second": app["limits"]["callsPerSecond"],
             "calls at once": app["limits"]["callsAtOnce"],
+            "queue": app["queue"],
         }
     )
 
 
 def _show_all(found: list[App]) -> None:
     show_table(
-        ("app", "created", "disabled", "calls a second", "calls at once"),
+        ("app", "created", "disabled", "calls a second", "calls at once", "queue"),
         (
             (
                 one["name"],
@@ -134,6 +141,7 @@ def _show_all(found: list[App]) -> None:
                 one["disabledAt"],
                 one["limits"]["callsPerSecond"],
                 one["limits"]["callsAtOnce"],
+                one["queue"],
             )
             for one in found
         ),

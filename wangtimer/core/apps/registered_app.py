@@ -9,7 +9,7 @@ class RegisteredApp:
     """An app as it was made. Moments in ms UTC; `disabled_at` None: it is not disabled.
 
     `limits` has the bounds that an operator set for it, by their names in the API; a name that is absent has the
-    operator's default.
+    operator's default. `queue` is the name of its own queue; None: it goes by the common one.
     """
 
     name: str
@@ -17,3 +17,4 @@ class RegisteredApp:
     updated_at: int
     disabled_at: int | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
+    queue: str | None = None

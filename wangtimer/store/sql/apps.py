@@ -16,6 +16,8 @@ from wangtimer.store.sql.tables import apps
 
 # Names read to find the one that was meant.
 MOST_NAMES = 5_000
+# No queue has this name.
+AS_IT_WAS = ""
 
 
 class AppStore:
@@ -24,20 +26,24 @@ class AppStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, name: str, limits: Mapping[str, float], now: int) -> RegisteredApp:
+    def create(
+        self, name: str, limits: Mapping[str, float], now: int, queue: str | None = None
+    ) -> RegisteredApp:
         """Make an app; raises `Conflict` where there is one of this name."""
-        if not self.create_missing(name, limits, now):
+        if not self.create_missing(name, limits, now, queue):
             raise Conflict(
                 "name",
                 f"there is an app {name!r}",
                 "take another name, or PATCH that app",
                 about=Subject.APP,
             )
-        return RegisteredApp(name, now, now, None, dict(limits))
+        return RegisteredApp(name, now, now, None, dict(limits), queue)
 
-    def create_missing(self, name: str, limits: Mapping[str, float], now: int) -> bool:
+    def create_missing(
+        self, name: str, limits: Mapping[str, float], now: int, queue: str | None = None
+    ) -> bool:
         """Make an app unless there is one of this name; tell whether it was made."""
-        row = {"name": name, "created_at": now, "updated_at": now, "limits": _text_of(limits)}
+        row = {"name": name, "created_at": now, "updated_at": now, "limits": _text_of(limits), "queue": queue}
 
         def work(sql: Connection) -> None:
             sql.execute(insert(apps).values(row))
@@ -67,17 +73,27 @@ class AppStore:
         query = select(apps.c.name, apps.c.disabled_at).where(apps.c.disabled_at.is_not(None))
         return self._database.read(lambda sql: {row.name: row.disabled_at for row in sql.execute(query)})
 
+    def queues(self) -> dict[str, str]:
+        """Return by name the queue of each app that has one of its own."""
+        query = select(apps.c.name, apps.c.queue).where(apps.c.queue.is_not(None))
+        return self._database.read(lambda sql: {row.name: row.queue for row in sql.execute(query)})
+
     def names(self) -> list[str]:
         """Return the names of the first apps, at most `MOST_NAMES`."""
         query = select(apps.c.name).order_by(apps.c.name).limit(MOST_NAMES)
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
 
     def change(
-        self, name: str, now: int, limits: Mapping[str, float | None], is_disabled: bool | None = None
+        self,
+        name: str,
+        now: int,
+        limits: Mapping[str, float | None],
+        is_disabled: bool | None = None,
+        queue: str | None = AS_IT_WAS,
     ) -> RegisteredApp | None:
         """Change an app and return it; None where there is none.
 
-        `limits` has those to set; None takes one out. `is_disabled` None: as it was.
+        `limits` has those to set; None takes one out. `is_disabled` None: as it was. `queue` None takes its own out.
         """
 
         def work(sql: Connection) -> RegisteredApp | None:
@@ -89,8 +105,14 @@ class AppStore:
             disabled_at = app.disabled_at
             if is_disabled is not None:
                 disabled_at = (disabled_at or now) if is_disabled else None
-            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged)
-            values = {"updated_at": now, "disabled_at": disabled_at, "limits": _text_of(merged)}
+            own = app.queue if queue == AS_IT_WAS else queue
+            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, own)
+            values = {
+                "updated_at": now,
+                "disabled_at": disabled_at,
+                "limits": _text_of(merged),
+                "queue": own,
+            }
             sql.execute(update(apps).where(apps.c.name == name).values(values))
             note_changes(sql, now, list(_differences(app, changed)))
             return changed
@@ -102,6 +124,8 @@ def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChan
     """Yield what the audit says of an app's change; nothing if it is as it was."""
     names = sorted(was.limits.keys() | app.limits.keys())
     fields = tuple(f"limits.{name}" for name in names if was.limits.get(name) != app.limits.get(name))
+    if was.queue != app.queue:
+        fields = (*fields, "queue")
     old, new = _status(was), _status(app)
     if old != new:
         action = Action.EDIT if fields else Action.ENABLE if app.disabled_at is None else Action.DISABLE
@@ -124,4 +148,6 @@ def _text_of(limits: Mapping[str, float]) -> str | None:
 
 def _app_of(row: RowMapping) -> RegisteredApp:
     limits = {} if row["limits"] is None else orjson.loads(row["limits"])
-    return RegisteredApp(row["name"], row["created_at"], row["updated_at"], row["disabled_at"], limits)
+    return RegisteredApp(
+        row["name"], row["created_at"], row["updated_at"], row["disabled_at"], limits, row["queue"]
+    )

@@ -9,7 +9,9 @@ from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, Limit
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Subject
+from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.store.sql.apps import AS_IT_WAS
 
 MOST_CALLS_A_SECOND = 100_000
 MOST_CALLS_AT_ONCE = 100_000
@@ -21,6 +23,17 @@ CallsPerSecond = Annotated[
 CallsAtOnce = Annotated[
     int | None,
     Field(ge=1, le=MOST_CALLS_AT_ONCE, description="callbacks under way at once, at most; null: the default"),
+]
+
+Queue = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=QUEUE_CHARACTERS,
+        description="its own queue, one of `WANGTIMER_CALLBACK_QUEUES`: only callback processes of this queue call for "
+        "it; null: the common one",
+        examples=["reports"],
+    ),
 ]
 
 
@@ -55,6 +68,7 @@ class NewAppBody(Given):
 
     name: AppName
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
+    queue: Queue = None
 
 
 class AppPatch(Given):
@@ -68,6 +82,12 @@ class AppPatch(Given):
         ),
     ] = None
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
+    queue: Queue = None
+
+    @property
+    def given_queue(self) -> str | None:
+        """The queue that the request names; `AS_IT_WAS` if it names none."""
+        return self.queue if "queue" in self.model_fields_set else AS_IT_WAS
 
 
 class AppListQuery(Given):
@@ -92,6 +112,7 @@ class ShownApp(Sent):
     updated_at: Text
     disabled_at: Annotated[Text | None, Field(description="null: it is not disabled")]
     limits: ShownLimits
+    queue: Annotated[str | None, Field(description="its own queue; null: the common one")]
 
 
 class ChangedApp(ShownApp):
@@ -124,4 +145,5 @@ def app_fields(app: RegisteredApp) -> dict[str, Any]:
             calls_per_second=None if per_second is None else int(per_second),
             calls_at_once=None if at_once is None else int(at_once),
         ),
+        "queue": app.queue,
     }

@@ -55,8 +55,9 @@ class AppResource:
             )
         limits = {name: value for name, value in body.limits.given.items() if value is not None}
         wiring = self.wiring()
-        app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()))
-        _tell_limits(wiring)
+        _refuse_unknown_queue(wiring, body.queue)
+        app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()), body.queue)
+        _tell(wiring)
         return Reply(ShownApp(**app_fields(app)), 201)
 
     def get(self, path: AppPath) -> ShownApp:
@@ -64,7 +65,7 @@ class AppResource:
         return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
 
     def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
-        """Change an app's limits, disable it, or enable it again.
+        """Change an app's limits or queue, disable it, or enable it again.
 
         Its keys follow within 5 s. Disabling it disables its timers too, as many as one request may: repeat it until
         `enabledTimers` is 0. What was asked for before, a backfill too, is stopped. Enabling it does not enable its
@@ -72,10 +73,11 @@ class AppResource:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        app = wiring.apps.change(path.name, now, body.limits.given, body.disabled)
+        _refuse_unknown_queue(wiring, body.queue)
+        app = wiring.apps.change(path.name, now, body.limits.given, body.disabled, body.given_queue)
         if app is None:
             raise _unknown(wiring, path.name)
-        _tell_limits(wiring)
+        _tell(wiring)
         left = None
         if app.disabled_at is not None:
             left = disable_timers(wiring, app.name)
@@ -84,10 +86,25 @@ class AppResource:
         return ChangedApp(**app_fields(app), enabled_timers=left)
 
 
-def _tell_limits(wiring: Wiring) -> None:
-    """Let limits of calls count within seconds; while Redis is away, the next sweep tells."""
+def _tell(wiring: Wiring) -> None:
+    """Let limits of calls and queues count within seconds; while Redis is away, the next sweep tells."""
     with suppress(StoreAway):
         wiring.limit_teller.tell()
+        if wiring.settings.own_queues.names:
+            wiring.queue_teller.tell()
+
+
+def _refuse_unknown_queue(wiring: Wiring, queue: str | None) -> None:
+    own = wiring.settings.own_queues
+    if queue is None or queue in own.names:
+        return
+    meant = own.meant_by(queue)
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        "queue",
+        f"there is no queue {queue!r}",
+        f"did you mean {meant!r}?" if meant else "write one of WANGTIMER_CALLBACK_QUEUES, or add it there",
+    )
 
 
 def known_app(wiring: Wiring, name: str, field: str = "name") -> RegisteredApp:
