@@ -125,7 +125,8 @@ class Trigger:
         """Make one turn, and retry while Redis is away; None when another owns the slice, or Redis stays away."""
         for _ in range(REDIS_TRIES):
             try:
-                credit = int(self._credit(watch) * self.outbox_share()) if self._may_arm(watch) else 0
+                credit = self._credit(watch) if self._may_arm(watch) else 0
+                credit = int(credit * self.outbox_share())
                 keep_leases = self.seconds_since_reconnect() < GRACE_S
                 turn = self.slices.turn(
                     watch.slice,

@@ -21,7 +21,13 @@ from wangtimer.stack.supervisor import wait_for
 
 ACLS = {name: (ROOT / f"deploy/redis/{name}.acl").read_text() for name in ("store", "broker")}
 # Each queue with the process that takes from it.
-QUEUES = {"schedule": "scheduler", "migrate": "migrate", "trigger": "trigger", "callback": "callback"}
+QUEUES = {
+    "schedule": "scheduler",
+    "migrate": "migrate",
+    "trigger": "trigger",
+    "callback": "callback",
+    "callback.reports": "callback",
+}
 ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "flower")
 WANGTIMER = ("-c", "from wangtimer.cli import main; main()")
 INSPECT = ("-m", "celery", "-A", "wangtimer", "inspect")
@@ -130,12 +136,15 @@ def test_a_process_sends_only_to_the_queues_it_must_and_takes_only_from_its_own(
     assert takes == own
     assert sends - own == {
         ("web", "callback"),
+        ("web", "callback.reports"),
         ("web", "migrate"),
         ("beat", "schedule"),
         ("beat", "migrate"),
         ("scheduler", "trigger"),
         ("migrate", "callback"),
+        ("migrate", "callback.reports"),
         ("trigger", "callback"),
+        ("trigger", "callback.reports"),
         ("callback", "migrate"),
     }
 

@@ -565,7 +565,9 @@ class World:
 
     def _deliver_chunks(self) -> None:
         for queue, chunks in list(self.waiting.items()):
-            while chunks and (node := _next(self.executor_nodes, lambda one, queue=queue: one.queue == queue)):
+            while chunks and (
+                node := _next(self.executor_nodes, lambda one, queue=queue: one.queue == queue)
+            ):
                 node.fire(chunks.popleft())
             if chunks and any(one.process.is_alive and one.queue == queue for one in self.executor_nodes):
                 self.time.at(self.now + THAW_LOOK_MS, self._broker, self._deliver_chunks)
