@@ -314,5 +314,5 @@ def test_an_app_whose_queue_is_in_no_setting_is_an_error() -> None:
     (finding,) = judged_queues({"ads": "reports", "shop": "mail"}, own)
     assert wrong([finding])
     assert ("app ads" in finding.text, "apps limit ads --queue none" in finding.mend) == (True, True)
-    assert not wrong(judged_queues({"shop": "mail"}, own))
+    assert not wrong(list(judged_queues({"shop": "mail"}, own)))
     assert list(judged_queues({}, OwnQueues())) == []

@@ -10,14 +10,14 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.settings import Settings
 from wangtimer.store.sql.apps import AppStore
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import Database, missing_file
 
 PART = "queues"
 
 
 def check_queues(settings: Settings) -> Iterator[Finding]:
     """Yield the findings; nothing where SQL is away or lacks the tables, as its own check-up tells that."""
-    if settings.unset_database is not None and not settings.unset_database.exists():
+    if missing_file(settings.database_url) is not None:
         return
     try:
         database = Database(settings.database_url, pool_size=1)
