@@ -317,7 +317,7 @@ class Fleet:
             ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST, s.catch_up_per_s),
             Credits(self.scenario.credit),
             self._send_chunk,
-            lambda: self.sim.waiting("chunk"),
+            lambda _queue: self.sim.waiting("chunk"),
             lambda: 1.0,
             lambda: stores.slices.seconds_since_reconnect,
             lambda: process.is_stopping,
