@@ -123,6 +123,8 @@ def test_a_queue_is_served_while_a_process_says_so() -> None:
     assert known.queues.is_served(2)
     known.clock.sleep(6)
     assert not known.queues.is_served(2)
+    known.server.away = False
+    assert known.queues.unserved() == ["mail"]
 
 
 def test_the_queue_of_each_app_that_has_one_is_read_from_sql(database: Database) -> None:
