@@ -14,9 +14,11 @@ from tests.callback.target import Received, Target
 from tests.e2e.deployment import Deployment
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.executor.executor import FRESH_MS
+from wangtimer.settings import Settings
+from wangtimer.store.redis.keys import Keys
 
-# With the machine for itself: beside other tests fewer calls came while SQL was frozen than it waits for.
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
 
 # Each in a part of its own, and long enough to be in no file by chance.
 CANARIES = {
@@ -124,6 +126,18 @@ def everything_asked(url: str, target: Target) -> list[str]:
     return said
 
 
+def wait_until_redis_is_believed(deployment: Deployment, started_at: float) -> None:
+    """Wait until firings ask SQL nothing: some time after the start, and once a sweep has told Redis of changes."""
+    told_key = Keys(str(Settings.model_fields["key_prefix"].default)).told
+    with redis.Redis.from_url(deployment.store.url(0)) as client:
+        deployment.supervisor.tend_until(
+            lambda: (
+                time.time() > started_at + FRESH_MS / 1_000
+                and int(client.get(told_key) or 0) > started_at * 1_000
+            )
+        )
+
+
 def write_all(deployment: Deployment) -> None:
     """Have each server write what it has in memory."""
     deployment.sql.run("SET GLOBAL innodb_max_dirty_pages_pct = 0, innodb_fast_shutdown = 0")
@@ -141,7 +155,9 @@ def contents_of(directory: Path) -> dict[str, bytes]:
 @pytest.mark.timeout(400)
 def test_no_secret_of_a_timer_is_in_any_file_or_answer(tmp_path: Path, target: Target) -> None:
     with WritingDeployment(tmp_path) as deployment:
+        started_at = time.time()
         said = everything_asked(deployment.api_url, target)
+        wait_until_redis_is_believed(deployment, started_at)
         # While SQL hangs, outcomes wait in the store.
         calls = len(target.requests)
         deployment.sql.process.freeze()

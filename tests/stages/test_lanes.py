@@ -11,7 +11,7 @@ from tests.stages.world import World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.timers.timer import NewTimer, Notify, Timer
+from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 
 MakeWorld = Callable[..., World]
 
@@ -187,3 +187,23 @@ def test_a_retry_leaves_its_lane(crowded: World) -> None:
     crowded.run_for(3)
     assert settled
     assert {firing.lane for firing in settled} == {""}
+
+
+def test_no_request_is_made_of_what_goes_to_a_lane_at_its_claim(crowded: World) -> None:
+    hung, _ = start_both(crowded)
+    crowded.run_for(9)
+    made: list[int] = []
+    node = crowded.executor_nodes[0]
+    plain = node.call_of
+
+    def noted(definition: Definition) -> Notify:
+        made.append(definition.timer_id)
+        return plain(definition)
+
+    node.call_of = noted
+    waiting = waiting_in(crowded)
+    crowded.run_for(5)
+    came = waiting_in(crowded) - waiting
+    assert came > 50
+    ids = {timer.id for timer in hung}
+    assert sum(1 for timer_id in made if timer_id in ids) < came / 5

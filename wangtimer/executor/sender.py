@@ -59,6 +59,26 @@ class Sent(NamedTuple):
     unopened: dict[Member, str]
 
 
+class LanesBehind:
+    """Which lanes are behind, and have firings to go first: looked up once for an app and a host of a part."""
+
+    def __init__(self, puller: Puller, queue_of: Callable[[str], int]) -> None:
+        self._puller = puller
+        self._queue_of = queue_of
+        self._known: dict[tuple[str, str], SharedLane | None] = {}
+
+    def of(self, ready: Ready) -> SharedLane | None:
+        """Return the lane in which a member is to wait; None for a member pulled from a lane."""
+        if isinstance(ready.held.claim.stands_in, SharedLane):
+            return None
+        app, host = ready.definition.app, _host_of(ready.definition)
+        if (app, host) not in self._known:
+            self._known[app, host] = next(
+                filter(self._puller.is_behind, lanes_of(host, app, self._queue_of(app))), None
+            )
+        return self._known[app, host]
+
+
 class Sender:
     """Sends members that are surely still held; members on which two executors died go alone."""
 
@@ -98,6 +118,7 @@ class Sender:
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
+        behind = LanesBehind(self._puller, self._queue_of)
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -107,6 +128,10 @@ class Sender:
                     "each executor that ran it died, the last of them while it ran alone",
                     one.bucket,
                 )
+                continue
+            # A lane may be far behind, and most of an app's firings go there: no request is made for them.
+            if died < ALONE_AFTER and (lane := behind.of(one)) is not None:
+                self.move(one.held, lane, one.due_at)
                 continue
             try:
                 attempt = self._attempt(one)
@@ -120,8 +145,6 @@ class Sender:
                 continue
             if died >= ALONE_AFTER:
                 quarantined.append(Quarantined(one.held, attempt))
-            elif (lane := self._lane_behind(attempt)) is not None:
-                self.move(attempt, lane)
             else:
                 attempt.permit = one.held.claim.take_permit()
                 calls.append(attempt)
@@ -141,11 +164,11 @@ class Sender:
         if attempt.held.claim.holds(attempt.held.member):
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
-    def move(self, attempt: "Attempt", lane: SharedLane) -> None:
+    def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
         """Move a member without room to a lane of its queue, outside this process."""
-        self._mover.take(Move(attempt.held, lane.in_queue(attempt.queue), attempt.due_at_ms))
+        self._mover.take(Move(held, lane, due_at))
         self._puller.expect()
-        _hand_on([attempt.held])
+        _hand_on([held])
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
@@ -153,16 +176,6 @@ class Sender:
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
         self._puller.note_ended(attempt.request.host, attempt.request.app, attempt.queue)
-
-    def _lane_behind(self, attempt: "Attempt") -> SharedLane | None:
-        """Return the lane that is behind and has firings to go first; None for a member pulled from a lane."""
-        if isinstance(attempt.held.claim.stands_in, SharedLane):
-            return None
-        request = attempt.request
-        for lane in lanes_of(request.host, request.app, attempt.queue):
-            if self._puller.is_behind(lane):
-                return lane
-        return None
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
@@ -298,7 +311,7 @@ class Attempt:
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
         """Let it wait in a lane."""
-        self._sender.move(self, lane)
+        self._sender.move(self.held, lane.in_queue(self.queue), self.due_at_ms)
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Record its outcome."""
@@ -313,7 +326,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     going: list[Ready] = []
     staying: list[Ready] = []
     for one in ready:
-        if _leads_elsewhere(one.held, read_url(one.definition.notify.url)[0].host_port, one.definition.app):
+        if _leads_elsewhere(one.held, _host_of(one.definition), one.definition.app):
             going.append(one)
         elif most > 0:
             most -= 1
@@ -321,6 +334,10 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
         else:
             staying.append(one)
     return going, staying
+
+
+def _host_of(definition: Definition) -> str:
+    return read_url(definition.notify.url)[0].host_port
 
 
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
