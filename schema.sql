@@ -14,6 +14,8 @@ CREATE TABLE app (
     egress MEDIUMTEXT,
     -- when its timers were last counted for its total; 0: its total is not kept
     counted_at BIGINT NOT NULL DEFAULT 0,
+    -- name of its own queue, null without one
+    queue VARCHAR(32),
     PRIMARY KEY (name),
     -- apps whose totals are old
     KEY app_counted (counted_at)

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar, overload
 from celery import Celery
 
 from wangtimer.app_stopper import AppStopper
+from wangtimer.app_teller import AppTeller
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
@@ -21,9 +22,11 @@ from wangtimer.callback.origin import read_url
 from wangtimer.core import fail_points
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
+from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
+from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
@@ -36,6 +39,7 @@ from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
+from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
@@ -50,7 +54,6 @@ from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
 from wangtimer.lane_feeder import LaneFeeder
-from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.own_servers import egress_rules_of, found_servers, named_servers
@@ -61,6 +64,7 @@ from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
+from wangtimer.store.app_queues import AppQueues
 from wangtimer.store.app_total import most_of
 from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import HotStore
@@ -68,7 +72,6 @@ from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -78,12 +81,14 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
+from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.told_by_app import AppQueueStore, CallLimitStore
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
@@ -155,7 +160,7 @@ class Wiring:
     def __init__(self, settings: Settings, app: Celery) -> None:
         self.settings = settings
         self.building = RLock()
-        self.broker = Broker(app)
+        self.broker = Broker(app, self._message_queue_of)
         self.stopping = Event()
         self.keys = Keys(settings.key_prefix)
         self._paces: dict[str, Pace] = {}
@@ -273,6 +278,26 @@ class Wiring:
     def call_limits(self) -> CallLimitStore:
         """The limits of apps' calls, as callback processes read them."""
         return CallLimitStore(self.redis, self.keys)
+
+    @once
+    def app_queue_store(self) -> AppQueueStore:
+        """The queues of their own that apps have, as processes read them."""
+        return AppQueueStore(self.redis, self.keys)
+
+    @once
+    def queue_workers(self) -> QueueWorkers:
+        """Which of these queues have a callback process."""
+        return QueueWorkers(self.redis, self.keys, self.clock)
+
+    @once
+    def app_queues(self) -> AppQueues:
+        """Both, remembered."""
+        return AppQueues(
+            self.settings.own_queues, self.app_queue_store, self.apps.queues, self.queue_workers, self.clock
+        )
+
+    def _message_queue_of(self, number: int) -> str:
+        return self.app_queues.message_queue_of(number) if number else CALLBACK
 
     @once
     def app_limits(self) -> AppLimits:
@@ -508,6 +533,7 @@ class Wiring:
             OutboxRoom(self.outbox, self.settings.outbox_mb * 1_000_000, self.clock.monotonic).share,
             lambda: self.slices.seconds_since_reconnect,
             self.stopping.is_set,
+            self.app_queues.is_served,
         )
 
     def _arm_rule(self) -> ArmRule:
@@ -610,11 +636,30 @@ class Wiring:
             lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
             self.throttle,
+            self._is_mine,
         )
 
     def _room_in(self, lane: SharedLane) -> int:
         """Return how many firings of a lane may be pulled."""
         return self.engine.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
+
+    def _is_mine(self, lane: SharedLane) -> bool:
+        """Tell whether this process takes the firings of a lane's queue."""
+        return not self.settings.own_queues.names or self.app_queues.of_lane(lane) in self._taken_queues
+
+    @once
+    def _taken_queues(self) -> frozenset[int]:
+        """The numbers of the queues whose messages this process takes."""
+        taken, own = self.broker.app.amqp.queues.consume_from, self.settings.own_queues
+        numbers = range(len(own.names) + 1)
+        return frozenset(number for number in numbers if own.message_queue_of(number) in taken)
+
+    @once
+    def presence(self) -> Presence:
+        """Tells that this process takes the messages of own queues."""
+        own = self.settings.own_queues
+        names = [name for number in sorted(self._taken_queues) if (name := own.name_of(number)) is not None]
+        return Presence(self.queue_workers, names, self.stopping)
 
     @once
     def executor(self) -> Executor:
@@ -649,6 +694,7 @@ class Wiring:
             call_of=self._call_of,
             may_fire=lambda: self.ways_out.is_known,
             targets=targets,
+            queue_of=self.app_queues.number_of,
         )
         self._start_threads(executor)
         return executor
@@ -700,9 +746,14 @@ class Wiring:
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
 
     @once
-    def limit_teller(self) -> LimitTeller:
+    def limit_teller(self) -> AppTeller[CallLimit]:
         """Tells callback processes of apps' limits."""
-        return LimitTeller(self.app_limits, self.call_limits)
+        return AppTeller(self.app_limits.of_calls, self.call_limits)
+
+    @once
+    def queue_teller(self) -> AppTeller[str]:
+        """Tells all processes of apps' own queues."""
+        return AppTeller(self.apps.queues, self.app_queue_store)
 
     @once
     def way_out_teller(self) -> WayOutTeller:
@@ -786,7 +837,8 @@ class Wiring:
 
     @once
     def _buckets(self) -> BucketRule:
-        return BucketRule(self.settings.firings_per_bucket, self.settings.most_buckets)
+        s = self.settings
+        return BucketRule(s.firings_per_bucket, s.most_buckets, self.app_queues.number_of)
 
 
 def spare_long_collections() -> None:

@@ -13,11 +13,11 @@ from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.throttle import Throttle
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitStore
+from wangtimer.store.redis.told_by_app import CallLimitStore
 
 TIMEOUT_MS = 3_000
 PAUSE_MS = 20

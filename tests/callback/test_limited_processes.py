@@ -12,10 +12,10 @@ from tests.callback.counting_target import CountingTarget
 from tests.callback.limited_process import PREFIX, TIMEOUT_MS
 from tests.callback.target import wait_until
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS
+from wangtimer.store.redis.told_by_app import CallLimitStore
 
 APP = "shop"
 AT_ONCE, RATE = 6, 20

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import celeryconfig
@@ -15,6 +14,7 @@ from tests.simulation.scenario import PlannedTimer, Scenario, Wish
 from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
+from wangtimer.app_teller import AppTeller
 from wangtimer.callback import Request
 from wangtimer.callback.permits import NoLimits, Permits
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
@@ -37,7 +37,6 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.lane_feeder import LaneFeeder
-from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
@@ -302,8 +301,7 @@ class Fleet:
         self._repeat(process, "feed lanes", s.sweep_every_s, s.sweep_every_s / 2, lane_feeder.feed)
         self.sim.consume("feed lanes", process, 1, lambda _asked: lane_feeder.feed())
         if (limit := self.scenario.limit) is not None:
-            source = SimpleNamespace(of_calls=lambda: {APP: limit})
-            teller = LimitTeller(source, stores.call_limits)
+            teller = AppTeller(lambda: {APP: limit}, stores.call_limits)
             self._repeat(process, "tell limits", s.sweep_every_s, s.sweep_every_s / 2, teller.tell)
         self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
         self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
@@ -319,7 +317,7 @@ class Fleet:
             ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST, s.catch_up_per_s),
             Credits(self.scenario.credit),
             self._send_chunk,
-            lambda: self.sim.waiting("chunk"),
+            lambda _queue: self.sim.waiting("chunk"),
             lambda: 1.0,
             lambda: stores.slices.seconds_since_reconnect,
             lambda: process.is_stopping,

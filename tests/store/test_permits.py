@@ -9,10 +9,10 @@ from tests.store.members import due_at
 from tests.store.worlds import TIMEOUT_MS, HotWorld
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
+from wangtimer.store.redis.told_by_app import CallLimitStore
 
 APP = "shop"
 LANE = SharedLane.of_limit(APP)

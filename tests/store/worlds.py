@@ -17,7 +17,6 @@ from tests.fakes import (
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
@@ -26,7 +25,9 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
+from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.told_by_app import AppQueueStore, CallLimitStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
@@ -38,12 +39,14 @@ from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
+    MemoryAppQueues,
     MemoryCallLimits,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
     MemoryPermits,
+    MemoryQueueWorkers,
     MemoryServer,
     MemorySlices,
     MemoryWindow,
@@ -73,6 +76,8 @@ class HotWorld:
     lanes: LaneStore
     permits: PermitStore
     call_limits: CallLimitStore
+    app_queues: AppQueueStore
+    queue_workers: QueueWorkers
     agenda: Agenda
     definitions: DefinitionStore
     outbox: Outbox
@@ -142,6 +147,8 @@ def memory_hot() -> HotWorld:
         MemoryLanes(slices, LaneBudget(0, LANE_FIRINGS)),
         MemoryPermits(slices, TIMEOUT_MS),
         MemoryCallLimits(server),
+        MemoryAppQueues(server),
+        MemoryQueueWorkers(server),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
@@ -194,6 +201,8 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         LaneStore(connection, keys, clock, LEASES, LaneBudget(0, LANE_FIRINGS)),
         PermitStore(connection, keys, clock, TIMEOUT_MS),
         CallLimitStore(connection, keys),
+        AppQueueStore(connection, keys),
+        QueueWorkers(connection, keys, clock),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),

@@ -149,12 +149,11 @@ class Flows:
     def room_in(self, lane: SharedLane, now: float) -> int:
         """Return how many more calls could start at once here; any thread may ask."""
         free = self._places_total - self.running - self.waiting
-        kind, _, name = lane.key.partition(":")
-        if kind in ("app", "limit"):
-            app = self._apps.get(name)
+        if lane.app is not None:
+            app = self._apps.get(lane.app)
             in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)
             return max(0, min(free, in_app))
-        host = self._hosts.get(name)
+        host = self._hosts.get(lane.name)
         if host is None:
             return min(free, PLACES_UNTIL_REACHED)
         ways = list(host.ways.values())

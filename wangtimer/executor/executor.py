@@ -76,6 +76,7 @@ class Executor:
         call_of: CallOf = call_through,
         targets: Targets | None = None,
         may_fire: Callable[[], bool] = lambda: True,
+        queue_of: Callable[[str], int] = lambda _app: 0,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -85,7 +86,9 @@ class Executor:
         self._engine = engine
         self._settler = settler
         self._puller = puller
-        self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of)
+        self._sender = Sender(
+            slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of, queue_of
+        )
         self._claims = claims
         self._room = room or Room()
         self._clock = clock

@@ -1,6 +1,6 @@
 """The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -70,8 +70,9 @@ class Sent(NamedTuple):
 class LanesBehind:
     """Which lanes are behind, and have firings to go first: looked up once for an app and a host of a part."""
 
-    def __init__(self, puller: Puller) -> None:
+    def __init__(self, puller: Puller, queue_of: Callable[[str], int]) -> None:
         self._puller = puller
+        self._queue_of = queue_of
         self._known: dict[tuple[str, str], SharedLane | None] = {}
 
     def of(self, ready: Ready) -> SharedLane | None:
@@ -80,7 +81,9 @@ class LanesBehind:
             return None
         app, host = ready.definition.app, ready.host_port
         if (app, host) not in self._known:
-            self._known[app, host] = next(filter(self._puller.is_behind, lanes_of(host, app)), None)
+            self._known[app, host] = next(
+                filter(self._puller.is_behind, lanes_of(host, app, self._queue_of(app))), None
+            )
         return self._known[app, host]
 
 
@@ -99,8 +102,10 @@ class Sender:
         rule: FireRule,
         random: Random,
         call_of: CallOf = call_through,
+        queue_of: Callable[[str], int] = lambda _app: 0,
     ) -> None:
         self._call_of = call_of
+        self._queue_of = queue_of
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
@@ -121,7 +126,7 @@ class Sender:
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
-        behind = LanesBehind(self._puller)
+        behind = LanesBehind(self._puller, self._queue_of)
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -168,7 +173,7 @@ class Sender:
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
-        """Move a member without room to a lane, outside this process."""
+        """Move a member without room to a lane of its queue, outside this process."""
         self._mover.take(Move(held, lane, due_at))
         self._puller.expect()
         _hand_on([held])
@@ -178,7 +183,7 @@ class Sender:
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
-        self._puller.note_ended(attempt.request.host, attempt.request.app)
+        self._puller.note_ended(attempt.request.host, attempt.request.app, attempt.queue)
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
@@ -202,6 +207,7 @@ class Sender:
             timestamp_s,
             definition.keep_output if target is None else target.keep_output_of(definition.keep_output),
             secret_texts(call) if definition.notify.sealed or target is not None else (),
+            self._queue_of(definition.app),
         )
 
     def now_s(self) -> int:
@@ -239,7 +245,10 @@ class Sender:
 
 
 class Attempt:
-    """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`."""
+    """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`.
+
+    `queue` is the number of its app's queue.
+    """
 
     __slots__ = (
         "_keys",
@@ -250,6 +259,7 @@ class Attempt:
         "held",
         "keep_output",
         "permit",
+        "queue",
         "request",
         "secrets",
         "timeout_ms",
@@ -267,8 +277,10 @@ class Attempt:
         timestamp_s: int,
         keep_output: KeepOutput = KeepOutput.ALWAYS,
         secrets: Sequence[str] = (),
+        queue: int = 0,
     ) -> None:
         self._sender = sender
+        self.queue = queue
         self._keys = keys
         self._timestamp_s = timestamp_s
         self.bucket = bucket
@@ -307,7 +319,7 @@ class Attempt:
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
         """Let it wait in a lane."""
-        self._sender.move(self.held, lane, self.due_at_ms)
+        self._sender.move(self.held, lane.in_queue(self.queue), self.due_at_ms)
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Record its outcome."""
@@ -335,7 +347,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
-    return isinstance(lane, SharedLane) and lane not in lanes_of(host, app)
+    return isinstance(lane, SharedLane) and lane.in_queue(0) not in lanes_of(host, app)
 
 
 def _hand_on(held: Iterable[Held]) -> None:

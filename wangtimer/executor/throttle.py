@@ -11,8 +11,8 @@ from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.time.clock import Clock
-from wangtimer.store.redis.call_limits import CallLimitStore
 from wangtimer.store.redis.permits import PermitOrder, PermitStore
+from wangtimer.store.redis.told_by_app import CallLimitStore
 
 log = structlog.get_logger()
 

@@ -18,6 +18,7 @@ from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.tables import timers
 from wangtimer.testing.doubles import (
     MemoryAgenda,
+    MemoryAppQueues,
     MemoryBroker,
     MemoryCallLimits,
     MemoryDefinitions,
@@ -26,6 +27,7 @@ from wangtimer.testing.doubles import (
     MemoryLoad,
     MemoryOutbox,
     MemoryPermits,
+    MemoryQueueWorkers,
     MemoryServer,
     MemorySigningCopies,
     MemorySlices,
@@ -137,6 +139,8 @@ class Deployment(Wiring):
             lanes=MemoryLanes(slices, self.lane_budget),
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
             call_limits=MemoryCallLimits(server),
+            app_queue_store=MemoryAppQueues(server),
+            queue_workers=MemoryQueueWorkers(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
             signing_copies=MemorySigningCopies(server),

@@ -1,10 +1,15 @@
 """Where a firing waits: slices, and how many buckets a minute is cut into."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 MINUTE_MS = 60_000
 # The column holds so many characters; a host name has 253 at most.
 LANE_CHARACTERS = 300
+# Buckets of one queue: 0 to 255 are the common queue's, 256 to 511 the first own queue's. A minute has no more.
+BUCKETS_A_QUEUE = 256
+# A lane of a host begins with this and the number of its queue; one of the common queue with neither.
+_QUEUE_MARK = "q"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,6 +36,11 @@ class Slice:
         return f"{self.minute}:{self.bucket}"
 
     @property
+    def queue(self) -> int:
+        """The number of the queue by which its firings go; 0: the common one."""
+        return self.bucket // BUCKETS_A_QUEUE
+
+    @property
     def starts_at(self) -> int:
         """The first millisecond of its minute."""
         return self.minute * MINUTE_MS
@@ -46,15 +56,17 @@ class SharedLane:
     """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
     They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
-    `app:` and the app; or `limit:` and the app, where a limit that somebody set leaves no call now.
+    `app:` and the app; or `limit:` and the app, where a limit that somebody set leaves no call now. A host has a lane
+    for each queue of its own; before its key stands `q`, the number of the queue and a colon.
     """
 
     key: str
 
     @classmethod
-    def of_host(cls, host: str) -> "SharedLane":
+    def of_host(cls, host: str, queue: int = 0) -> "SharedLane":
         """Return the lane of a host; an impossibly long name is shortened."""
-        return cls(f"host:{host}"[:LANE_CHARACTERS])
+        key = f"{_QUEUE_MARK}{queue}:host:{host}" if queue else f"host:{host}"
+        return cls(key[:LANE_CHARACTERS])
 
     @classmethod
     def of_app(cls, app: str) -> "SharedLane":
@@ -66,11 +78,36 @@ class SharedLane:
         """Return the lane of an app whose calls are limited."""
         return cls(f"limit:{app}")
 
+    def in_queue(self, queue: int) -> "SharedLane":
+        """Return the lane of the same host for a queue; a lane of an app goes by the app, and is the same for all."""
+        return self if self.app is not None or self.queue == queue else self.of_host(self.name, queue)
+
+    @property
+    def queue(self) -> int:
+        """The number of the queue of a lane of a host; 0: the common one."""
+        mark, _, _ = self.key.partition(":")
+        is_marked = mark.startswith(_QUEUE_MARK) and mark[1:].isdecimal()
+        return int(mark[1:]) if is_marked else 0
+
+    @property
+    def shown(self) -> str:
+        """Its key without a queue, as records show it."""
+        return self.key.partition(":")[2] if self.queue else self.key
+
+    @property
+    def name(self) -> str:
+        """The host with its port, or the app."""
+        return self.shown.partition(":")[2]
+
+    @property
+    def app(self) -> str | None:
+        """The app whose firings alone wait here; None in a lane of a host."""
+        return self.name if self.key.startswith(("app:", "limit:")) else None
+
     @property
     def limited_app(self) -> str | None:
         """The app whose limit firings wait for here; None in any other lane."""
-        kind, _, app = self.key.partition(":")
-        return app if kind == "limit" else None
+        return self.name if self.key.startswith("limit:") else None
 
     @property
     def tag(self) -> str:
@@ -96,16 +133,30 @@ class TriggerOrder:
     credit: int
 
 
+def _common(_app: str) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class BucketRule:
     """How many buckets a minute gets: few while little is due, since small chunks are costly.
 
-    One for each `firings_per_bucket` planned into the minute, never more than `most`.
+    One for each `firings_per_bucket` planned into the minute, never more than `most`. The buckets of an app whose
+    queue has a number are others than those of all other apps: `queue_of` tells the number, 0 for the common queue.
     """
 
     firings_per_bucket: int
     most: int
+    queue_of: Callable[[str], int] = _common
 
     def buckets_for(self, planned: int) -> int:
         """Return how many buckets a minute has once so many firings are planned into it."""
         return min(self.most, 1 + max(0, planned - 1) // self.firings_per_bucket)
+
+    def first_of(self, app: str) -> int:
+        """Return the first bucket of the app's queue. Raises `StoreAway` if nobody can tell the queue."""
+        return self.queue_of(app) * BUCKETS_A_QUEUE
+
+    def moved(self, app: str, bucket: int) -> int:
+        """Return the bucket, or the one like it of the app's queue."""
+        return self.first_of(app) + bucket % BUCKETS_A_QUEUE

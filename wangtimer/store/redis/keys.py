@@ -32,6 +32,8 @@ class Keys:
         self.lanes = f"{prefix}:lanes"
         self.call_limits = f"{prefix}:call-limits"
         self.ways_out = f"{prefix}:ways-out"
+        self.app_queues = f"{prefix}:app-queues"
+        self.queue_workers = f"{prefix}:queue-workers"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.signing = f"{prefix}:signing"

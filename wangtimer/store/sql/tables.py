@@ -25,6 +25,7 @@ from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
 from wangtimer.core.timers.field import ColumnType, FieldColumn
@@ -112,6 +113,8 @@ apps = Table(
     Column("egress", _LongText, nullable=True),
     # When its timers were last counted for its total; 0: its total is not kept.
     Column("counted_at", BigInteger, nullable=False, server_default=text("0")),
+    # Name of its own queue, NULL without one.
+    Column("queue", String(QUEUE_CHARACTERS), nullable=True),
     # Apps whose totals are old.
     Index("app_counted", "counted_at"),
     **_MYSQL,
@@ -367,7 +370,7 @@ firings = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
     # When somebody asked for the firing; NULL, which takes no room, if its schedule made it.
     Column("asked_at", BigInteger, nullable=True),
-    # The lane in which the attempt waits or waited: "host:..." or "app:...".
+    # The lane in which the attempt waits or waited: "host:..." or "app:...", as `SharedLane` writes it.
     Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),

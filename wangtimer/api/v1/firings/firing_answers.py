@@ -21,6 +21,7 @@ from wangtimer.api.asked.firing_types import (
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
@@ -107,7 +108,7 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
         "http_status": record.http_status,
         "output": record.output,
         "error": record.error,
-        "waited_for": firing.lane,
+        "waited_for": SharedLane(firing.lane).shown,
     }
 
 

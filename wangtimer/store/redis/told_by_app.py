@@ -1,0 +1,82 @@
+"""What processes are told of apps through Redis: SQL is the truth."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+
+import structlog
+
+from wangtimer.core.flow.call_limit import CallLimit, limits_from_text, limits_to_text
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.keys import Keys
+
+log = structlog.get_logger()
+
+Told = TypeVar("Told")
+
+
+class ToldByApp(Generic[Told]):
+    """One key with what is told of all apps, so that nothing is read by half; both methods raise `StoreAway`."""
+
+    def __init__(
+        self,
+        connection: RedisConnection,
+        key: str,
+        to_text: Callable[[Mapping[str, Told]], str],
+        from_text: Callable[[str], dict[str, Told]],
+    ) -> None:
+        self._connection = connection
+        self._key = key
+        self._to_text = to_text
+        self._from_text = from_text
+        self._last: tuple[str, dict[str, Told] | None] = "", None
+
+    def write(self, told: Mapping[str, Told]) -> None:
+        """Replace what is told of all apps."""
+        text = self._to_text(told)
+        self._connection.command(lambda client: client.set(self._key, text))
+
+    def read(self) -> Mapping[str, Told] | None:
+        """Return what is told, by app; None if Redis lost it, or has what cannot be read."""
+
+        def get(client: Any) -> Any:
+            return client.get(self._key)
+
+        text: str | None = self._connection.command(get)
+        if text is None:
+            return None
+        if text != self._last[0]:
+            self._last = text, self._read(text)
+        return self._last[1]
+
+    def _read(self, text: str) -> dict[str, Told] | None:
+        try:
+            return self._from_text(text)
+        except ValueError as error:
+            log.warning("told_text_unread", key=self._key, error=str(error))
+            return None
+
+
+class CallLimitStore(ToldByApp[CallLimit]):
+    """The limits of apps' calls, as callback processes read them."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys.call_limits, limits_to_text, limits_from_text)
+
+
+class AppQueueStore(ToldByApp[str]):
+    """The names of apps' own queues, as every process reads them."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys.app_queues, _queues_to_text, _queues_from_text)
+
+
+def _queues_to_text(queues: Mapping[str, str]) -> str:
+    return json.dumps(dict(queues), separators=(",", ":"))
+
+
+def _queues_from_text(text: str) -> dict[str, str]:
+    try:
+        return {app: str(queue) for app, queue in json.loads(text).items()}
+    except AttributeError as error:
+        raise ValueError(f"no queues of apps: {error}") from error
