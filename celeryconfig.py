@@ -9,6 +9,7 @@ from datetime import timedelta
 from kombu import Exchange, Queue
 
 from wangtimer.core.errors import BadSetting
+from wangtimer.core.flow.queues import message_queue
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
 
 try:
@@ -34,7 +35,13 @@ result_backend_thread_safe = True
 _exchange = Exchange("wangtimer", type="direct")
 task_queues = [
     Queue(name, _exchange, routing_key=name, no_ack=True)
-    for name in ("schedule", "migrate", "trigger", "callback")
+    for name in (
+        "schedule",
+        "migrate",
+        "trigger",
+        "callback",
+        *map(message_queue, _settings.own_queues.names),
+    )
 ]
 task_default_queue = "migrate"
 task_default_exchange = "wangtimer"

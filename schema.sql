@@ -14,6 +14,8 @@ CREATE TABLE app (
     egress MEDIUMTEXT,
     -- when its timers were last counted for its total; 0: its total is not kept
     counted_at BIGINT NOT NULL DEFAULT 0,
+    -- name of its own queue, null without one
+    queue VARCHAR(32),
     PRIMARY KEY (name),
     -- apps whose totals are old
     KEY app_counted (counted_at)
@@ -128,6 +130,8 @@ CREATE TABLE timer (
     calendar_at BIGINT NOT NULL DEFAULT 0,
     -- the HTTP call to make: JSON {url, method, headers, body}; with secrets: masked, and the secrets encrypted
     notify MEDIUMTEXT NOT NULL,
+    -- the name of the target that the call goes through
+    target VARCHAR(64) NULL,
     -- of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row
     firings_a_day BIGINT,
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
@@ -166,6 +170,8 @@ CREATE TABLE timer (
     INDEX timer_finished (status, next_fire_at, keep_days, planned_until),
     -- timers that name a calendar that was uploaded again, and still have its older days
     INDEX timer_follows (app, calendar, calendar_at),
+    -- how many living timers name a target
+    INDEX timer_of_target (app, target, tombstone),
     -- the sweep refreshes the definitions that changed lately
     INDEX timer_updated (updated_at),
     -- an app's living timers by id, and how many they are
@@ -186,6 +192,21 @@ CREATE TABLE calendar (
     PRIMARY KEY (app, name),
     -- calendars that are to be followed
     INDEX calendar_followed (followed_at, updated_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- calls of an app that its timers name
+CREATE TABLE target (
+    app VARCHAR(64) NOT NULL,
+    name VARCHAR(64) NOT NULL,
+    -- JSON: the call, its secrets sealed, and what is set beside it
+    content MEDIUMTEXT NOT NULL,
+    -- grows with every change, also over a deletion
+    version BIGINT NOT NULL,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (app, name),
+    -- the sweep tells Redis of what changed lately
+    INDEX target_updated (updated_at, app, name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- how each app's callbacks are signed; an app gets its row with its first secret

@@ -5,14 +5,21 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
-from wangtimer.core.errors import Conflict, LimitReached, StoreAway, TooMuchWork, WangTimerError
+from wangtimer.core.errors import (
+    Conflict,
+    InvalidInput,
+    LimitReached,
+    StoreAway,
+    TooMuchWork,
+    WangTimerError,
+)
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.work_budget import is_over
 from wangtimer.registrar import Registrar, refuse_past
-from wangtimer.store.sql.timer_batches import Draft, NameTaken, TimerBatches, Versions, draft
+from wangtimer.store.sql.timer_batches import Draft, NameTaken, Stored, TimerBatches, Versions, draft
 from wangtimer.store.sql.timers import name_taken
 
 
@@ -298,8 +305,8 @@ def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Re
     return results
 
 
-def _made(stored: Timer | NameTaken | LimitReached, wanted: _Wanted, is_told: bool) -> Made:
-    if isinstance(stored, LimitReached):
+def _made(stored: Stored, wanted: _Wanted, is_told: bool) -> Made:
+    if isinstance(stored, InvalidInput | LimitReached):
         return Made(error=stored)
     if isinstance(stored, NameTaken):
         assert wanted.draft is not None

@@ -1,6 +1,7 @@
 """The broker as the stages see it: messages out, and how many wait. A lost one is no harm: SQL and leases re-issue."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,12 +12,13 @@ from kombu.exceptions import OperationalError
 from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import TriggerOrder
 from wangtimer.core.time.moment_text import show_moment
 
 log = structlog.get_logger()
 
-SCHEDULE, MIGRATE, TRIGGER, CALLBACK = "schedule", "migrate", "trigger", "callback"
+SCHEDULE, MIGRATE, TRIGGER = "schedule", "migrate", "trigger"
 QUEUE_LOOK_S = 0.25
 NOT_FOUND = "404"
 
@@ -27,13 +29,21 @@ PUBLISHING = {
 }
 
 
+def _common(_number: int) -> str:
+    return CALLBACK
+
+
 @dataclass(slots=True)
 class Broker:
-    """Sends tasks by name, so that no stage imports another; leases and locks re-issue what is not sent."""
+    """Sends tasks by name, so that no stage imports another; leases and locks re-issue what is not sent.
+
+    `queue_of` returns the queue of messages to the callback processes of a queue, by its number.
+    """
 
     app: Celery
-    _waiting: int = field(default=0, init=False)
-    _looked_at: float = field(default=float("-inf"), init=False)
+    queue_of: Callable[[int], str] = _common
+    _waiting: dict[str, int] = field(default_factory=dict, init=False)
+    _looked_at: dict[str, float] = field(default_factory=dict, init=False)
 
     def warm_up(self) -> None:
         """Make Celery look up its result backend now (there is none): the first send would wait 20 ms for it."""
@@ -41,7 +51,7 @@ class Broker:
 
     def send_chunk(self, chunk: Chunk) -> None:
         """Send armed members to an executor; lost, they are armed again when their lease ends."""
-        self._send("wangtimer.callback", chunk.to_wire(), CALLBACK, described(chunk))
+        self._send("wangtimer.callback", chunk.to_wire(), self.queue_of(chunk.slice.queue), described(chunk))
 
     def send_trigger(self, order: TriggerOrder) -> None:
         """Send a locked slice to a trigger; lost, it is locked again when its lock ends."""
@@ -56,16 +66,16 @@ class Broker:
         """Ask for nearly empty lanes to be fed; lost, whoever pulls from one asks again a second later."""
         self._send("wangtimer.feed_lanes", (), MIGRATE)
 
-    def waiting_chunks(self) -> int:
-        """Return how many chunks wait for executors, looked up at most four times a second; 0 if unknown."""
-        now = time.monotonic()
-        if now - self._looked_at > QUEUE_LOOK_S:
-            self._looked_at = now
+    def waiting_chunks(self, number: int = 0) -> int:
+        """Return how many chunks of a queue wait for executors, looked up at most four times a second; 0 if unknown."""
+        now, queue = time.monotonic(), self.queue_of(number)
+        if now - self._looked_at.get(queue, float("-inf")) > QUEUE_LOOK_S:
+            self._looked_at[queue] = now
             try:
-                self._waiting = self._queue_length(CALLBACK)
+                self._waiting[queue] = self._queue_length(queue)
             except (OperationalError, OSError) as error:
                 log.warning("broker_away", error=str(error))
-        return self._waiting
+        return self._waiting.get(queue, 0)
 
     def ping(self) -> None:
         """Return when the broker answers; raises `StoreAway` otherwise."""

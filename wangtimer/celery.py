@@ -15,6 +15,7 @@ from celery.signals import (
 
 from wangtimer.core import fail_points
 from wangtimer.core.errors import BadSetting
+from wangtimer.core.flow.queues import is_for_callbacks
 from wangtimer.logs import (
     log_as_lines,
     warn_of_no_secret_keys,
@@ -23,8 +24,6 @@ from wangtimer.logs import (
 )
 from wangtimer.own_servers import require_egress
 from wangtimer.settings import read_settings
-
-CALLBACK_QUEUE = "callback"
 
 app = Celery("wangtimer")
 app.config_from_object("celeryconfig")
@@ -41,7 +40,7 @@ def _log(loglevel: int | None = None, **_: Any) -> None:
 @celeryd_after_setup.connect
 def _require_egress(**_: Any) -> None:
     """Start no worker that makes calls unless somebody has chosen what it may connect to; read whom it trusts."""
-    if CALLBACK_QUEUE in app.amqp.queues.consume_from:
+    if any(map(is_for_callbacks, app.amqp.queues.consume_from)):
         settings = read_settings()
         try:
             require_egress(settings)

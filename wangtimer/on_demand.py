@@ -143,7 +143,7 @@ class OnDemand:
         `StoreAway`: it may fire all the same.
         """
         now = self._now()
-        (bucket,) = self._buckets_of([now])
+        (bucket,) = self._buckets_of(app, [now])
         timer, firing = self.demands.fire_now(app, timer_id, now, bucket, keep)
         self._tell_redis([timer.definition], [], [firing])
         return firing
@@ -216,7 +216,11 @@ class OnDemand:
         rest, _ = _counted(schedule, moments[-1], until) if moments else ([], True)
         stagger = _stagger(rate, now)
         made, pending = self.demands.backfill(
-            app, timer_id, moments, now, lambda missing: self._backfilled(timer_id, missing, stagger, now)
+            app,
+            timer_id,
+            moments,
+            now,
+            lambda missing: self._backfilled(app, timer_id, missing, stagger, now),
         )
         self.grants.give_back(granted, len(made))
         self._tell_redis([], pending)
@@ -234,7 +238,7 @@ class OnDemand:
         now = self._now()
         stagger = _stagger(rate, now)
         replays = [
-            Replay(row, max(stagger.due_at(number), row.fire_at), now)
+            Replay(row, max(stagger.due_at(number), row.fire_at), now, self.buckets.moved(app, row.bucket))
             for number, row in enumerate(rows[: granted.number])
         ]
         replayed: list[Firing] = []
@@ -252,23 +256,26 @@ class OnDemand:
         left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
         return replayed, [NotReplayed(*key, "it changed meanwhile") for key in left], len(rows) - tried
 
-    def _backfilled(self, timer_id: int, moments: Sequence[int], stagger: Stagger, now: int) -> list[Firing]:
+    def _backfilled(
+        self, app: str, timer_id: int, moments: Sequence[int], stagger: Stagger, now: int
+    ) -> list[Firing]:
         dues = [stagger.due_at(number) for number in range(len(moments))]
         return [
             Firing(timer_id, moment, bucket, FiringKind.BACKFILL, due_at=due_at, asked_at=now)
-            for moment, due_at, bucket in zip(moments, dues, self._buckets_of(dues), strict=True)
+            for moment, due_at, bucket in zip(moments, dues, self._buckets_of(app, dues), strict=True)
         ]
 
-    def _buckets_of(self, dues: Sequence[int]) -> list[int]:
+    def _buckets_of(self, app: str, dues: Sequence[int]) -> list[int]:
         """Return a bucket for each of these due moments: in turn, over all buckets its minute needs by then."""
         counts = Counter(due_at // MINUTE_MS for due_at in dues)
         before = planned_before(self.load, dict(counts))
         numbers = Counter(before)
+        first = self.buckets.first_of(app)
         chosen = []
         for due_at in dues:
             minute = due_at // MINUTE_MS
             buckets = self.buckets.buckets_for(before.get(minute, 0) + counts[minute])
-            chosen.append(numbers[minute] % buckets)
+            chosen.append(first + numbers[minute] % buckets)
             numbers[minute] += 1
         return chosen
 

@@ -14,6 +14,7 @@ LOOK_AHEAD_MS = 2_000
 # A slice that has waited longer than this is past. Past slices are worked off a few at a time, so that catching up
 # after an outage does not starve the current minute.
 PAST_MS = 60_000
+# Of each queue.
 PAST_AT_ONCE = 4
 SLICES_A_TICK = 1_000
 

@@ -17,6 +17,7 @@ from sqlalchemy.exc import ArgumentError
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
+from wangtimer.core.flow.queues import MOST_QUEUES, OwnQueues
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
@@ -128,6 +129,12 @@ def _networks(text: str) -> str:
 def _egress(text: str) -> str:
     if text.strip():
         read_egress(text)
+    return text.strip()
+
+
+def _queues(text: str) -> str:
+    """Return names of queues with commas between, as they were written."""
+    OwnQueues.read(text)
     return text.strip()
 
 
@@ -315,6 +322,13 @@ class Settings(BaseSettings):
     )
 
     # Calling back
+    callback_queues: Annotated[str, AfterValidator(_queues)] = Field(
+        default="",
+        max_length=2_048,
+        description="names of queues of their own that apps may be given, with commas between: `reports,mail`. "
+        f"{MOST_QUEUES} at most; the same for all processes. A firing knows its queue by its place here: add names at "
+        "the end, and take none out while firings of it or of later ones are planned",
+    )
     callback_most_held: int = Field(
         default=10_000,
         ge=1_000,
@@ -540,6 +554,11 @@ class Settings(BaseSettings):
             return read_secret_keys(text)
         except ValueError as error:
             raise BadSetting(f"{name}: {error}") from None
+
+    @cached_property
+    def own_queues(self) -> OwnQueues:
+        """The queues of their own that apps may be given."""
+        return OwnQueues.read(self.callback_queues)
 
     @cached_property
     def callback_authorities(self) -> str:

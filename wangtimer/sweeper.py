@@ -1,5 +1,6 @@
 """The sweeper: adds again from SQL what Redis or a crash lost, and writes parked outcomes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import structlog
@@ -9,11 +10,11 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.in_turn import do_in_turn
+from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.refresher import Refresher
-from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.timers import TimerStore
 
@@ -45,7 +46,7 @@ class Sweeper:
     definitions: DefinitionStore
     outbox: Outbox
     clock: Clock
-    signing: SigningRefresher | None = None
+    shared: Sequence[CopyRefresher] = ()
     _refresher: Refresher = field(init=False)
     _swept: int = field(default=0, init=False)
     _swept_to: Firing | None = field(default=None, init=False)
@@ -53,7 +54,7 @@ class Sweeper:
 
     def __post_init__(self) -> None:
         """Begin with nothing told."""
-        self._refresher = Refresher(self.timers, self.definitions, self.signing)
+        self._refresher = Refresher(self.timers, self.definitions, self.shared)
 
     def sweep(self) -> int:
         """Write parked outcomes, add overdue firings, refresh changed definitions; return how many were overdue.

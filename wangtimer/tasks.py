@@ -11,6 +11,7 @@ from celery.signals import worker_process_init, worker_ready, worker_shutdown, w
 from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.queues import is_for_callbacks
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.in_turn import do_in_turn
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
@@ -65,6 +66,7 @@ def sweep() -> None:
                 wiring().limit_teller.tell_again,
                 wiring().way_out_teller.tell_again,
                 wiring().rule_teller.tell_again,
+                *([wiring().queue_teller.tell_again] if wiring().settings.own_queues.names else []),
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,
@@ -138,8 +140,9 @@ def _warm_up(sender: PatientConsumer, **_: Any) -> None:
     """Open what the first chunk would wait for, and start the watchdog; servers that are away are opened later."""
     Watchdog(sender, wiring().stopping).start()
     wiring().broker.warm_up()
-    if "callback" in app.amqp.queues.consume_from:
+    if any(map(is_for_callbacks, app.amqp.queues.consume_from)):
         wiring().executor.warm_up()
+        wiring().presence.start()
 
 
 @worker_process_init.connect

@@ -40,6 +40,9 @@ BACKLOG_PAUSE_S = 0.1
 # armed, the backlog no longer waits for a full chunk, and 1 in so many of the credit is its own whatever runs.
 BACKLOG_PATIENCE_S = 1.0
 BACKLOG_ANYWAY_SHARE = 10
+# A slice whose queue no callback process takes is left, so that it holds no thread. A trigger looks at it again after
+# this, or after a twentieth of its age: a queue may be left for days.
+LEFT_FOR_MS, LEFT_FOR_MOST_MS, LEFT_SHARE = 5_000, 60_000, 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,11 @@ class Trigger:
     rule: ArmRule
     credits: Credits
     send_chunk: Callable[[Chunk], None]
-    waiting_chunks: Callable[[], int]
+    waiting_chunks: Callable[[int], int]
     outbox_share: Callable[[], float]
     seconds_since_reconnect: Callable[[], float]
     is_stopping: Callable[[], bool] = field(default=lambda: False)
+    is_served: Callable[[int], bool] = field(default=lambda _queue: True)
 
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
         """Turn until the slice needs no trigger for a while, another trigger owns it, or the process stops."""
@@ -111,6 +115,9 @@ class Trigger:
             if self._may_close(watch, turn):
                 self._close(watch)
                 return
+            if not self.is_served(watch.slice.queue):
+                self._leave(watch)
+                return
             yield self._pause_s(watch.slice, turn)
         self._quietly(lambda: self.slices.unlock(watch.slice, watch.token))
 
@@ -118,7 +125,7 @@ class Trigger:
         """Make one turn, and retry while Redis is away; None when another owns the slice, or Redis stays away."""
         for _ in range(REDIS_TRIES):
             try:
-                credit = 0 if self.waiting_chunks() > self.rule.queue_most else self._credit(watch)
+                credit = self._credit(watch) if self._may_arm(watch) else 0
                 credit = int(credit * self.outbox_share())
                 keep_leases = self.seconds_since_reconnect() < GRACE_S
                 turn = self.slices.turn(
@@ -140,6 +147,11 @@ class Trigger:
                 watch.share.note(turn.armed + turn.running, turn.due if self._has_more_to_arm(turn) else 0)
             return turn
         return None
+
+    def _may_arm(self, watch: Watch) -> bool:
+        """Tell whether callback processes take what is armed, and few messages wait for them."""
+        queue = watch.slice.queue
+        return self.is_served(queue) and self.waiting_chunks(queue) <= self.rule.queue_most
 
     def _credit(self, watch: Watch) -> int:
         """Return how many may stand armed. A past minute is worked off slowly, so that the present stays on time."""
@@ -213,6 +225,20 @@ class Trigger:
             self.slices.unlock(watch.slice, watch.token)
 
         self._quietly(close)
+
+    def _leave(self, watch: Watch) -> None:
+        """Put the slice off for a while: nobody takes its firings now. What is added to it brings it forward."""
+        now = self.clock.now_ms()
+        age_ms = (now - watch.slice.ends_at) / LEFT_SHARE
+        again_at = int(now + min(max(age_ms, LEFT_FOR_MS), LEFT_FOR_MOST_MS))
+        log.info("queue_not_served", slice=watch.slice.tag)
+
+        def leave() -> None:
+            self.agenda.begin_closing(watch.slice, watch.token, again_at)
+            self.agenda.finish_closing(watch.slice, watch.token, again_at)
+            self.slices.unlock(watch.slice, watch.token)
+
+        self._quietly(leave)
 
     def _pause_s(self, slice_: Slice, turn: Turn) -> float:
         """Return the longest pause after which the next member can still be armed `lead_ms - turn_ms` ahead.

@@ -27,10 +27,12 @@ from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
+from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
@@ -39,10 +41,13 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
+from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
+from wangtimer.executor.shared import Shared
 from wangtimer.executor.signings import SharedSignings
+from wangtimer.executor.targets import SharedTargets
 from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
@@ -52,7 +57,6 @@ from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
 from wangtimer.health_teller import HealthTeller
 from wangtimer.lane_feeder import LaneFeeder
-from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.own_servers import egress_rules_of, found_servers, named_servers
@@ -63,7 +67,9 @@ from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
+from wangtimer.store.app_queues import AppQueues
 from wangtimer.store.app_total import most_of
+from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
@@ -79,17 +85,18 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
+from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
-from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
+from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.seals import Seals
-from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.app_totals import AppTotals
@@ -111,12 +118,15 @@ from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.ways_out import WaysOutInSql
 from wangtimer.sweeper import Sweeper
+from wangtimer.target_changes import TargetChanges
+from wangtimer.teller import Teller
 from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
 from wangtimer.way_out_teller import WayOutTeller
@@ -158,7 +168,7 @@ class Wiring:
     def __init__(self, settings: Settings, app: Celery) -> None:
         self.settings = settings
         self.building = RLock()
-        self.broker = Broker(app)
+        self.broker = Broker(app, self._message_queue_of)
         self.stopping = Event()
         self.keys = Keys(settings.key_prefix)
         self._paces: dict[str, Pace] = {}
@@ -298,6 +308,26 @@ class Wiring:
         return CallRuleSource(self.pauses, self.host_limits, self.app_limits)
 
     @once
+    def app_queue_store(self) -> AppQueueStore:
+        """The queues of their own that apps have, as processes read them."""
+        return AppQueueStore(self.redis, self.keys)
+
+    @once
+    def queue_workers(self) -> QueueWorkers:
+        """Which of these queues have a callback process."""
+        return QueueWorkers(self.redis, self.keys, self.clock)
+
+    @once
+    def app_queues(self) -> AppQueues:
+        """Both, remembered."""
+        return AppQueues(
+            self.settings.own_queues, self.app_queue_store, self.apps.queues, self.queue_workers, self.clock
+        )
+
+    def _message_queue_of(self, number: int) -> str:
+        return self.app_queues.message_queue_of(number) if number else CALLBACK
+
+    @once
     def app_limits(self) -> AppLimits:
         """The same in SQL."""
         return AppLimits(self.database)
@@ -402,6 +432,21 @@ class Wiring:
     def signing_changes(self) -> SigningChanges:
         """What apps change of it."""
         return SigningChanges(self.signing_store, self.signing_copies, self.clock, self.settings.lead_ms)
+
+    @once
+    def target_store(self) -> TargetStore:
+        """Named targets, in SQL."""
+        return TargetStore(self.database, self.seals)
+
+    @once
+    def target_copies(self) -> TargetCopies:
+        """The same in Redis."""
+        return TargetCopies(self.redis, self.keys, self.seals)
+
+    @once
+    def target_changes(self) -> TargetChanges:
+        """What apps change of them."""
+        return TargetChanges(self.target_store, self.target_copies, self.clock, self.settings.lead_ms)
 
     @once
     def kept_answers(self) -> KeptAnswers:
@@ -516,6 +561,7 @@ class Wiring:
             OutboxRoom(self.outbox, self.settings.outbox_mb * 1_000_000, self.clock.monotonic).share,
             lambda: self.slices.seconds_since_reconnect,
             self.stopping.is_set,
+            self.app_queues.is_served,
         )
 
     def _arm_rule(self) -> ArmRule:
@@ -631,11 +677,30 @@ class Wiring:
             lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
             self.throttle,
+            self._is_mine,
         )
 
     def _room_in(self, lane: SharedLane) -> int:
         """Return how many firings of a lane may be pulled."""
         return self.engine.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
+
+    def _is_mine(self, lane: SharedLane) -> bool:
+        """Tell whether this process takes the firings of a lane's queue."""
+        return not self.settings.own_queues.names or self.app_queues.of_lane(lane) in self._taken_queues
+
+    @once
+    def _taken_queues(self) -> frozenset[int]:
+        """The numbers of the queues whose messages this process takes."""
+        taken, own = self.broker.app.amqp.queues.consume_from, self.settings.own_queues
+        numbers = range(len(own.names) + 1)
+        return frozenset(number for number in numbers if own.message_queue_of(number) in taken)
+
+    @once
+    def presence(self) -> Presence:
+        """Tells that this process takes the messages of own queues."""
+        own = self.settings.own_queues
+        names = [name for number in sorted(self._taken_queues) if (name := own.name_of(number)) is not None]
+        return Presence(self.queue_workers, names, self.stopping)
 
     @once
     def executor(self) -> Executor:
@@ -643,7 +708,10 @@ class Wiring:
         s = self.settings
         verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
         signings = SharedSignings(self.signing_copies, self.signing_store, self.clock, verifier.sql_rest)
-        asker = Asker(self.timers, self.clock, signings.refresh)
+        targets = SharedTargets(
+            self.target_copies, self.target_store, self.seals, self.clock, verifier.sql_rest
+        )
+        asker = Asker(self.timers, self.clock, Shared(signings, targets).refresh)
         executor = Executor(
             self.slices,
             self.hot,
@@ -666,13 +734,15 @@ class Wiring:
             is_stopping=self.stopping.is_set,
             call_of=self._call_of,
             may_fire=lambda: self.ways_out.is_known,
+            targets=targets,
+            queue_of=self.app_queues.number_of,
         )
         self._start_threads(executor)
         return executor
 
-    def _call_of(self, one: Definition) -> Notify:
+    def _call_of(self, one: Definition, target: NamedTarget | None) -> Notify:
         """Return the call that a firing makes; raises `UnopenedSecrets`."""
-        call = self.seals.call_of(one)
+        call = through(target, self.seals.call_of(one))
         fault = self.tls.fault_of(one.app)
         if fault and read_url(call.url)[0].is_tls:
             raise UnusableTls(one.timer_id, fault)
@@ -706,7 +776,10 @@ class Wiring:
             self.definitions,
             self.outbox,
             self.clock,
-            SigningRefresher(self.signing_store, self.signing_copies),
+            (
+                CopyRefresher("signing", self.signing_store, self.signing_copies),
+                CopyRefresher("target", self.target_store, self.target_copies, names=2),
+            ),
         )
 
     @once
@@ -715,9 +788,14 @@ class Wiring:
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
 
     @once
-    def limit_teller(self) -> LimitTeller[Mapping[str, CallLimit]]:
+    def limit_teller(self) -> Teller[Mapping[str, CallLimit]]:
         """Tells callback processes of apps' limits."""
-        return LimitTeller(self.app_limits, self.call_limits)
+        return Teller(self.app_limits.of_calls, self.call_limits)
+
+    @once
+    def queue_teller(self) -> Teller[Mapping[str, str]]:
+        """Tells all processes of apps' own queues."""
+        return Teller(self.apps.queues, self.app_queue_store)
 
     @once
     def way_out_teller(self) -> WayOutTeller:
@@ -725,9 +803,9 @@ class Wiring:
         return WayOutTeller(self.ways_out_in_sql, self.way_out_copies)
 
     @once
-    def rule_teller(self) -> LimitTeller[CallRules]:
+    def rule_teller(self) -> Teller[CallRules]:
         """Tells callback processes of the other rules for calls."""
-        return LimitTeller(self.rule_source, self.call_rules)
+        return Teller(self.rule_source.of_calls, self.call_rules)
 
     @once
     def app_stopper(self) -> AppStopper:
@@ -806,7 +884,8 @@ class Wiring:
 
     @once
     def _buckets(self) -> BucketRule:
-        return BucketRule(self.settings.firings_per_bucket, self.settings.most_buckets)
+        s = self.settings
+        return BucketRule(s.firings_per_bucket, s.most_buckets, self.app_queues.number_of)
 
 
 def spare_long_collections() -> None:

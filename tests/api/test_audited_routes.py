@@ -37,6 +37,7 @@ class Day:
         self.failed = self._failed_at(self._minute - 30 * MINUTE_MS)
         self.coming = self._minute + 5 * MINUTE_MS
         self.ask("PUT", "/v1/calendars/plant", DAYS)
+        self.ask("PUT", "/v1/targets/orders", TARGET)
         world.app_of("bank")
         self.key_id = self._key_made("/v1/apps/bank/keys")
         self.operator_key_id = self._key_made("/v1/operator-keys")
@@ -148,6 +149,15 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         [("calendar", "edit")],
     ),
     "DELETE /v1/calendars/{name}": (lambda day: ("/v1/calendars/plant", None), [("calendar", "delete")]),
+    "PUT /v1/targets/{name}": (
+        lambda day: ("/v1/targets/bills", TARGET),
+        [("target", "create")],
+    ),
+    "PATCH /v1/targets/{name}": (
+        lambda day: ("/v1/targets/orders", {"method": "PUT"}),
+        [("target", "edit")],
+    ),
+    "DELETE /v1/targets/{name}": (lambda day: ("/v1/targets/orders", None), [("target", "delete")]),
     "POST /v1/signing-secrets": (
         lambda day: ("/v1/signing-secrets", {"overlap": "0s"}),
         [("signing", "create")],

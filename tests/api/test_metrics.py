@@ -7,7 +7,7 @@ from math import inf
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from tests.api.world import World
+from tests.api.world import World, present
 from tests.servers.mariadb import MariaDBServer
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
 from wangtimer.core.errors import StoreAway
@@ -29,6 +29,7 @@ OF_STORE = {
     "wangtimer_window_seconds",
     "wangtimer_throttled_firings",
     "wangtimer_paused_firings",
+    "wangtimer_unserved_queues",
     "wangtimer_bad_timers",
     "wangtimer_bad_timer_notes_total",
     "wangtimer_egress_refusals_total",
@@ -59,6 +60,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_throttled_firings": 0,
         "wangtimer_paused_firings": 0,
         "wangtimer_pauses": 0,
+        "wangtimer_unserved_queues": 0,
         "wangtimer_bad_timers": 0,
         "wangtimer_bad_timer_notes_total": 0,
         "wangtimer_egress_refusals_total": 0,
@@ -184,3 +186,15 @@ def test_a_frozen_database_leaves_prometheus_time_for_the_other_figures(
     told = figures(world)
     assert time.monotonic() - began < READ_WITHIN_S + 0.5
     assert told.keys() == OF_STORE | OF_BROKER | UPS
+
+
+def test_a_queue_that_an_app_has_and_nobody_takes_is_counted(sqlite_url: str, redis_url: str) -> None:
+    world = World(sqlite_url, redis_url, present(), callback_queues="mail,reports")
+    world.wiring.database.create_tables()
+    try:
+        world.wiring.apps.create("shop", {}, 1, "reports")
+        assert figures(world)["wangtimer_unserved_queues"] == 1
+        world.wiring.queue_workers.note(["reports"])
+        assert figures(world)["wangtimer_unserved_queues"] == 0
+    finally:
+        world.close()

@@ -170,6 +170,7 @@ def test_a_disabled_apps_keys_are_refused_and_operators_change_nothing_of_it(key
             Scope.FIRINGS_ACT,
             Scope.CALENDARS_WRITE,
             Scope.SIGNING_WRITE,
+            Scope.TARGETS_WRITE,
         )
         assert (asked(keyed, route, operators, "shop") == (403, 40303)) == changes, route
 
@@ -319,6 +320,18 @@ def test_who_may_write_timers_may_not_take_over_their_signatures(keyed: KeyedWor
         assert (refused.status_code, "signing:write" in refused.text) == (403, True)
         assert keyed.ask(method, path, signing, json=body).status_code in (200, 201, 404, 409)
     assert keyed.ask("POST", "/v1/timers", signing, json={}).status_code == 403
+
+
+def test_who_may_write_timers_may_not_say_where_targets_are(keyed: KeyedWorld) -> None:
+    timers, targets = (
+        keyed.key("shop", frozenset({one})) for one in (Scope.TIMERS_WRITE, Scope.TARGETS_WRITE)
+    )
+    body = {"url": "http://shop.example/"}
+    for method, given in (("PUT", body), ("PATCH", body), ("DELETE", None)):
+        refused = keyed.ask(method, "/v1/targets/orders", timers, json=given)
+        assert (refused.status_code, "targets:write" in refused.text) == (403, True)
+        assert keyed.ask(method, "/v1/targets/orders", targets, json=given).status_code in (200, 201, 204)
+    assert keyed.ask("GET", "/v1/targets", targets).status_code == 403
 
 
 def test_scopes_are_either_an_apps_or_an_operators() -> None:

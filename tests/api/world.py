@@ -66,7 +66,7 @@ class ChunkCollector:
     def ping(self) -> None:
         """It is always there."""
 
-    def waiting_chunks(self) -> int:
+    def waiting_chunks(self, _queue: int = 0) -> int:
         return len(self.chunks)
 
     @property

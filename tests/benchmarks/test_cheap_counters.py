@@ -54,7 +54,7 @@ class RecordingBroker(Broker):
         trigger = self._wiring.trigger
         self._run("trigger", lambda: trigger.watch(order.slice, order.token, order.credit))
 
-    def waiting_chunks(self) -> int:
+    def waiting_chunks(self, _queue: int = 0) -> int:
         return 0
 
     def await_tasks(self) -> None:

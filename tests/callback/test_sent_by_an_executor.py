@@ -39,7 +39,7 @@ class NobodyWaits:
     def is_behind(self, _lane: object) -> bool:
         return False
 
-    def note_ended(self, _host: str, _app: str) -> None:
+    def note_ended(self, _host: str, _app: str, _queue: int) -> None:
         pass
 
 

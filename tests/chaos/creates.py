@@ -140,6 +140,7 @@ class Changes:
         self._make_many()
         self._demand()
         self._rotate()
+        self._aim()
         self._limit()
 
     def _limit(self) -> None:
@@ -151,6 +152,12 @@ class Changes:
         """Give the app another signing secret."""
         url, of_app = f"{self._api_url}/v1/signing-secrets", {"WangTimer-App": APP}
         requests.post(url, json={"overlap": "0s"}, headers=of_app, timeout=5)
+
+    def _aim(self) -> None:
+        """Make a named target, and delete it again."""
+        url, of_app = f"{self._api_url}/v1/targets/change", {"WangTimer-App": APP}
+        requests.put(url, json={"url": self._target_url}, headers=of_app, timeout=5)
+        requests.delete(url, headers=of_app, timeout=5)
 
     def _make_many(self) -> None:
         """Make two timers in one request, enabled; disable, enable and delete them, and what was left over."""

@@ -129,6 +129,8 @@ REACHED = (
                 Step.SQL_EDIT,
                 Step.SQL_PUT_CALENDAR,
                 Step.SQL_REMOVE_CALENDAR,
+                Step.SQL_CHANGE_TARGET,
+                Step.SQL_REMOVE_TARGET,
                 Step.SQL_SIGNING,
                 Step.SIGNING_PUT,
                 Step.SQL_DISABLE,

@@ -16,6 +16,7 @@ from tests.client.served import Served, serving_world
 from wangtimer.api.v1.apps import app_routes
 from wangtimer.cli.apps import app_commands
 from wangtimer.client.found_key import key_in_file
+from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.tables import timers
@@ -23,7 +24,7 @@ from wangtimer.store.sql.tables import timers
 
 @pytest.fixture
 def keyed(sqlite_url: str, redis_url: str) -> KeyedWorld:
-    return KeyedWorld(sqlite_url, redis_url, present())
+    return KeyedWorld(sqlite_url, redis_url, present(), callback_queues="reports,mail")
 
 
 @pytest.fixture
@@ -102,6 +103,27 @@ def test_a_client_certificate_is_set_shown_and_removed(
     assert len(shown["fingerprint"]) == 64
     assert json_of(run("client-certificate", "remove", "--json"))["certificate"] is None
     assert run("client-certificate", "set", str(key), str(key)).exit_code == 1
+
+
+def test_an_app_is_given_a_queue_and_the_queue_is_taken_back(operator: Run, keyed: KeyedWorld) -> None:
+    assert json_of(operator("apps", "create", "ads", "--queue", "mail", "--json"))["queue"] == "mail"
+    assert keyed.wiring.app_queue_store.read() == {"ads": "mail"}
+    assert json_of(operator("apps", "limit", "ads", "--queue", "reports", "--json"))["queue"] == "reports"
+    limited = json_of(operator("apps", "limit", "ads", "--calls-at-once", 3, "--json"))
+    assert limited["queue"] == "reports"
+    assert "reports" in operator("apps", "list").stdout
+    assert json_of(operator("apps", "limit", "ads", "--queue", "none", "--json"))["queue"] is None
+    assert keyed.wiring.app_queue_store.read() == {}
+    noted = keyed.wiring.audit.page(AuditFilter(kind=AuditedKind.APP), 9)
+    assert [one.fields for one in noted] == [("queue",), ("limits.callsAtOnce",), ("queue",), ()]
+
+
+def test_a_queue_that_is_not_in_the_settings_is_refused(operator: Run, keyed: KeyedWorld) -> None:
+    refused = operator("apps", "create", "ads", "--queue", "report")
+    assert (refused.exit_code, "did you mean 'reports'" in refused.stderr) == (1, True)
+    keyed.app_of("ads")
+    refused = operator("apps", "limit", "ads", "--queue", "other")
+    assert (refused.exit_code, "WANGTIMER_CALLBACK_QUEUES" in refused.stderr) == (1, True)
 
 
 def test_disabling_an_app_disables_its_timers_that_cannot_be_read_too(

@@ -16,9 +16,11 @@ from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.cli.doctor.broker_checkup import judge_beat
 from wangtimer.cli.doctor.clock_checkup import judged
 from wangtimer.cli.doctor.findings import Finding, Severity
+from wangtimer.cli.doctor.queues_checkup import judged as judged_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.terminal.output import printable
+from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.embedded import embedded_stack, said
@@ -302,3 +304,15 @@ def test_clocks_that_are_apart_are_told(ahead_ms: float, severity: Severity, sai
     finding = judged("SQL", ahead_ms)
     assert finding.severity is severity
     assert f"the clock of SQL is {said} Redis'" in finding.text
+
+
+# Queues
+
+
+def test_an_app_whose_queue_is_in_no_setting_is_an_error() -> None:
+    own = OwnQueues.read("mail")
+    (finding,) = judged_queues({"ads": "reports", "shop": "mail"}, own)
+    assert wrong([finding])
+    assert ("app ads" in finding.text, "apps limit ads --queue none" in finding.mend) == (True, True)
+    assert not wrong(list(judged_queues({"shop": "mail"}, own)))
+    assert list(judged_queues({}, OwnQueues())) == []

@@ -69,7 +69,7 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
         done = run("rotate", **settings)
         assert (done.exit_code, done.stdout) == (
             0,
-            "1 timers and the signing secrets of 1 apps written anew; key new encrypts\n",
+            "1 timers, 0 targets and the signing secrets of 1 apps written anew; key new encrypts\n",
         )
         assert redis.keys("*") == [b"wt:signing"]
         newest = Seals(read_secret_keys(NEW))
@@ -77,7 +77,9 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
     held = TimerStore(database).get("shop", timer.id)
     assert newest.call_of(held.definition) == CALL
     assert SigningStore(database, newest).get("shop") == signing
-    assert run("rotate", **settings).stdout.startswith("0 timers and the signing secrets of 0 apps")
+    assert run("rotate", **settings).stdout.startswith(
+        "0 timers, 0 targets and the signing secrets of 0 apps"
+    )
 
 
 def test_what_rotate_cannot_open_is_named_and_the_exit_code_tells(

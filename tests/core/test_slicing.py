@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, Slice
+from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, SharedLane, Slice
 
 MOMENTS = st.integers(0, 7_000_000_000_000)
 BUCKETS = st.integers(0, 255)
@@ -40,3 +40,32 @@ def test_a_minute_has_at_least_one_bucket_and_never_more_than_the_most(
 def test_a_minute_gets_its_next_bucket_when_each_it_has_is_full() -> None:
     rule = BucketRule(firings_per_bucket=3, most=3)
     assert [rule.buckets_for(planned) for planned in range(12)] == [1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3]
+
+
+def test_the_buckets_of_an_own_queue_are_others_than_all_before() -> None:
+    rule = BucketRule(1, 256, {"reports": 2}.get)  # type: ignore[arg-type]
+    common = BucketRule(1, 256)
+    assert (rule.first_of("reports"), common.first_of("reports")) == (512, 0)
+    assert Slice(7, rule.first_of("reports") + 255).queue == 2
+    assert Slice(7, 255).queue == 0
+    assert [rule.moved("reports", bucket) for bucket in (3, 256 + 3, 512 + 3)] == [515] * 3
+    assert common.moved("any", 256 + 3) == 3
+
+
+def test_a_host_has_a_lane_for_each_queue_and_an_app_has_one() -> None:
+    lane = SharedLane.of_host("shop.test:80", 3)
+    assert (lane.key, lane.queue, lane.shown, lane.name) == (
+        "q3:host:shop.test:80",
+        3,
+        "host:shop.test:80",
+        "shop.test:80",
+    )
+    assert lane.in_queue(0) == SharedLane.of_host("shop.test:80")
+    assert SharedLane.of_host("shop.test:80").in_queue(3) == lane
+    for of_app in (SharedLane.of_app("q1:x"), SharedLane.of_limit("q1:x")):
+        assert (of_app.in_queue(3), of_app.queue, of_app.app, of_app.shown) == (of_app, 0, "q1:x", of_app.key)
+    assert (lane.app, SharedLane.of_app("x").limited_app, SharedLane.of_limit("x").limited_app) == (
+        None,
+        None,
+        "x",
+    )

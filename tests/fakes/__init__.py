@@ -10,6 +10,7 @@ from tests.fakes.memory_demands import MemoryDemands
 from tests.fakes.memory_firing_lists import MemoryFiringLists
 from tests.fakes.memory_firings import MemoryFirings
 from tests.fakes.memory_signing_store import MemorySigningStore
+from tests.fakes.memory_target_store import MemoryTargetStore
 from tests.fakes.memory_timers import MemoryTimers
 
 __all__ = [
@@ -19,5 +20,6 @@ __all__ = [
     "MemoryFiringLists",
     "MemoryFirings",
     "MemorySigningStore",
+    "MemoryTargetStore",
     "MemoryTimers",
 ]

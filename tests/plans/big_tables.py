@@ -118,8 +118,14 @@ class BigTables:
             f" SELECT {self.settled_since} + n * 80, CONCAT('key', n % 100), '', '', 'edit', 'timer', n + 1, {app}"
             f" FROM {numbers}"
         )
+        target = (
+            "INSERT INTO target (app, name, content, version, created_at, updated_at)"
+            " SELECT CONCAT('app', n DIV 10), CONCAT('target', n), "
+            '\'{"call": "{}"}\', 1, 1, '
+            f"{NOW - 30 * DAY_MS} + n * 80 FROM {numbers}"
+        )
         certificate = (
             "INSERT INTO client_certificate (app, chain, sealed_key, expires_at, version)"
             f" SELECT CONCAT('app', n), 'chain', '1.b.key', {NOW} + n * {DAY_MS // 10}, 1 FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar, signing, certificate, change]
+        return [timer, firing, attempt, tag, kept, calendar, signing, target, certificate, change]

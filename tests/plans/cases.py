@@ -19,7 +19,8 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.cancelling import without
-from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.app_total import Total
 from wangtimer.store.seals import Seals
@@ -39,6 +40,7 @@ from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import Revision, TimerStore
@@ -81,6 +83,7 @@ class Stores:
         self.finished = FinishedTimers(database)
         self.load = PlannedLoad(database, clock)
         self.signing = SigningStore(database)
+        self.targets = TargetStore(database)
         self.certificates = ClientCertificates(database, Seals({"a": b"a" * 32}))
         self._number, self._mark = 0, f"{time.time_ns():x}"
         # Ids follow from the moment, those of a thousand timers from eight ms: what is made meets no other.
@@ -98,6 +101,7 @@ class Stores:
             *self._of_finished(),
             *self._of_followers(),
             *self._of_signing(),
+            *self._of_targets(),
             *self._of_certificates(),
             *self._of_the_rest(),
         ]
@@ -385,6 +389,28 @@ class Stores:
             Case("SigningStore.seal_anew", lambda: signing.seal_anew("app7")),
             Case("SigningStore.apps_behind", lambda: signing.apps_behind("app7", 1_000)),
             Case("SigningStore.changed_behind", lambda: signing.changed_behind((since, ""), 1_000)),
+        ]
+
+    def _of_targets(self) -> list[Case]:
+        targets, name, since = self.targets, f"target {self._mark}", NOW - 30 * DAY_MS
+
+        def put(name: str, url: str) -> object:
+            made = NamedTarget("app7", name, 0, Notify(url))
+            return targets.change(
+                "app7", name, lambda was: made if was is None else was.changed_to(made.call), NOW
+            )
+
+        return [
+            Case("TargetStore.change: made", lambda: put(name, "http://a.example/")),
+            Case("TargetStore.change", lambda: put(name, "http://b.example/")),
+            Case("TargetStore.get", lambda: targets.get("app7", name)),
+            Case("TargetStore.page", lambda: targets.page("app7", "", 50)),
+            Case("TargetStore.stored", lambda: targets.stored([("app7", name), ("app8", name)])),
+            Case("TargetStore.timers_of", lambda: targets.timers_of("app7", "target3")),
+            Case("TargetStore.changed_behind", lambda: targets.changed_behind((since, "", ""), 1_000)),
+            Case("TargetStore.keys_behind", lambda: targets.keys_behind(("app7", "x"), 1_000)),
+            Case("TargetStore.seal_anew", lambda: targets.seal_anew(("app7", name))),
+            Case("TargetStore.remove", lambda: targets.remove("app7", name, NOW)),
         ]
 
     def _of_certificates(self) -> list[Case]:

@@ -41,7 +41,6 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.lane_feeder import LaneFeeder
-from wangtimer.limit_teller import LimitTeller
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.registrar import NearRule, Registrar
@@ -52,6 +51,7 @@ from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.sweeper import Sweeper
+from wangtimer.teller import Teller
 from wangtimer.testing.doubles import (
     MemoryAgenda,
     MemoryCallLimits,
@@ -132,7 +132,7 @@ class Fleet:
         self.timer_ids: dict[int, int] = {}
         self.registrar: Registrar | None = None
         self.on_demand: OnDemand | None = None
-        self.rule_teller: LimitTeller[CallRules] | None = None
+        self.rule_teller: Teller[CallRules] | None = None
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
         present = int(sim.now_ms) // MINUTE_MS
@@ -332,8 +332,7 @@ class Fleet:
         self._repeat(process, "feed lanes", s.sweep_every_s, s.sweep_every_s / 2, lane_feeder.feed)
         self.sim.consume("feed lanes", process, 1, lambda _asked: lane_feeder.feed())
         if (limit := self.scenario.limit) is not None:
-            source: Any = SimpleNamespace(of_calls=lambda: {APP: limit})
-            teller = LimitTeller(source, stores.call_limits)
+            teller = Teller(lambda: {APP: limit}, stores.call_limits)
             self._repeat(process, "tell limits", s.sweep_every_s, s.sweep_every_s / 2, teller.tell)
         if self.scenario.has_rules:
             tell_again = self._rule_teller(stores).tell_again
@@ -341,9 +340,8 @@ class Fleet:
         self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
         self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
 
-    def _rule_teller(self, stores: Stores) -> LimitTeller[CallRules]:
-        source: Any = SimpleNamespace(of_calls=lambda: self.rules_in_sql)
-        return LimitTeller(source, stores.call_rules)
+    def _rule_teller(self, stores: Stores) -> Teller[CallRules]:
+        return Teller(lambda: self.rules_in_sql, stores.call_rules)
 
     def _boot_trigger(self, process: Process) -> None:
         stores, s = Stores(self, process), SETTINGS
@@ -356,7 +354,7 @@ class Fleet:
             ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST, s.catch_up_per_s),
             Credits(self.scenario.credit),
             self._send_chunk,
-            lambda: self.sim.waiting("chunk"),
+            lambda _queue: self.sim.waiting("chunk"),
             lambda: 1.0,
             lambda: stores.slices.seconds_since_reconnect,
             lambda: process.is_stopping,

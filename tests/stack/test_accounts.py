@@ -21,15 +21,21 @@ from wangtimer.stack.supervisor import wait_for
 
 ACLS = {name: (ROOT / f"deploy/redis/{name}.acl").read_text() for name in ("store", "broker")}
 # Each queue with the process that takes from it.
-QUEUES = {"schedule": "scheduler", "migrate": "migrate", "trigger": "trigger", "callback": "callback"}
+QUEUES = {
+    "schedule": "scheduler",
+    "migrate": "migrate",
+    "trigger": "trigger",
+    "callback": "callback",
+    "callback.reports": "callback",
+}
 ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "flower")
 # To which other queues each process sends.
 SENDS_TO = {
-    "web": ("callback", "migrate"),
+    "web": ("callback", "callback.reports", "migrate"),
     "beat": ("schedule", "migrate"),
     "scheduler": ("trigger",),
-    "migrate": ("callback",),
-    "trigger": ("callback",),
+    "migrate": ("callback", "callback.reports"),
+    "trigger": ("callback", "callback.reports"),
     "callback": ("migrate",),
     "flower": (),
 }

@@ -233,3 +233,14 @@ def test_the_image_holds_what_the_build_needs() -> None:
     command = re.search(r"^CMD \[(.*)\]$", dockerfile, re.MULTILINE)
     assert command is not None
     assert tuple(re.findall(r'"([^"]*)"', command[1])) == read_commands()["web"].argv
+
+
+def test_the_example_of_an_own_queue_is_the_callback_process_with_another_queue() -> None:
+    """The Procfile has it as a comment, deploy/own-queue.yml for Compose."""
+    example = yaml.safe_load((ROOT / "deploy/own-queue.yml").read_text())["services"]["callback-reports"]
+    assert example["extends"] == {"file": "../docker-compose.yml", "service": "callback"}
+    common = shlex.join(read_commands()["callback"].argv)
+    own = common.replace("-Q callback", "-Q callback.reports").replace("callback@%h", "callback-reports@%h")
+    assert example["command"] == own
+    assert example["healthcheck"]["test"][1].endswith("-d callback-reports@$$HOSTNAME")
+    assert f"# callback-reports: {own}" in (ROOT / "Procfile").read_text().splitlines()

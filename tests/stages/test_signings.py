@@ -10,6 +10,7 @@ from tests.fakes import MemorySigningStore
 from tests.stages.world import World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.executor.shared import Shared
 from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.testing.doubles import HandClock, MemoryServer, MemorySigningCopies
@@ -155,7 +156,7 @@ def test_the_first_call_of_an_app_is_signed_and_none_costs_sql_a_question(
     world = make_world(is_signed=True)
     store = world.signing_store = Counted(world.signing_store)  # type: ignore[assignment]
     for node in world.executor_nodes:
-        node.executor._signings = world.signings_of()
+        node.executor._shared = Shared(world.signings_of())
     world.start()
     world.timer("* * * * * *")
     world.run_for(60)

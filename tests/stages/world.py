@@ -1,14 +1,22 @@
 """A whole deployment on fakes: every real stage, in processes that may die or freeze, on one timeline."""
 
 import json
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from operator import attrgetter
 from random import Random
+from threading import Event
 from typing import Any
 
-from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemorySigningStore, MemoryTimers
+from tests.fakes import (
+    MemoryDemands,
+    MemoryFiringLists,
+    MemoryFirings,
+    MemorySigningStore,
+    MemoryTargetStore,
+    MemoryTimers,
+)
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
@@ -20,10 +28,12 @@ from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.planning import Ahead
+from wangtimer.core.flow.queues import CALLBACK, message_queue
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
 from wangtimer.core.flow.strain import COUNTS_MS, Strain
 from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.named_target import through
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
@@ -31,11 +41,13 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
+from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.signings import SharedSignings, Signings
 from wangtimer.executor.sql_rest import SqlRest
+from wangtimer.executor.targets import SharedTargets, Targets
 from wangtimer.executor.throttle import GATHER_S, OnPermit, Throttle
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
@@ -48,16 +60,20 @@ from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import Scheduler
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.stops import Stops
+from wangtimer.store.app_queues import NOTE_EVERY_S, AppQueues
 from wangtimer.store.hot import HotStore
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.sweeper import Sweeper
+from wangtimer.teller import Teller
 from wangtimer.testing.doubles import (
     UNLIMITED,
     MemoryAgenda,
+    MemoryAppQueues,
     MemoryCallLimits,
     MemoryCallRules,
     MemoryDefinitions,
@@ -66,9 +82,11 @@ from wangtimer.testing.doubles import (
     MemoryLoad,
     MemoryOutbox,
     MemoryPermits,
+    MemoryQueueWorkers,
     MemoryServer,
     MemorySigningCopies,
     MemorySlices,
+    MemoryTargetCopies,
     MemoryWindow,
     NeverSigned,
 )
@@ -104,6 +122,13 @@ class Node:
         self.demands = self._tap("demands", world.demands)
         self.window = self._tap("window", MemoryWindow(world.redis, world.window_rule))
         self.hot = HotStore(self.slices, self.agenda, self.window, world.time, self.lanes)
+        self.app_queues = AppQueues(
+            world.settings.own_queues,
+            world.app_queues,
+            lambda: world.queues_in_sql,
+            world.queue_workers,
+            world.time,
+        )
 
     def die_at(self, point: str) -> None:
         """Let the process die at the next such point, as `before firings.settle` or `after slices.claim`."""
@@ -207,9 +232,10 @@ class TriggerNode(Node):
             ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, CATCH_UP_A_TURN),
             Credits(s.arm_credit),
             world.send_chunk,
-            lambda: len(world.waiting_chunks),
+            lambda queue: len(world.waiting[world.message_queue_of(queue)]),
             OutboxRoom(self.outbox, s.outbox_mb * 1_000_000, world.time.monotonic).share,
             lambda: world.redis.seconds_since_reconnect,
+            is_served=self.app_queues.is_served,
         )
 
 
@@ -226,9 +252,10 @@ class PromptThrottle(Throttle):
 class ExecutorNode(Node):
     """A callback process: the executor stage with its engine, keeper and settler, those two on the timeline."""
 
-    def __init__(self, world: "World", name: str) -> None:
+    def __init__(self, world: "World", name: str, queue: str = CALLBACK) -> None:
         super().__init__(world, name)
         s = world.settings
+        self.queue = queue
         self.is_stopping = False
         self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
         self.claims = Claims()
@@ -263,6 +290,7 @@ class ExecutorNode(Node):
             lambda: world.redis.seconds_since_reconnect,
             world.send_feed_lanes,
             self.throttle,
+            lambda lane: s.own_queues.message_queue_of(self.app_queues.of_lane(lane)) == queue,
         )
         self.executor = Executor(
             self.slices,
@@ -283,7 +311,9 @@ class ExecutorNode(Node):
             strain=Strain(s.lead_ms),
             tell_strain=world.tell_strain,
             is_stopping=lambda: self.is_stopping,
-            call_of=lambda definition: self.call_of(definition),
+            call_of=lambda one, target: through(target, self.call_of(one)),
+            targets=world.targets_of(),
+            queue_of=self.app_queues.number_of,
         )
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms
@@ -291,6 +321,9 @@ class ExecutorNode(Node):
         self.puller.fire_by(self.executor.fire_pulled)
         self._world = world
         world.time.every(self.process, 1, self._look_at_lanes)
+        if queue != CALLBACK:
+            presence = Presence(world.queue_workers, [queue.removeprefix(message_queue(""))], Event())
+            world.time.every(self.process, NOTE_EVERY_S, presence.note)
 
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; from now on its keeper and settler look after what the process holds."""
@@ -398,6 +431,9 @@ class World:
         self.lanes = MemoryLanes(self.slices, self.lane_budget)
         self.permits = MemoryPermits(self.slices, s.callback_timeout_ms)
         self.call_limits = MemoryCallLimits(self.redis)
+        self.app_queues = MemoryAppQueues(self.redis)
+        self.queue_workers = MemoryQueueWorkers(self.redis)
+        self.queues_in_sql: Mapping[str, str] = {}
         self.limits_in_sql: Mapping[str, CallLimit] = {}
         self.call_rules = MemoryCallRules(self.redis)
         self.rules_in_sql = CallRules()
@@ -406,19 +442,21 @@ class World:
         self.load = MemoryLoad(self.redis)
         self.signing_copies = MemorySigningCopies(self.redis)
         self.signing_store = MemorySigningStore(self.sql)
+        self.target_copies = MemoryTargetCopies(self.redis)
+        self.target_store = MemoryTargetStore(self.sql)
         self.timers = MemoryTimers(self.sql)
         self.firings = MemoryFirings(self.sql)
         self.demands = MemoryDemands(self.sql)
         self.firing_lists = MemoryFiringLists(self.sql)
-        self.buckets = BucketRule(s.firings_per_bucket, s.most_buckets)
+        self.waiting: defaultdict[str, deque[Chunk]] = defaultdict(deque)
         self.chunk_road: Callable[[Chunk], list[Chunk]] = lambda chunk: [chunk]
         self.trigger_road: Callable[[TriggerOrder], list[TriggerOrder]] = lambda order: [order]
         self.chunks: list[Chunk] = []
         self.orders: list[TriggerOrder] = []
-        self.waiting_chunks: deque[Chunk] = deque()
         self.strained_until = float("-inf")
-        self.beat = Beat(self)
         self.api = Node(self, "api")
+        self.buckets = BucketRule(s.firings_per_bucket, s.most_buckets, self.api.app_queues.number_of)
+        self.beat = Beat(self)
         self.registrar = self._registrar()
         self.stops = Stops(
             self.api._tap("firing_lists", self.firing_lists),
@@ -438,9 +476,19 @@ class World:
         self.time.sleep(15)
         return self
 
-    def start_executor(self, name: str) -> ExecutorNode:
+    def give_queue(self, app: str, queue: str | None) -> None:
+        """Give an app a queue of its own, or take it away, as an operator does."""
+        others = {one: name for one, name in self.queues_in_sql.items() if one != app}
+        self.queues_in_sql = others if queue is None else {**others, app: queue}
+        Teller(lambda: self.queues_in_sql, self.app_queues).tell()
+
+    def message_queue_of(self, queue: int) -> str:
+        """Return the queue of messages by which firings of a queue go now."""
+        return self.api.app_queues.message_queue_of(queue)
+
+    def start_executor(self, name: str, queue: str = CALLBACK) -> ExecutorNode:
         """Start another callback process; it takes what waits in the queue."""
-        node = ExecutorNode(self, name)
+        node = ExecutorNode(self, name, queue)
         self.executor_nodes.append(node)
         self.time.at(self.now, node.process, self._deliver_chunks)
         return node
@@ -450,6 +498,10 @@ class World:
         if not self.is_signed:
             return NeverSigned()
         return SharedSignings(self.signing_copies, self.signing_store, self.time, SqlRest())
+
+    def targets_of(self) -> Targets:
+        """Return what another callback process knows of named targets."""
+        return SharedTargets(self.target_copies, self.target_store, NO_KEYS, self.time, SqlRest())
 
     def tell_strain(self) -> None:
         """Let the word of strain count for a while."""
@@ -518,9 +570,12 @@ class World:
 
     def send_chunk(self, chunk: Chunk) -> None:
         self.chunks.append(chunk)
+        queue = self.message_queue_of(chunk.slice.queue)
         for delivered in self.chunk_road(chunk):
             self.time.at(
-                self.now + MESSAGE_MS, self._broker, lambda one=delivered: self._take_chunk(_sent(one))
+                self.now + MESSAGE_MS,
+                self._broker,
+                lambda one=delivered: self._take_chunk(queue, _sent(one)),
             )
 
     def send_trigger(self, order: TriggerOrder) -> None:
@@ -531,16 +586,23 @@ class World:
     def send_feed_lanes(self) -> None:
         self.time.at(self.now + MESSAGE_MS, self._broker, self.beat.feed_lanes)
 
-    def _take_chunk(self, chunk: Chunk) -> None:
-        self.waiting_chunks.append(chunk)
+    @property
+    def waiting_chunks(self) -> deque[Chunk]:
+        """What waits in the common queue."""
+        return self.waiting[CALLBACK]
+
+    def _take_chunk(self, queue: str, chunk: Chunk) -> None:
+        self.waiting[queue].append(chunk)
         self._deliver_chunks()
 
     def _deliver_chunks(self) -> None:
-        while self.waiting_chunks and (node := _next(self.executor_nodes)):
-            chunk = self.waiting_chunks.popleft()
-            node.fire(chunk)
-        if self.waiting_chunks and any(node.process.is_alive for node in self.executor_nodes):
-            self.time.at(self.now + THAW_LOOK_MS, self._broker, self._deliver_chunks)
+        for queue, chunks in list(self.waiting.items()):
+            while chunks and (
+                node := _next(self.executor_nodes, lambda one, queue=queue: one.queue == queue)
+            ):
+                node.fire(chunks.popleft())
+            if chunks and any(one.process.is_alive and one.queue == queue for one in self.executor_nodes):
+                self.time.at(self.now + THAW_LOOK_MS, self._broker, self._deliver_chunks)
 
     def _deliver_order(self, order: TriggerOrder) -> None:
         if node := _next(self.trigger_nodes):
@@ -574,10 +636,10 @@ class World:
         )
 
 
-def _next(nodes: list[Any]) -> Any:
-    """Return a node that takes work, each in its turn; None where there is none."""
+def _next(nodes: list[Any], is_able: Callable[[Any], bool] = lambda _node: True) -> Any:
+    """Return a node that takes this work, each in its turn; None where there is none."""
     for node in nodes:
-        if node.process.takes_work:
+        if node.process.takes_work and is_able(node):
             nodes.remove(node)
             nodes.append(node)
             return node

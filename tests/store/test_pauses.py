@@ -8,11 +8,11 @@ from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import Pause, Pauses
-from wangtimer.limit_teller import LimitTeller
 from wangtimer.store.sql import pauses as pauses_module
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.pauses import PauseStore
+from wangtimer.teller import Teller
 from wangtimer.testing.doubles import HandClock, MemoryCallRules, MemoryServer
 
 
@@ -63,7 +63,7 @@ def test_there_are_so_many_pauses_at_most(database: Database, monkeypatch: pytes
 def test_redis_is_told_of_pauses_and_told_again_where_it_lost_them(database: Database) -> None:
     store, server = PauseStore(database), MemoryServer("Redis", HandClock())
     told = MemoryCallRules(server)
-    teller = LimitTeller(store, told)  # type: ignore[arg-type]
+    teller = Teller(store.of_calls, told)  # type: ignore[arg-type]
     store.add(Pause("all", 1))
     teller.tell()
     assert told.read() == CallRules(Pauses(frozenset({"all"})))

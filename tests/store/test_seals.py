@@ -25,7 +25,7 @@ def of_timer(call: Notify, timer_id: int = 7, app: str = "shop") -> Definition:
     return Definition(timer_id, app, 1, TimerStatus.ENABLED, Once(0), call)
 
 
-def no_check(_call: Notify, _kept_from: str) -> None:
+def no_check(_call: Notify, _kept_from: Notify | None) -> None:
     """Anything is allowed."""
 
 
@@ -129,11 +129,11 @@ def test_while_secrets_cannot_be_opened_no_mask_takes_their_place(masked: Notify
             seals.changed(masked, of_timer(sealed), no_check)
 
 
-def test_the_whole_changed_call_is_checked_with_the_url_of_its_kept_secrets() -> None:
+def test_the_whole_changed_call_is_checked_with_the_one_its_kept_secrets_are_of() -> None:
     seen: list[Any] = []
     sealed = Seals(OLD).seal(CALL, "shop", 7)
     kept = sealed._replace(sealed="", url="https://other.example/", headers=CALL.headers)
     anew = kept._replace(body=CALL.body)
     for asked in (kept, anew):
         Seals(OLD).changed(asked, of_timer(sealed), lambda *checked: seen.append(checked))
-    assert seen == [(anew, CALL.url), (anew, "")]
+    assert seen == [(anew, CALL), (anew, None)]

@@ -25,8 +25,9 @@ from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
+from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
+from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
@@ -38,6 +39,7 @@ from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
+    MemoryAppQueues,
     MemoryCallLimits,
     MemoryCallRules,
     MemoryDefinitions,
@@ -45,6 +47,7 @@ from wangtimer.testing.doubles import (
     MemoryLoad,
     MemoryOutbox,
     MemoryPermits,
+    MemoryQueueWorkers,
     MemoryServer,
     MemorySlices,
     MemoryWindow,
@@ -75,6 +78,8 @@ class HotWorld:
     permits: PermitStore
     call_limits: CallLimitStore
     call_rules: CallRuleStore
+    app_queues: AppQueueStore
+    queue_workers: QueueWorkers
     agenda: Agenda
     definitions: DefinitionStore
     outbox: Outbox
@@ -145,6 +150,8 @@ def memory_hot() -> HotWorld:
         MemoryPermits(slices, TIMEOUT_MS),
         MemoryCallLimits(server),
         MemoryCallRules(server),
+        MemoryAppQueues(server),
+        MemoryQueueWorkers(server),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
         MemoryOutbox(server),
@@ -198,6 +205,8 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         PermitStore(connection, keys, clock, TIMEOUT_MS),
         CallLimitStore(connection, keys),
         CallRuleStore(connection, keys),
+        AppQueueStore(connection, keys),
+        QueueWorkers(connection, keys, clock),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
         Outbox(connection, keys),

@@ -175,7 +175,7 @@ class Flows:
     def room_in(self, lane: SharedLane, now: float) -> int:
         """Return how many more calls could start at once here; any thread may ask."""
         free = self._places_total - self.running - self.waiting
-        kind, _, name = (lane.paused or lane.key).partition(":")
+        kind, _, name = (lane.paused or lane.shown).partition(":")
         name = lane.limited_host or name
         if kind in ("all", "timer"):
             return max(0, min(free, share_of(self._places_total, self.running) - self.waiting))

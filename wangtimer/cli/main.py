@@ -25,6 +25,7 @@ from wangtimer.cli.importing.import_commands import import_timers
 from wangtimer.cli.terminal.asking import EXIT_CODES
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.timers.cron_command import cron
+from wangtimer.cli.timers.target_commands import targets
 from wangtimer.cli.timers.timer_commands import timers
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
@@ -63,6 +64,7 @@ commands.add_command(settings)
 commands.add_command(bench)
 commands.add_command(cron)
 commands.add_command(timers)
+commands.add_command(targets)
 commands.add_command(firings)
 commands.add_command(load)
 commands.add_command(failing_hosts)

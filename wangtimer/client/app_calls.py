@@ -17,9 +17,10 @@ class AppCalls(Calls):
     They need an operator's key.
     """
 
-    def create_app(self, name: str, *, limits: AppLimits | None = None) -> App:
-        """Make an app; `limits` as in `{"callsPerSecond": 100}`."""
-        call = Call("POST", APPS, body=given({"name": name, "limits": limits}), bears_repeating=False)
+    def create_app(self, name: str, *, limits: AppLimits | None = None, queue: str | None = None) -> App:
+        """Make an app; `limits` as in `{"callsPerSecond": 100}`, `queue` its own queue."""
+        body = given({"name": name, "limits": limits, "queue": queue})
+        call = Call("POST", APPS, body=body, bears_repeating=False)
         return self._transport.ask(call).typed(App, "name")
 
     def get_app(self, name: str) -> App:
@@ -42,12 +43,16 @@ class AppCalls(Calls):
         disabled: bool | None = None,
         limits: AppLimits | None = None,
         egress: AppEgress | None = None,
+        queue: str | None = None,
     ) -> ChangedApp:
-        """Change an app: what is not named of its limits and its way out stays, and None takes it out.
+        """Change an app: what is not named stays; of its limits and its way out, None takes it out.
 
-        A disabled app's keys are refused within 5 s. Repeat it until `enabledTimers` is 0.
+        `queue` "" takes its own queue out. A disabled app's keys are refused within 5 s. Repeat it until
+        `enabledTimers` is 0.
         """
-        body = given({"disabled": disabled, "limits": limits, "egress": egress})
+        body = given({"disabled": disabled, "limits": limits, "egress": egress, "queue": queue})
+        if queue == "":
+            body["queue"] = None
         return self._transport.ask(Call("PATCH", _place(name), body=body)).typed(ChangedApp, "name")
 
     def create_app_key(

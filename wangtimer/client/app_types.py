@@ -73,6 +73,7 @@ class App(TypedDict):
     disabledAt: str | None
     limits: ShownAppLimits
     egress: ShownAppEgress
+    queue: str | None
 
 
 class ChangedApp(App):

@@ -16,6 +16,7 @@ from .host_limit_calls import HostLimitCalls
 from .many_timer_calls import ManyTimerCalls
 from .pause_calls import PauseCalls
 from .signing_calls import SigningCalls
+from .target_calls import TargetCalls
 from .transport import Transport
 
 TIMEOUT_S = 30.0
@@ -25,6 +26,7 @@ RETRIES = 3
 class Client(
     FollowCalls,
     ManyTimerCalls,
+    TargetCalls,
     FailingHostCalls,
     CalendarCalls,
     AppCalls,

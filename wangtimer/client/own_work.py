@@ -24,6 +24,9 @@ def put_whole(body: Mapping[str, Any]) -> dict[str, Any]:
     del rule_defaults["anchorAt"]
     whole = {**defaults(TimerFields), **body}
     target = {**_CALL_DEFAULTS, **body["target"]}
+    if "name" in target and "method" not in body["target"]:
+        # It is that of the named target.
+        del target["method"]
     headers = target["headers"] or {}
     if target.get("json") is not None:
         del target["body"]

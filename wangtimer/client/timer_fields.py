@@ -61,8 +61,8 @@ class ShownSchedule(TypedDict):
     excludeCalendar: NotRequired[str]
 
 
-class TargetPatch(TypedDict, total=False):
-    """Changes of a timer's call; the rest of it stays.
+class CallPatch(TypedDict, total=False):
+    """Changes of a call; the rest of it stays.
 
     `headers` changes the headers it names, in any case. None takes a header, all headers, the body or the time-out
     away, and makes the method POST. `json` is instead of `body`: any JSON.
@@ -90,10 +90,46 @@ class TargetPatch(TypedDict, total=False):
     secretBody: Annotated[bool | None, About("The body is secret.", default=False, can_be_cleared=True)]
 
 
-class Target(TypedDict):
-    """The HTTP call a timer makes; `json` is instead of `body`: any JSON."""
+class TargetPatch(CallPatch, total=False):
+    """Changes of a timer's call; the rest of it stays. A `url` takes the place of a named target, and the other way."""
+
+    name: Annotated[str | None, About("A target of the app that the call goes through, instead of a URL.")]
+    path: Annotated[str | None, About("Stands behind the URL of that target, as in /expire?order=7.")]
+
+
+class NamedTargetPatch(CallPatch, total=False):
+    """Changes of a named target; the rest of it stays."""
+
+    keepOutput: Annotated[
+        KeepOutput | None,
+        About("When the start of its answers is kept.", default="always", can_be_cleared=True),
+    ]
+
+
+class NewNamedTarget(TypedDict):
+    """A whole named target; what is absent gets its default. `json` is instead of `body`: any JSON."""
 
     url: str
+    method: NotRequired[Method | None]
+    headers: NotRequired[Mapping[str, str | list[str]]]
+    body: NotRequired[str | None]
+    json: NotRequired[Any]
+    timeout: NotRequired[Span | None]
+    secretHeaders: NotRequired[list[str] | None]
+    secretQuery: NotRequired[bool | None]
+    secretBody: NotRequired[bool | None]
+    keepOutput: NotRequired[KeepOutput | None]
+
+
+class Target(TypedDict):
+    """The HTTP call a timer makes; `json` is instead of `body`: any JSON.
+
+    To a `url`; or through the target of the app that has this `name`, with a `path` behind its URL, and what differs.
+    """
+
+    url: NotRequired[str]
+    name: NotRequired[str]
+    path: NotRequired[str | None]
     method: NotRequired[Method | None]
     headers: NotRequired[Mapping[str, str | list[str]]]
     body: NotRequired[str | None]
@@ -105,10 +141,15 @@ class Target(TypedDict):
 
 
 class ShownTarget(TypedDict):
-    """The HTTP call a timer makes; `***` stands in place of each secret. Sent back, it leaves the secret as it is."""
+    """The HTTP call a timer makes; `***` stands in place of each secret. Sent back, it leaves the secret as it is.
 
-    url: str
-    method: Method
+    Through a named target it has no `url`, and no `method` unless the timer gives one.
+    """
+
+    url: NotRequired[str]
+    name: NotRequired[str]
+    path: NotRequired[str]
+    method: NotRequired[Method]
     headers: dict[str, list[str]]
     body: str
     timeout: NotRequired[str]

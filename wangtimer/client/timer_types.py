@@ -7,7 +7,7 @@
 from typing import Literal, NotRequired, TypedDict
 
 from .errors import Problem
-from .timer_fields import Timer
+from .timer_fields import KeepOutput, Method, Timer
 
 StopState = Literal["cancelled", "in_flight", "already_fired"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -81,6 +81,38 @@ class Deletion(TypedDict):
     timer: Timer | None
     stopped: Stop | None
     countsWithin: NotRequired[str]
+
+
+class NamedTarget(TypedDict):
+    """A target that timers name; `***` stands in place of each secret. `timers`: how many name it, not in lists."""
+
+    name: str
+    url: str
+    method: Method
+    headers: dict[str, list[str]]
+    body: str
+    timeout: NotRequired[str]
+    secretHeaders: NotRequired[list[str]]
+    secretQuery: NotRequired[bool]
+    secretBody: NotRequired[bool]
+    keepOutput: NotRequired[KeepOutput]
+    timers: NotRequired[int]
+    version: int
+    createdAt: str
+    updatedAt: str
+
+
+class ChangedTarget(NamedTarget):
+    """A target as it is now."""
+
+    countsWithin: str
+
+
+class TargetsPage(TypedDict):
+    """A page of targets; `nextCursor` None: the last."""
+
+    items: list[NamedTarget]
+    nextCursor: str | None
 
 
 class LastOutcome(TypedDict):

@@ -6,12 +6,13 @@ WangTimerError
 ├── UnknownTimer            no such timer in this app
 ├── UnknownFiring           this timer has no firing of this moment
 ├── UnknownSecret           this app has no signing secret of this id
+├── UnknownTarget           this app has no target of this name
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 │   ├── NameInUse           the app has a living timer of this name
 │   └── VersionChanged      the timer is not at the version that the change was meant for
 ├── Unplannable             a timer whose moments cannot be worked out on this node; its log says why
 ├── Unreadable              a timer whose row this version cannot read
-│   └── UnopenedSecrets     a timer whose secrets this process has no key for
+│   └── UnopenedSecrets     a timer, or a target, whose secrets this process has no key for
 │       └── UnusableTls     a timer whose app's certificate or authorities this process cannot use
 ├── TooMuchWork             a request that takes more CPU than one may: nothing of it is done
 ├── LimitReached            an app has as much as it may have: its timers, planned firings, calendars
@@ -35,6 +36,7 @@ class Subject(Enum):
     KEY = auto()
     SECRET = auto()
     PAUSE = auto()
+    TARGET = auto()
 
 
 class WangTimerError(Exception):
@@ -102,6 +104,17 @@ class UnknownSecret(WangTimerError):
         self.secret_id = secret_id
 
 
+class UnknownTarget(WangTimerError):
+    """No target of this name in this app."""
+
+    about = Subject.TARGET
+
+    def __init__(self, app: str, name: str) -> None:
+        super().__init__(f"app {app!r} has no target {name!r}; GET /v1/targets lists those it has")
+        self.app = app
+        self.name = name
+
+
 class Conflict(WangTimerError):
     """The timer's present state does not allow this; the message says which state and what to do.
 
@@ -158,15 +171,19 @@ class Unreadable(WangTimerError):
 
 
 class UnopenedSecrets(Unreadable):
-    """The secrets of a timer cannot be opened: the key they are sealed under is not among the settings' keys."""
+    """The secrets of a timer, or of a target, cannot be opened: their key is not among the settings' keys.
 
-    def __init__(self, timer_id: int, reason: str) -> None:
+    `owner` is the id of the timer, or the name of the target.
+    """
+
+    def __init__(self, owner: int | str, reason: str) -> None:
+        kind = "timer" if isinstance(owner, int) else "target"
         WangTimerError.__init__(
             self,
-            f"the secrets of timer {timer_id} cannot be opened: {reason}; add their key to the keys of every process "
-            "(WANGTIMER_SECRET_KEYS_FILE), or give the timer its secrets anew",
+            f"the secrets of {kind} {owner} cannot be opened: {reason}; add their key to the keys of every process "
+            f"(WANGTIMER_SECRET_KEYS_FILE), or give the {kind} its secrets anew",
         )
-        self.timer_id = timer_id
+        self.about = Subject.TIMER if isinstance(owner, int) else Subject.TARGET
 
 
 class UnusableTls(UnopenedSecrets):

@@ -58,6 +58,8 @@ class Step(StrEnum):
     SQL_CLAIM_KEY = "sql_claim_key"
     SQL_END_CLAIM = "sql_end_claim"
     SQL_SIGNING = "sql_signing"
+    SQL_CHANGE_TARGET = "sql_change_target"
+    SQL_REMOVE_TARGET = "sql_remove_target"
     SQL_FIRE_NOW = "sql_fire_now"
     SQL_REPLAY = "sql_replay"
     SQL_CANCEL = "sql_cancel"

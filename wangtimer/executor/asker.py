@@ -1,6 +1,6 @@
 """The asker: asks SQL for the present definitions when Redis was last told of changes too long ago."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 
@@ -33,11 +33,14 @@ class Question:
 class Asker:
     """One thread asks, with one statement for all that wait: SQL that hangs makes no firing late.
 
-    `also` is called before the answer, with the apps of the timers: it may ask for more that may be old.
+    `also` is called before the answer, with the definitions: it may ask for more that may be old.
     """
 
     def __init__(
-        self, timers: TimerStore, clock: Clock, also: Callable[[set[str]], object] = lambda _apps: None
+        self,
+        timers: TimerStore,
+        clock: Clock,
+        also: Callable[[Iterable[Definition]], object] = lambda _definitions: None,
     ) -> None:
         self._timers = timers
         self._clock = clock
@@ -83,7 +86,7 @@ class Asker:
             held |= question.held
         try:
             current = self._current(held)
-            self._also({one.app for one in current.values()})
+            self._also(current.values())
             for question in questions:
                 question.answer = {one: current[one] for one in question.held if one in current}
         except Exception as error:

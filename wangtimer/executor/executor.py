@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from operator import attrgetter
 from random import Random
 
 import structlog
@@ -14,10 +13,9 @@ from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
-from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
-from wangtimer.core.timers.timer import Definition, Notify
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -27,7 +25,9 @@ from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Ready, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
+from wangtimer.executor.shared import CallOf, Known, Shared, call_through
 from wangtimer.executor.signings import Signings
+from wangtimer.executor.targets import NoTargets, Targets
 from wangtimer.executor.unread import Fail, PutBack
 from wangtimer.executor.verifier import Drop, Facts, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
@@ -73,18 +73,22 @@ class Executor:
         strain: Strain | None = None,
         tell_strain: Callable[[], None] = lambda: None,
         is_stopping: Callable[[], bool] = lambda: False,
-        call_of: Callable[[Definition], Notify] = attrgetter("notify"),
+        call_of: CallOf = call_through,
+        targets: Targets | None = None,
         may_fire: Callable[[], bool] = lambda: True,
+        queue_of: Callable[[str], int] = lambda _app: 0,
     ) -> None:
         self._slices = slices
         self._hot = hot
         self._wanted = wanted
-        self._signings = signings
+        self._shared = Shared(signings, targets or NoTargets())
         self._verifier = verifier
         self._engine = engine
         self._settler = settler
         self._puller = puller
-        self._sender = Sender(slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of)
+        self._sender = Sender(
+            slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of, queue_of
+        )
         self._claims = claims
         self._room = room or Room()
         self._clock = clock
@@ -228,23 +232,23 @@ class Executor:
         """Send the first part of these, up to `most` in all; return how many members it has.
 
         Members that need no question to SQL go first: SQL may hang, and then its answer takes seconds. SQL is asked too
-        for those whose app's secret Redis does not have.
+        for those whose app's secret, or whose target, Redis does not have.
         """
         told = self._told_of([due.member.timer_id for due in mine], ahead)
         number, sizes = part_of(mine, told)
         claim.fill(self._room, sizes)
         definitions = self._wanted.current(told)
-        signings = self._signings.known({one.app for one in definitions.values()}, told.signing_mark)
+        known = self._shared.known(definitions.values(), told.signing_mark)
         deaths = {one.member: one.deaths for one in taken if one.deaths}
         with self._one_at_a_time(number):
-            unwanted, asked = self._questionable(mine[:number], definitions, taken[:number], signings)
+            unwanted, asked = self._questionable(mine[:number], definitions, taken[:number], known)
             others = _without(mine[:number], asked)
-            ready = _ready(claim, others, definitions, {}, signings)
+            ready = _ready(claim, others, definitions, {}, known)
         if others:
             self._send(claim, chunk, others, ready, deaths, most, fired)
         if asked:
             facts = None if ahead is None else ahead.facts_by(self._clock.monotonic())
-            ready = self._judge(claim, chunk, unwanted, asked, facts, definitions, signings, fired)
+            ready = self._judge(claim, chunk, unwanted, asked, facts, definitions, known, fired)
             self._send(claim, chunk, asked, ready, deaths, most, fired)
         return number
 
@@ -339,7 +343,7 @@ class Executor:
         asked: list[DueMember],
         facts: Facts | None,
         definitions: dict[int, Definition],
-        signings: dict[str, AppSigning],
+        shared: Known,
         fired: Fired,
     ) -> list[Ready]:
         """Ask SQL; return the members to send. The others are skipped, put back or let go of."""
@@ -348,46 +352,46 @@ class Executor:
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
         refused |= self._misfires(claim, asked, verdicts, known)
         wanted = [due for due in asked if due.member not in refused]
-        signings |= self._ask_signings(wanted, verdicts, known, signings)
+        self._ask_shared(wanted, verdicts, known, shared)
         self._skip(claim, refused, verdicts)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
         left = [
             due for due in asked if due.member not in refused and not isinstance(verdicts[due.member], Fail)
         ]
         with self._one_at_a_time(len(left)):
-            return _ready(claim, left, known, verdicts, signings)
+            return _ready(claim, left, known, verdicts, shared)
 
-    def _ask_signings(
+    def _ask_shared(
         self,
         asked: Sequence[DueMember],
         verdicts: dict[Member, Verdict],
         definitions: Mapping[int, Definition],
-        known: Mapping[str, AppSigning],
-    ) -> dict[str, AppSigning]:
-        """Return how the apps sign of which that is not known yet; members of which it cannot be told wait."""
-        apps = {
-            due.member: definition.app
+        known: Known,
+    ) -> None:
+        """Ask for the secrets and targets that are not known yet; members for which one cannot be told wait."""
+        lacking = [
+            (due, definition)
             for due in asked
             if isinstance(verdicts[due.member], Send)
             and (definition := definitions.get(due.member.timer_id)) is not None
-        }
-        found = self._signings.ask(set(apps.values()) - known.keys())
-        for due in asked:
-            if (app := apps.get(due.member)) is not None and app not in known and app not in found:
+            and not known.suffices_for(definition)
+        ]
+        self._shared.ask([definition for _, definition in lacking], known)
+        for due, definition in lacking:
+            if not known.suffices_for(definition):
                 verdicts[due.member] = self._verifier.wait(due)
-        return found
 
     def _questionable(
         self,
         mine: Sequence[DueMember],
         definitions: dict[int, Definition],
         taken: Sequence[Taken],
-        signings: Mapping[str, AppSigning],
+        known: Known,
     ) -> tuple[list[DueMember], list[DueMember]]:
         """Return which seem unwanted, and which SQL is asked about.
 
         SQL is asked about members that seem unwanted, that the misfire policy may stop, that may have been sent
-        already, or whose app's secret is not known.
+        already, or for which a secret or a target is not known.
         """
         now = self._clock.now_ms()
         fresh_until = now - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
@@ -400,7 +404,7 @@ class Executor:
                 unwanted.append(due)
                 asked.append(due)
             elif (
-                definition.app not in signings
+                not known.suffices_for(definition)
                 or definition.misfire.is_missed(member.fire_at, now)
                 or _may_have_been_sent(due, suspects, fresh_until)
             ):
@@ -541,7 +545,7 @@ def _ready(
     dues: Sequence[DueMember],
     definitions: Mapping[int, Definition],
     verdicts: Mapping[Member, Verdict],
-    signings: Mapping[str, AppSigning],
+    known: Known,
 ) -> list[Ready]:
     """Return those that can be sent: they are still held, and have a definition."""
     return [
@@ -550,7 +554,8 @@ def _ready(
             _moment(due, verdicts.get(due.member)),
             definition,
             _bucket(claim, verdicts.get(due.member)),
-            signings[definition.app],
+            known.signings[definition.app],
+            known.target_of(definition),
         )
         for due in dues
         if claim.holds(due.member) and (definition := definitions.get(due.member.timer_id)) is not None

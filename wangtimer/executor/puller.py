@@ -43,7 +43,8 @@ class Puller:
     """One thread a process, however many lanes there are.
 
     Lanes of limited apps are pulled together, many in one trip: each of them comes up again and again, as its rate
-    leaves calls. All others are pulled one by one.
+    leaves calls. All others are pulled one by one. `is_mine` tells whether this process takes the firings of a lane's
+    queue; lanes of other queues are left alone.
     """
 
     def __init__(
@@ -56,8 +57,10 @@ class Puller:
         seconds_since_reconnect: Callable[[], float],
         send_feed_lanes: Callable[[], None],
         throttle: Throttle,
+        is_mine: Callable[[SharedLane], bool] = lambda _lane: True,
     ) -> None:
         self._lanes = lanes
+        self._is_mine = is_mine
         self._claims = claims
         self._room_in = room_in
         self._clock = clock
@@ -113,10 +116,10 @@ class Puller:
         """What operators paused, as this process last read it."""
         return self._throttle.pauses
 
-    def note_ended(self, host: str, app: str, stood_in: SliceOrLane | None = None) -> None:
+    def note_ended(self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
-            for lane in dict.fromkeys((*lanes_of(host, app), stood_in)):
+            for lane in dict.fromkeys((*lanes_of(host, app, queue), stood_in)):
                 if isinstance(lane, SharedLane) and lane in self._known:
                     self._limits.note_ended(lane)
                     self._pull_soon(lane)
@@ -142,7 +145,7 @@ class Puller:
 
     def look(self) -> None:
         """Pull from every lane of the index, so many at a time; raises `StoreAway`."""
-        index = self._lanes.index()
+        index = {lane: token for lane, token in self._lanes.index().items() if self._is_mine(lane)}
         self._known = {lane: self._known.get(lane) for lane in index}
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
@@ -334,12 +337,12 @@ class Puller:
                 log.exception("puller_stumbled")
 
 
-def lanes_of(host: str, app: str) -> tuple[SharedLane, ...]:
-    """Return the lanes in which a call of this app to this host may wait for room or for a limit."""
+def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, ...]:
+    """Return the lanes in which a call of this app, which has this queue, may wait for room or for a limit."""
     return (
-        SharedLane.of_host(host),
+        SharedLane.of_host(host, queue),
         SharedLane.of_app(app),
-        SharedLane.of_host_limit(host),
+        SharedLane.of_host_limit(host).in_queue(queue),
         SharedLane.of_app_at_host(app, host),
         SharedLane.of_limit(app),
     )

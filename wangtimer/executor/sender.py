@@ -1,7 +1,6 @@
 """The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import attrgetter
 from random import Random
 from typing import NamedTuple
 
@@ -18,8 +17,9 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.secret_parts import secret_texts, without
-from wangtimer.core.timers.timer import Definition, Notify
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -28,6 +28,7 @@ from wangtimer.executor.prepare import request_of, stamps_of
 from wangtimer.executor.puller import Puller, lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
+from wangtimer.executor.shared import CallOf, call_through
 from wangtimer.store.redis.slices import SliceStore
 
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
@@ -40,7 +41,7 @@ SHORTEST_REST_S, LONGEST_REST_S = 0.05, 1.0
 class Ready(NamedTuple):
     """A member to be sent as its definition says, not before `due_at` (ms UTC); `bucket` is its row's.
 
-    `signing` is how its app's calls are signed.
+    `signing` is how its app's calls are signed; `target` is what its definition names, whole; None: none.
     """
 
     held: Held
@@ -48,6 +49,13 @@ class Ready(NamedTuple):
     definition: Definition
     bucket: int
     signing: AppSigning
+    target: NamedTarget | None = None
+
+    @property
+    def host_port(self) -> str:
+        """Where the call goes, as lanes name it."""
+        url = self.definition.notify.url if self.target is None else self.target.call.url
+        return read_url(url)[0].host_port
 
 
 class Sent(NamedTuple):
@@ -65,17 +73,20 @@ class Sent(NamedTuple):
 class LanesBehind:
     """Which lanes are behind, and have firings to go first: looked up once for an app and a host of a part."""
 
-    def __init__(self, puller: Puller) -> None:
+    def __init__(self, puller: Puller, queue_of: Callable[[str], int]) -> None:
         self._puller = puller
+        self._queue_of = queue_of
         self._known: dict[tuple[str, str], SharedLane | None] = {}
 
     def of(self, ready: Ready) -> SharedLane | None:
         """Return the lane in which a member is to wait; None for a member pulled from a lane."""
         if isinstance(ready.held.claim.stands_in, SharedLane):
             return None
-        app, host = ready.definition.app, _host_of(ready.definition)
+        app, host = ready.definition.app, ready.host_port
         if (app, host) not in self._known:
-            self._known[app, host] = next(filter(self._puller.is_behind, lanes_of(host, app)), None)
+            self._known[app, host] = next(
+                filter(self._puller.is_behind, lanes_of(host, app, self._queue_of(app))), None
+            )
         return self._known[app, host]
 
 
@@ -93,9 +104,11 @@ class Sender:
         clock: Clock,
         rule: FireRule,
         random: Random,
-        call_of: Callable[[Definition], Notify] = attrgetter("notify"),
+        call_of: CallOf = call_through,
+        queue_of: Callable[[str], int] = lambda _app: 0,
     ) -> None:
         self._call_of = call_of
+        self._queue_of = queue_of
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
@@ -116,7 +129,7 @@ class Sender:
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
-        behind = LanesBehind(self._puller)
+        behind = LanesBehind(self._puller, self._queue_of)
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -128,7 +141,7 @@ class Sender:
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
-            lane = self.pause_of(one.held, one.definition.app, _host_of(one.definition))
+            lane = self.pause_of(one.held, one.definition.app, one.host_port)
             if lane is None and died < ALONE_AFTER:
                 lane = behind.of(one)
             if lane is not None:
@@ -162,7 +175,8 @@ class Sender:
 
     def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
         """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
-        return self._puller.pauses.lane_of(app, host, held.member.timer_id)
+        lane = self._puller.pauses.lane_of(app, host, held.member.timer_id)
+        return None if lane is None else lane.in_queue(self._queue_of(app))
 
     def ask_again(self, attempt: "Attempt") -> None:
         """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""
@@ -173,7 +187,10 @@ class Sender:
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
-        """Move a member without room to a lane, outside this process; after a rest if it goes from limit to limit."""
+        """Move a member without room to a lane, outside this process; after a rest if it goes from limit to limit.
+
+        The lane is one of its queue.
+        """
         rest_s, stood_in = 0.0, held.claim.stands_in
         if isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit:
             rest_s = self._rest_s(due_at)
@@ -195,16 +212,16 @@ class Sender:
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
-        request = attempt.request
-        self._puller.note_ended(request.host, request.app, attempt.held.claim.stands_in)
+        request, stood_in = attempt.request, attempt.held.claim.stands_in
+        self._puller.note_ended(request.host, request.app, stood_in, attempt.queue)
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
-        held, due_at, definition, bucket, signing = ready
+        held, due_at, definition, bucket, signing, target = ready
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
-            call = self._call_of(definition)
+            call = self._call_of(definition, target)
             request = request_of(call, definition.app, held.member, keys, timestamp_s)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
@@ -215,11 +232,12 @@ class Sender:
             due_at,
             request,
             bucket,
-            definition.timeout_ms,
+            definition.timeout_ms if target is None else target.timeout_of(definition.timeout_ms),
             keys,
             timestamp_s,
-            definition.keep_output,
-            secret_texts(call) if definition.notify.sealed else (),
+            definition.keep_output if target is None else target.keep_output_of(definition.keep_output),
+            secret_texts(call) if definition.notify.sealed or target is not None else (),
+            self._queue_of(definition.app),
         )
 
     def now_s(self) -> int:
@@ -258,7 +276,10 @@ class Sender:
 
 
 class Attempt:
-    """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`."""
+    """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`.
+
+    `queue` is the number of its app's queue.
+    """
 
     __slots__ = (
         "_keys",
@@ -269,6 +290,7 @@ class Attempt:
         "held",
         "keep_output",
         "permits",
+        "queue",
         "request",
         "secrets",
         "timeout_ms",
@@ -286,8 +308,10 @@ class Attempt:
         timestamp_s: int,
         keep_output: KeepOutput = KeepOutput.ALWAYS,
         secrets: Sequence[str] = (),
+        queue: int = 0,
     ) -> None:
         self._sender = sender
+        self.queue = queue
         self._keys = keys
         self._timestamp_s = timestamp_s
         self.bucket = bucket
@@ -334,7 +358,7 @@ class Attempt:
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
         """Let it wait in a lane."""
-        self._sender.move(self.held, lane, self.due_at_ms)
+        self._sender.move(self.held, lane.in_queue(self.queue), self.due_at_ms)
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Record its outcome."""
@@ -349,7 +373,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     going: list[Ready] = []
     staying: list[Ready] = []
     for one in ready:
-        if _leads_elsewhere(one.held, _host_of(one.definition), one.definition.app):
+        if _leads_elsewhere(one.held, one.host_port, one.definition.app):
             going.append(one)
         elif most > 0:
             most -= 1
@@ -359,14 +383,12 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     return going, staying
 
 
-def _host_of(definition: Definition) -> str:
-    return read_url(definition.notify.url)[0].host_port
-
-
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
-    return isinstance(lane, SharedLane) and lane.paused is None and lane not in lanes_of(host, app)
+    return (
+        isinstance(lane, SharedLane) and lane.paused is None and lane.in_queue(0) not in lanes_of(host, app)
+    )
 
 
 def _hand_on(held: Iterable[Held]) -> None:

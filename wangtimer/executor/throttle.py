@@ -126,18 +126,21 @@ class Throttle:
         return self.take_all({lane: most})[lane]
 
     def take_all(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
-        """Do the same for several limits, in one trip; raises `StoreAway`."""
-        orders = [
-            replace(order, waited=most)
+        """Do the same for several limits, in one trip; raises `StoreAway`.
+
+        A limit of all queues is counted in the lane of the common one.
+        """
+        asked = [
+            (lane, replace(order, waited=most))
             for lane, most in wishes.items()
-            if (order := self._order(lane)) is not None
+            if (order := self._order(lane.in_queue(0))) is not None
         ]
         taken: dict[SharedLane, tuple[list[Permit], float]] = {lane: ([], 0.0) for lane in wishes}
-        if orders:
+        if asked:
             asked_at = self._clock.monotonic()
-            permitted = self._permits.carry_out(orders)
-            for order, given in zip(orders, permitted, strict=True):
-                taken[order.lane] = _permits(given.to_waited, asked_at, order.lane), given.wait_ms / 1_000
+            permitted = self._permits.carry_out([order for _, order in asked])
+            for (lane, order), given in zip(asked, permitted, strict=True):
+                taken[lane] = _permits(given.to_waited, asked_at, order.lane), given.wait_ms / 1_000
         return taken
 
     @property

@@ -1,12 +1,13 @@
 """Tells Redis of what changed in SQL: its changer may have died, or Redis been away, before it was told.
 
-That is timers, and how apps sign their callbacks.
+That is timers, and what many of them share.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.signing_refresher import SigningRefresher
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.telling import tell
 
@@ -22,12 +23,12 @@ class Refresher:
     """The time of the last change told to Redis is stored in Redis, so that no outage of either loses a change.
 
     A process does not tell again what it told lately, unless Redis was away since: it may have gone back in time.
-    `signing` None: no app signs.
+    `shared` copies what timers share.
     """
 
     timers: TimerStore
     definitions: DefinitionStore
-    signing: SigningRefresher | None = None
+    shared: Sequence[CopyRefresher] = ()
     _reconnects: int = field(default=0, init=False)
     _began_at: int = field(default=0, init=False)
     _goes_on_behind: tuple[int, int] | None = field(default=None, init=False)
@@ -52,9 +53,9 @@ class Refresher:
         self._began_at = now
         told_until = self.definitions.told_until()
         began_behind = min(now, now if told_until is None else told_until) - OVERLAP_MS
-        if self.signing is not None:
+        for one in self.shared:
             # A Redis without the time has lost all. Of timers the feeder tells it; of this nobody else does.
-            self.signing.refresh(0 if told_until is None else began_behind)
+            one.refresh(0 if told_until is None else began_behind)
         return began_behind, 0
 
     def _end(self) -> None:

@@ -6,6 +6,7 @@ was copied into another row cannot be opened. A sealed text is `1.key id.base64u
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from os import urandom
 
 import orjson
@@ -13,6 +14,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from wangtimer.core.errors import InvalidInput, UnopenedSecrets
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.secret_parts import keeps_a_secret, may_have_masks, parted, unmasked, whole
 from wangtimer.core.timers.timer import Definition, Notify
 
@@ -27,17 +29,17 @@ class Seals:
         self._ciphers = {key_id: AESGCM(key) for key_id, key in (keys or {}).items()}
         self.sealing_id = next(iter(self._ciphers), None)
 
-    def seal(self, call: Notify, app: str, timer_id: int) -> Notify:
+    def seal(self, call: Notify, app: str, owner: int | str) -> Notify:
         """Return the masked call with its secrets sealed; one without secrets, or sealed already, as it is.
 
-        Raises `InvalidInput` where there is no key.
+        `owner` is the id of a timer, or the name of a target. Raises `InvalidInput` where there is no key.
         """
         masked, secrets = parted(call)
         if not secrets:
             return call
         if self.sealing_id is None:
             raise _no_key(call)
-        return masked._replace(sealed=self.seal_bytes(orjson.dumps(secrets), _bound_to(app, timer_id)))
+        return masked._replace(sealed=self.seal_bytes(orjson.dumps(secrets), _bound_to(app, owner)))
 
     def seal_bytes(self, plain: bytes, bound_to: bytes) -> str:
         """Return the sealed text of a secret, which opens only for the same `bound_to`; there must be a key."""
@@ -47,19 +49,19 @@ class Seals:
         return f"{_FORMAT}.{self.sealing_id}.{urlsafe_b64encode(hidden).decode()}"
 
     def refuse_new(self, call: Notify) -> None:
-        """Raise `InvalidInput` where a new timer cannot have this call: for `***`, or secrets where there is no key."""
+        """Raise `InvalidInput` where nothing new can have this call: for `***`, or secrets where there is no key."""
         unmasked(call, None)
         if self.sealing_id is None and parted(call)[1]:
             raise _no_key(call)
 
-    def open(self, call: Notify, app: str, timer_id: int) -> Notify:
+    def open(self, call: Notify, app: str, owner: int | str) -> Notify:
         """Return the call with its secrets in their places. Raises `UnopenedSecrets`."""
         if not call.sealed:
             return call
         try:
-            secrets = self.open_bytes(call.sealed, _bound_to(app, timer_id))
+            secrets = self.open_bytes(call.sealed, _bound_to(app, owner))
         except ValueError as error:
-            raise UnopenedSecrets(timer_id, str(error)) from None
+            raise UnopenedSecrets(owner, str(error)) from None
         return whole(call, orjson.loads(secrets))
 
     def open_bytes(self, sealed: str, bound_to: bytes) -> bytes:
@@ -79,23 +81,33 @@ class Seals:
         """Return the call that a firing makes. Raises `UnopenedSecrets`."""
         return one.notify if not one.notify.sealed else self.open(one.notify, one.app, one.timer_id)
 
-    def changed(self, asked: Notify, was: Definition, check: Callable[[Notify, str], None]) -> Notify:
-        """Return a timer's changed call, sealed. In `asked`, `***` stands for the secret that the timer has there.
+    def opened(self, target: NamedTarget) -> NamedTarget:
+        """Return the target with its secrets in their places. Raises `UnopenedSecrets`."""
+        return replace(target, call=self.open(target.call, target.app, target.name))
 
-        A call that says the same as before is returned as it is stored. `check` gets the whole call and the URL that
-        its kept secrets were given for ("": it keeps none), and may raise to refuse. Raises `InvalidInput`,
+    def changed(
+        self,
+        asked: Notify,
+        was: Definition | NamedTarget,
+        check: Callable[[Notify, Notify | None], None],
+    ) -> Notify:
+        """Return the changed call of a timer or a target, sealed. In `asked`, `***` stands for the secret there is.
+
+        A call that says the same as before is returned as it is stored. `check` gets the whole call, and the one that
+        its kept secrets were given for (None: it keeps none); it may raise to refuse. Raises `InvalidInput`,
         `UnopenedSecrets`.
         """
+        held, owner = (was.notify, was.timer_id) if isinstance(was, Definition) else (was.call, was.name)
         try:
-            before = self.call_of(was)
+            before = self.open(held, was.app, owner)
         except UnopenedSecrets:
             # Whoever gives all secrets anew needs none of the old ones.
             if may_have_masks(asked):
                 raise
-            return self.seal(asked._replace(sealed=""), was.app, was.timer_id)
+            return self.seal(asked._replace(sealed=""), was.app, owner)
         after = unmasked(asked, before)
-        check(after, before.url if keeps_a_secret(asked, after) else "")
-        return was.notify if after == before else self.seal(after, was.app, was.timer_id)
+        check(after, before if keeps_a_secret(asked, after) else None)
+        return held if after == before else self.seal(after, was.app, owner)
 
     def needs_sealing(self, call: Notify) -> bool:
         """Tell whether the call has secrets that are not sealed under the first key."""
@@ -110,8 +122,8 @@ class Seals:
 NO_KEYS = Seals()
 
 
-def _bound_to(app: str, timer_id: int) -> bytes:
-    return f"{app}\n{timer_id}".encode()
+def _bound_to(app: str, owner: int | str) -> bytes:
+    return (f"{app}\n{owner}" if isinstance(owner, int) else f"target\n{app}\n{owner}").encode()
 
 
 def _no_key(call: Notify) -> InvalidInput:

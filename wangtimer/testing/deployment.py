@@ -19,6 +19,7 @@ from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.tables import timers
 from wangtimer.testing.doubles import (
     MemoryAgenda,
+    MemoryAppQueues,
     MemoryBroker,
     MemoryCallLimits,
     MemoryCallRules,
@@ -28,9 +29,11 @@ from wangtimer.testing.doubles import (
     MemoryLoad,
     MemoryOutbox,
     MemoryPermits,
+    MemoryQueueWorkers,
     MemoryServer,
     MemorySigningCopies,
     MemorySlices,
+    MemoryTargetCopies,
 )
 from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.testing.doubles.memory_engine import TakeCall
@@ -147,9 +150,12 @@ class Deployment(Wiring):
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
             call_limits=MemoryCallLimits(server),
             call_rules=MemoryCallRules(server),
+            app_queue_store=MemoryAppQueues(server),
+            queue_workers=MemoryQueueWorkers(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
             signing_copies=MemorySigningCopies(server),
+            target_copies=MemoryTargetCopies(server, self.seals),
             load=MemoryLoad(server),
             strain_mark=NoStrain(),
             failing_hosts=NoFailingHosts(),

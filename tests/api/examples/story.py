@@ -33,6 +33,7 @@ def tell(recorder: Recorder) -> None:
     _firings(recorder, world)
     _many(recorder)
     _calendars(recorder)
+    _targets(recorder)
     _signing(recorder)
     _certificate(recorder, world)
     recorder.shows("v1GetLoad", minutes=30)
@@ -107,6 +108,20 @@ def _many(recorder: Recorder) -> None:
     recorder.shows("v1BatchEnableTimers", {"filter": {"tag": "billing"}, "dryRun": True})
     recorder.shows("v1BatchDisableTimers", {"keys": ["a", "c"]})
     recorder.shows("v1BatchDeleteTimers", {"keys": ["a"]})
+
+
+def _targets(recorder: Recorder) -> None:
+    shop = {
+        "url": "http://localhost:8080/hooks",
+        "headers": {"Authorization": "Bearer x"},
+        "timeout": "2s",
+    }
+    recorder.shows("v1PutTarget", shop, name="shop")
+    recorder.shows("v1PutTarget", shop | {"timeout": "5s"}, name="shop")
+    changed = recorder.shows("v1PatchTarget", {"headers": {"Authorization": "Bearer y"}}, name="shop")
+    recorder.shows("v1GetTarget", name="shop")
+    recorder.shows("v1ListTargets", limit=20)
+    recorder.shows("v1DeleteTarget", name="shop", If_Match=f'"{changed["version"]}"')
 
 
 def _signing(recorder: Recorder) -> None:

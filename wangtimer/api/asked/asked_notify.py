@@ -7,13 +7,18 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.notify_rules import HeaderChanges, check_headers
 from wangtimer.api.http.refusals import Refused
 from wangtimer.core.timers.secret_parts import masked
-from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
+from wangtimer.core.timers.timer import Notify, SecretMarks
 
 _Headers = tuple[tuple[str, str], ...]
 
 
 class MarkedCall(NotifyParam):
-    """A call of v1: its owner may mark parts of it as secret."""
+    """A call of v1: its owner may mark parts of it as secret.
+
+    With a `target` it goes through that; `url` is then what stands behind the target's, and a method of "" is its own.
+    """
+
+    target: str = ""
 
     secret_headers: tuple[str, ...] = ()
     secret_query: bool = False
@@ -21,7 +26,13 @@ class MarkedCall(NotifyParam):
 
 
 class MarkedChange(NotifyChange):
-    """Changes of a call of v1; a mark that is absent stays, null takes it away."""
+    """Changes of a call of v1; a mark that is absent stays, null takes it away.
+
+    `path` is what stands behind the URL of the `target`.
+    """
+
+    target: str | None = None
+    path: str | None = None
 
     secret_headers: tuple[str, ...] | None = None
     secret_query: bool | None = None
@@ -30,10 +41,11 @@ class MarkedChange(NotifyChange):
 
 def new_notify(asked: NotifyParam) -> Notify:
     """Return the call that a request gives in full."""
-    marks = UNMARKED
-    if isinstance(asked, MarkedCall):
-        marks = SecretMarks(asked.secret_headers, asked.secret_query, asked.secret_body)
-    return Notify(asked.url, asked.method, asked.header, asked.body or "", marks)
+    call = Notify(asked.url, asked.method, asked.header, asked.body or "")
+    if not isinstance(asked, MarkedCall):
+        return call
+    marks = SecretMarks(asked.secret_headers, asked.secret_query, asked.secret_body)
+    return call._replace(marks=marks, target=asked.target)
 
 
 def changed_notify(asked: NotifyChange, was: Notify) -> Notify:
@@ -43,13 +55,36 @@ def changed_notify(asked: NotifyChange, was: Notify) -> Notify:
     """
     notify = masked(was)
     given = asked.model_fields_set
+    target, url = _changed_place(asked, notify)
+    method = (asked.method or "") if "method" in given else notify.method
     return Notify(
-        notify.url if asked.url is None else asked.url,
-        (asked.method or "POST") if "method" in given else notify.method,
+        url,
+        # Only a target has one of its own.
+        method or ("" if target else "POST"),
         _merged(notify.headers, asked.header) if "header" in given else notify.headers,
         (asked.body or "") if "body" in given else notify.body,
         _changed_marks(asked, notify.marks) if isinstance(asked, MarkedChange) else notify.marks,
+        target=target,
     )
+
+
+def _changed_place(asked: NotifyChange, was: Notify) -> tuple[str, str]:
+    """Return the target and the URL of the changed call; raises `Refused`."""
+    if asked.url is not None:
+        return "", asked.url
+    if not isinstance(asked, MarkedChange):
+        return was.target, was.url
+    target = asked.target or was.target
+    if asked.path is None:
+        return target, was.url if target == was.target or was.target else ""
+    if not target:
+        raise Refused(
+            ErrorCode.BAD_CALLBACK,
+            "target.path",
+            "the timer has a URL of its own",
+            "change url, or name a target too",
+        )
+    return target, asked.path
 
 
 def _changed_marks(asked: MarkedChange, was: SecretMarks) -> SecretMarks:

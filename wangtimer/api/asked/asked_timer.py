@@ -12,7 +12,7 @@ from wangtimer.api.asked.asked_schedule import (
 from wangtimer.api.asked.owned_fields import asked_values, default_of
 from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
 from wangtimer.api.http.allowed_targets import check_way_out
-from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
+from wangtimer.api.http.notify_rules import check_headers, check_path, check_same_place, check_url
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.timer_rows import terms
@@ -22,12 +22,13 @@ from wangtimer.store.sql.widths import refuse_wide
 def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewTimer:
     """Return the timer to create at `now` (ms UTC); raises `InvalidInput`."""
     schedule = schedule_of(asked, now, find)
-    check_way_out(asked.notify.url, app)
+    notify = new_notify(asked.notify)
+    _check_way_out(notify, app)
     new = NewTimer(
         app,
         asked.name,
         schedule.schedule,
-        new_notify(asked.notify),
+        notify,
         ending=schedule.ending,
         **asked_values(asked, default_of),
     )
@@ -42,7 +43,7 @@ def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar
     notify = was.notify
     if asked.notify is not None:
         call = changed_notify(asked.notify, notify)
-        check_way_out(call.url, was.app)
+        _check_way_out(call, was.app)
         notify = seals.changed(call, was, _check)
     edited = replace(
         timer,
@@ -60,20 +61,30 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
     """
     schedule = replaced_schedule(asked, timer, now, find)
     was = timer.definition
-    check_way_out(asked.notify.url, was.app)
-    notify = seals.changed(new_notify(asked.notify), was, _check)
+    call = new_notify(asked.notify)
+    _check_way_out(call, was.app)
+    notify = seals.changed(call, was, _check)
     replaced = replace(
         timer, definition=was._replace(schedule=schedule.schedule, notify=notify), ending=schedule.ending
     )
     return _fitting(replaced.with_values(asked_values(asked, default_of)))
 
 
-def _check(call: Notify, kept_from: str) -> None:
+def _check_way_out(call: Notify, app: str) -> None:
+    """Raise `Refused` where the call may not go; a named target was judged when it was set."""
+    if not call.target:
+        check_way_out(call.url, app)
+
+
+def _check(call: Notify, kept_from: Notify | None) -> None:
     """Raise `Refused` where the masks stood for so much that the call is too long, or for another host's secrets."""
     check_headers(call.headers)
-    check_url(call.url)
-    if kept_from:
-        check_same_origin(call.url, kept_from)
+    if call.target:
+        check_path(call.url)
+    else:
+        check_url(call.url)
+    if kept_from is not None:
+        check_same_place(call, kept_from)
 
 
 def _fitting(timer: Timer) -> Timer:

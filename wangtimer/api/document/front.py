@@ -25,6 +25,7 @@ _TAGS = {
     "timers": "Timers: make, read, change, enable, disable, fire, delete, one or many at a time; preview a schedule.",
     "firings": "Firings: each is one moment of a timer and its outcome. Search, read, cancel, replay.",
     "calendars": "Calendars: the days on which timers that name one do not fire.",
+    "targets": "Named targets: calls in one place, which timers name.",
     "signing": "Signing: the secrets with which an app's callbacks are signed.",
     "client certificates": "Client certificates: what an app's callbacks show to targets that ask who calls (mTLS).",
     "load": "Load: how many firings are planned in each future minute.",

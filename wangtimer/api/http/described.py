@@ -28,7 +28,7 @@ class Described(BaseModel):
     `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
     words for its fields; None: those of the compatible paths. `needed` says of a required field how to give it.
     `example` is an object of a model within a request, as JSON. `named_by` has, of v1's models, the fields by which
-    they name what an error may be about.
+    they name what an error may be about. `is_call`: it is an HTTP call, which stands within other requests elsewhere.
     """
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
@@ -36,6 +36,7 @@ class Described(BaseModel):
     needed: ClassVar[Mapping[str, str]] = {}
     example: ClassVar[str] = ""
     named_by: ClassVar[Mapping[Subject, str]] = {}
+    is_call: ClassVar[bool] = False
 
     @classmethod
     def model_json_schema(cls, *args: Any, **options: Any) -> dict[str, Any]:

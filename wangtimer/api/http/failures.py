@@ -24,6 +24,7 @@ from wangtimer.core.errors import (
     TooMuchWork,
     UnknownFiring,
     UnknownSecret,
+    UnknownTarget,
     UnknownTimer,
     Unplannable,
     Unreadable,
@@ -115,6 +116,8 @@ def fault_of(error: WangTimerError) -> Fault:
             return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "fireAt", cause=error)
         case UnknownSecret():
             return Fault(ErrorCode.UNKNOWN_SECRET, str(error), "id", cause=error)
+        case UnknownTarget():
+            return Fault(ErrorCode.UNKNOWN_TARGET, str(error), "name", cause=error)
         case Conflict():
             code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"

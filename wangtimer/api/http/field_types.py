@@ -190,8 +190,8 @@ Method = Annotated[
 ]
 ChangedMethod = Annotated[
     MethodWord | None,
-    BeforeValidator(read_method),
-    Field(description="lower case is accepted too; null: POST"),
+    BeforeValidator(lambda method: None if method is None else read_method(method)),
+    Field(description="lower case is accepted too; null: POST, or that of a named target"),
 ]
 Span = Annotated[int, Field(ge=0, le=MOST_SPAN_MS)]
 

@@ -12,7 +12,10 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.callback.origin import read_url
 from wangtimer.callback.request import METHODS
 from wangtimer.callback.reserved import folded, is_ours
+from wangtimer.core.timers.named_target import why_not_behind
+from wangtimer.core.timers.timer import Notify
 
+_CALL = "notifyHTTPParam"
 MOST_URL_CHARACTERS = 2_048
 MOST_HEADERS = 50
 MOST_HEADER_BYTES = 8_192
@@ -43,15 +46,46 @@ HeaderChanges = tuple[tuple[str, tuple[str, ...]], ...]
 
 def check_url(url: str) -> str:
     """Return the URL if a callback can be sent to it; raises `Refused`."""
-    if len(url) > MOST_URL_CHARACTERS:
-        raise _bad_url(f"it has {len(url)} characters", f"at most {MOST_URL_CHARACTERS} are allowed")
-    if not re.fullmatch(r"[!-~]+", url) or "\\" in url:
-        raise _bad_url(
+    _check_characters(url, f"{_CALL}.url")
+    _check_parts(url)
+    return url
+
+
+def check_path(path: str) -> str:
+    """Return what is to stand behind a target's URL; raises `Refused`."""
+    if path:
+        _check_characters(path, "target.path")
+    if why_not := why_not_behind(path):
+        mend = "write it as in /orders/expire?order=7"
+        raise Refused(ErrorCode.BAD_CALLBACK, "target.path", why_not, mend)
+    return path
+
+
+def _check_characters(text: str, field: str) -> None:
+    if len(text) > MOST_URL_CHARACTERS:
+        reason, mend = f"it has {len(text)} characters", f"at most {MOST_URL_CHARACTERS} are allowed"
+        raise Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)
+    if not re.fullmatch(r"[!-~]+", text) or "\\" in text:
+        raise Refused(
+            ErrorCode.BAD_CALLBACK,
+            field,
             "it has a space, a backslash, a control or a non-ASCII character",
             "percent-encode such characters (%20), and write a host in another script as xn--...",
         )
-    _check_parts(url)
-    return url
+
+
+def check_same_place(call: Notify, kept_from: Notify) -> None:
+    """Raise `Refused` where a timer's kept secrets would go elsewhere: through another target, or to another host."""
+    if call.target or kept_from.target:
+        if call.target != kept_from.target:
+            raise Refused(
+                ErrorCode.BAD_CALLBACK,
+                "target.name",
+                "the secrets that the timer keeps were given for another target",
+                "write each secret anew, in the same request",
+            )
+    else:
+        check_same_origin(call.url, kept_from.url)
 
 
 def check_same_origin(url: str, kept_from: str) -> None:
@@ -186,7 +220,7 @@ def _check_value(name: str, value: Any) -> None:
 
 
 def _bad_url(reason: str, mend: str) -> Refused:
-    return Refused(ErrorCode.BAD_CALLBACK, "notifyHTTPParam.url", reason, mend)
+    return Refused(ErrorCode.BAD_CALLBACK, f"{_CALL}.url", reason, mend)
 
 
 def _bad_header(name: str, reason: str, mend: str) -> Refused:

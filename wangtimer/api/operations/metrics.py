@@ -152,6 +152,11 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             wiring.lanes.paused(),
         ),
         _gauge(
+            "wangtimer_unserved_queues",
+            "Own queues of apps for which no callback process is there: what comes due for these apps waits",
+            len(wiring.app_queues.unserved()),
+        ),
+        _gauge(
             "wangtimer_bad_timers",
             f"Timers that a process could not read, judge or plan within {PRESENT_MS // 60_000} min (up to {MOST})",
             wiring.bad_timers.present(),

@@ -17,6 +17,7 @@ from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.signing_routes import signing_routes
+from wangtimer.api.v1.targets.target_routes import target_routes
 from wangtimer.api.v1.timers.timer_routes import timer_routes
 from wangtimer.wiring import Wiring
 
@@ -33,6 +34,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         _operators_routes(wiring),
         signing_routes(wiring),
         certificate_routes(wiring),
+        target_routes(wiring),
     )
 
 

@@ -85,8 +85,8 @@ IfMatch = Annotated[
     str | None,
     Field(
         alias=IF_MATCH,
-        description="the ETag of the timer as you know it: refused (412) where the timer has changed since. "
-        "`*`: any version, but the timer must exist",
+        description="the ETag of the timer, or target, as you know it: refused (412) where it has changed since. "
+        "`*`: any version, but it must exist",
         examples=['"3"'],
     ),
     AfterValidator(lambda tag: tag if tag is None else _version(tag)),
@@ -94,7 +94,7 @@ IfMatch = Annotated[
 
 
 class ChangeHeader(AppHeader):
-    """The app of the timer, and the version it must be at."""
+    """The app of the timer or target, and the version that must be at."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.VERSION: IF_MATCH}
 
@@ -102,7 +102,7 @@ class ChangeHeader(AppHeader):
 
     @property
     def version(self) -> int | None:
-        """The version the timer must be at; None: any."""
+        """The version that it must be at; None: any."""
         found = None if self.if_match is None else _ETAG.fullmatch(self.if_match)
         return None if found is None else int(found[1])
 

@@ -125,9 +125,14 @@ def problem_of_row(error: WangTimerError) -> Problem:
     return problem_of(fault_of(error)).model_copy(update={"parameter": None})
 
 
-def note_names(named: Mapping[Subject, Named], fields_in: Part, body_fields: frozenset[str]) -> None:
-    """Note how this request names what an error may be about, which part has its fields, and the body's own fields."""
-    g.v1_named, g.v1_fields_in, g.v1_body_fields = named, fields_in, body_fields
+def note_names(
+    named: Mapping[Subject, Named], fields_in: Part, body_fields: frozenset[str], is_call: bool
+) -> None:
+    """Note how this request names what an error may be about, which part has its fields, and the body's own fields.
+
+    `is_call`: the body itself is an HTTP call, which in other requests is the `target`.
+    """
+    g.v1_named, g.v1_fields_in, g.v1_body_fields, g.v1_is_call = named, fields_in, body_fields, is_call
 
 
 def _named(fault: Fault) -> Named | None:
@@ -144,7 +149,10 @@ def _named(fault: Fault) -> Named | None:
 def _own(field: str, fault: Fault) -> str:
     # `startAt` is in the schedule of a timer; some bodies have one of their own.
     is_own = isinstance(fault.cause, AsWritten) or field.partition(".")[0] in g.get("v1_body_fields", ())
-    return field if is_own else own_name(field)
+    if is_own:
+        return field
+    own = own_name(field)
+    return own.removeprefix("target.") if g.get("v1_is_call", False) else own
 
 
 def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:

@@ -72,11 +72,12 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
     }
     fields_in = Part.BODY if "body" in hints else Part.QUERY
     body_fields = _names_of(hints["body"]) if "body" in hints else frozenset()
+    is_call = "body" in hints and hints["body"].is_call
     readings = [(part, part.value, hints[part.value], readers[part.value]) for part in parts]
 
     @wraps(view)
     def read_and_answer(**given: Any) -> Response:
-        note_names(named, fields_in, body_fields)
+        note_names(named, fields_in, body_fields, is_call)
         with work_budget(work_s()):
             taken = _read(readings, given)
             return response_of(view(**taken))

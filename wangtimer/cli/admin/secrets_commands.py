@@ -2,17 +2,18 @@
 
 import os
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
-from wangtimer.core.errors import StoreAway, WangTimerError
+from wangtimer.core.errors import StoreAway, UnopenedSecrets, WangTimerError
 from wangtimer.core.secret_keys import new_secret_key
-from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
@@ -20,18 +21,22 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.ways_out import WaysOutInSql
 from wangtimer.way_out_teller import WayOutTeller
 
-# Timers and apps named that could not be rotated.
+# Timers, targets and apps named that could not be rotated.
 MOST_NAMED = 20
-APPS_AT_ONCE = 1_000
+SEALED_AT_ONCE = 1_000
+
+One = TypeVar("One")
 
 
 @click.group(cls=OnceGroup)
@@ -90,31 +95,42 @@ def _rotate(settings: Settings) -> None:
             count, bad = count + len(page.changed), bad | page.bad
             are_forgotten = _forget(definitions, page.changed) and are_forgotten
         signings = _seal_signings(SigningStore(database, seals), SigningCopies(redis, redis_keys, seals))
+        targets = _seal_targets(TargetStore(database, seals), TargetCopies(redis, redis_keys, seals))
         teller = WayOutTeller(WaysOutInSql(database), WayOutCopies(redis, redis_keys))
         certificates = _seal_certificates(ClientCertificates(database, seals), teller)
     click.echo(
-        f"{count} timers and the signing secrets of {signings.count} apps written anew; "
+        f"{count} timers, {targets.count} targets and the signing secrets of {signings.count} apps written anew; "
         f"key {seals.sealing_id} encrypts"
     )
     if certificates.count:
         click.echo(f"the keys of {certificates.count} client certificates written anew")
-    are_told = are_forgotten and signings.are_told and certificates.are_told
-    _tell_what_is_left([*bad.values(), *signings.bad, *certificates.bad], are_told)
+    are_told = are_forgotten and signings.are_told and targets.are_told and certificates.are_told
+    _tell_what_is_left([*bad.values(), *targets.bad, *signings.bad, *certificates.bad], are_told)
 
 
 @dataclass(slots=True)
-class SealedAnew:
-    """How many apps' secrets were sealed anew, why others could not be, and whether Redis was told of all."""
+class SealedCopies:
+    """How many things that Redis has copies of were sealed anew, why others could not be, and whether it was told."""
 
     count: int = 0
     bad: list[str] = field(default_factory=list)
     are_told: bool = True
 
+    def note(self, sealed: One | None, put: Callable[[list[One]], None]) -> None:
+        """Copy what was sealed anew to Redis; None: nothing was."""
+        if sealed is None:
+            return
+        self.count += 1
+        try:
+            put([sealed])
+        except StoreAway:
+            self.are_told = False
 
-def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> SealedAnew:
+
+def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> SealedCopies:
     """Seal the keys of all apps' client certificates, in SQL and in Redis."""
-    done, app = SealedAnew(), ""
-    while apps := store.apps_behind(app, APPS_AT_ONCE):
+    done, app = SealedCopies(), ""
+    while apps := store.apps_behind(app, SEALED_AT_ONCE):
         for app in apps:
             try:
                 done.count += store.seal_anew(app)
@@ -128,28 +144,30 @@ def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> Seale
     return done
 
 
-def _seal_signings(store: SigningStore, copies: SigningCopies) -> SealedAnew:
+def _seal_signings(store: SigningStore, copies: SigningCopies) -> SealedCopies:
     """Seal the signing secrets of all apps, in SQL and in Redis."""
-    done, app = SealedAnew(), ""
-    while apps := store.apps_behind(app, APPS_AT_ONCE):
+    done, app = SealedCopies(), ""
+    while apps := store.apps_behind(app, SEALED_AT_ONCE):
         for app in apps:
             try:
-                sealed = store.seal_anew(app)
+                done.note(store.seal_anew(app), copies.put)
             except ValueError as error:
                 done.bad.append(f"the signing secrets of app {app!r}: {error}")
-                continue
-            if sealed is not None:
-                done.count += 1
-                done.are_told = _told(copies, sealed) and done.are_told
     return done
 
 
-def _told(copies: SigningCopies, signing: AppSigning) -> bool:
-    try:
-        copies.put([signing])
-    except StoreAway:
-        return False
-    return True
+def _seal_targets(store: TargetStore, copies: TargetCopies) -> SealedCopies:
+    """Seal the secrets of all named targets, in SQL and in Redis."""
+    done, key = SealedCopies(), ("", "")
+    while keys := store.keys_behind(key, SEALED_AT_ONCE):
+        for key in keys:
+            try:
+                done.note(store.seal_anew(key), copies.put)
+            except UnopenedSecrets as error:
+                done.bad.append(f"app {key[0]!r}: {error}")
+            except ValueError as error:
+                done.bad.append(f"target {key[1]!r} of app {key[0]!r} cannot be read: {type(error).__name__}")
+    return done
 
 
 def _forget(definitions: DefinitionStore, timer_ids: list[int]) -> bool:

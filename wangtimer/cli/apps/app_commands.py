@@ -15,7 +15,8 @@ from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
 BELIEVED_S = 5.0
-NO_LIMIT = "none"
+# Takes a limit or a queue out.
+NONE = "none"
 
 
 class Limit(click.ParamType[int | str]):
@@ -25,15 +26,18 @@ class Limit(click.ParamType[int | str]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
         """Return the number, or `none`."""
-        if value == NO_LIMIT or isinstance(value, int):
+        if value == NONE or isinstance(value, int):
             return cast(int | str, value)
         if not str(value).isdecimal() or int(value) < 1:
-            self.fail(f"{value!r} is no limit; write a whole number from 1 on, or {NO_LIMIT}", param, ctx)
+            self.fail(f"{value!r} is no limit; write a whole number from 1 on, or {NONE}", param, ctx)
         return int(value)
 
 
-def _limits(command: Any) -> Any:
-    """Give a command an option for each limit, named as the limit is in the API."""
+def _terms(command: Any) -> Any:
+    """Give a command an option for each limit, named as the limit is in the API, and one for the queue."""
+    command = click.option(
+        "--queue", metavar="NAME|none", help="Its own queue, one of WANGTIMER_CALLBACK_QUEUES."
+    )(command)
     for one in reversed(AppLimit):
         words = DESCRIBED[one].words
         command = click.option(
@@ -53,11 +57,12 @@ def apps() -> None:
 
 @apps.command()
 @click.argument("name")
-@_limits
+@_terms
 @operating
-def create(asked: Asked, name: str, **limits: Any) -> None:
+def create(asked: Asked, name: str, queue: str | None, **limits: Any) -> None:
     """Make the app NAME; `wangtimer keys create` then makes a key for it."""
-    asked.tell(asked.client.create_app(name, limits=_given(limits) or None), _show)
+    own = None if queue == NONE else queue
+    asked.tell(asked.client.create_app(name, limits=_given(limits) or None, queue=own), _show)
 
 
 @apps.command("list")
@@ -77,14 +82,16 @@ def show(asked: Asked, name: str) -> None:
 
 @apps.command()
 @click.argument("name")
-@_limits
+@_terms
 @operating
-def limit(asked: Asked, name: str, **limits: Any) -> None:
-    """Set limits of the app NAME; `none` takes one out. A limit that is not named stays."""
+def limit(asked: Asked, name: str, queue: str | None, **limits: Any) -> None:
+    """Set limits or the queue of the app NAME; `none` takes one out. What is not named stays."""
     given = _given(limits)
-    if not given:
-        raise click.UsageError(f"name a limit: {', '.join(f'--{_dashed(one)}' for one in AppLimit)}")
-    asked.tell(asked.client.patch_app(name, limits=given), _show)
+    if not given and queue is None:
+        named = ", ".join(f"--{_dashed(one)}" for one in AppLimit)
+        raise click.UsageError(f"name a limit or a queue: {named} or --queue")
+    own = "" if queue == NONE else queue
+    asked.tell(asked.client.patch_app(name, limits=given or None, queue=own), _show)
 
 
 @apps.command()
@@ -110,9 +117,9 @@ def egress(
     if https_only is not None:
         given["httpsOnly"] = https_only
     if allow:
-        given["allow"] = None if allow == (NO_LIMIT,) else list(allow)
+        given["allow"] = None if allow == (NONE,) else list(allow)
     if ca_file is not None:
-        given["caCertificates"] = None if ca_file == NO_LIMIT else text_of(ca_file)
+        given["caCertificates"] = None if ca_file == NONE else text_of(ca_file)
     if not given:
         raise click.UsageError("name what to set: --https-only, --allow or --ca-file")
     asked.tell(asked.client.patch_app(name, egress=given), _show)
@@ -148,7 +155,7 @@ def enable(asked: Asked, name: str) -> None:
 def _given(limits: dict[str, int | str | None]) -> AppLimits:
     return cast(
         AppLimits,
-        {name: None if value == NO_LIMIT else value for name, value in limits.items() if value},
+        {name: None if value == NONE else value for name, value in limits.items() if value},
     )
 
 
@@ -162,6 +169,7 @@ def _show(app: App) -> None:
             "https only": app["egress"]["httpsOnly"],
             "allowed beside": ", ".join(app["egress"]["allow"]) or None,
             "trusted beside": "; ".join(map(_certificate, app["egress"]["caCertificates"])) or None,
+            "queue": app["queue"],
         }
     )
 
@@ -172,8 +180,8 @@ def _certificate(one: ShownCertificate) -> str:
 
 def _show_all(found: list[App]) -> None:
     show_table(
-        ("app", "created", "disabled", "limits of its own"),
-        ((one["name"], one["createdAt"], one["disabledAt"], _own_limits(one)) for one in found),
+        ("app", "created", "disabled", "limits of its own", "queue"),
+        ((one["name"], one["createdAt"], one["disabledAt"], _own_limits(one), one["queue"]) for one in found),
     )
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.apps.app_commands import NO_LIMIT, Limit
+from wangtimer.cli.apps.app_commands import NONE, Limit
 from wangtimer.cli.apps.operating import operating
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
 from wangtimer.cli.terminal.once import OnceGroup
@@ -27,7 +27,7 @@ def limit(asked: Asked, host: str, **limits: Any) -> None:
 
     It takes the place of a former limit.
     """
-    given = {name: value for name, value in limits.items() if value not in (None, NO_LIMIT)}
+    given = {name: value for name, value in limits.items() if value not in (None, NONE)}
     if not given:
         raise click.UsageError(
             "name a limit: --calls-per-second or --calls-at-once; `hosts free` takes it out"

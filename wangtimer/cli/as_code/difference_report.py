@@ -1,7 +1,7 @@
 """The differences between files and the service, as a person or a program reads them."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -69,9 +69,13 @@ def _head(sign: str, key: str, place: str) -> None:
 def _summary(one: Wanted) -> str:
     target = one.timer.shown["target"]
     off = "" if one.timer.shown["enabled"] else "; disabled"
-    return (
-        f"{describe(one.timer.schedule, Language.EN)}; {target['method']} {shown_target(target['url'])}{off}"
-    )
+    return f"{describe(one.timer.schedule, Language.EN)}; {_call(target)}{off}"
+
+
+def _call(target: Mapping[str, Any]) -> str:
+    if "name" in target:
+        return f"{shown_target(target.get('path', ''))} through {target['name']}".strip()
+    return f"{target['method']} {shown_target(target['url'])}"
 
 
 def _lines(change: Change) -> Iterator[str]:

@@ -90,7 +90,7 @@ def shown_value(name: str, value: Any) -> Any:
         return None
     if name == "target.body":
         return MASK
-    if name == "target.url":
+    if name in ("target.url", "target.path"):
         return shown_target(value)
     if name.startswith(f"{_HEADERS}."):
         header = name.removeprefix(f"{_HEADERS}.")

@@ -6,10 +6,11 @@ from urllib.parse import parse_qs, urlsplit
 from celery import Celery
 from kombu.exceptions import OperationalError
 
-from wangtimer.broker import CALLBACK, Broker
+from wangtimer.broker import Broker
 from wangtimer.cli.doctor.findings import Finding, error, ok, warning
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.settings import Settings
 
 PART = "broker"

@@ -13,6 +13,7 @@ from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong
+from wangtimer.cli.doctor.queues_checkup import check_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
@@ -66,6 +67,7 @@ def examine() -> list[Finding]:
         *check_sql(settings.database_url),
         *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
         *check_broker(settings, app),
+        *check_queues(settings),
         *check_clocks(settings),
         *check_bad_timers(settings),
         *check_calendars(settings),

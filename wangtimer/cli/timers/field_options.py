@@ -27,6 +27,7 @@ _SPELLED: Mapping[str, tuple[str, ...]] = {
     "misfire.policy": ("--misfire",),
     "misfire.grace": ("--misfire-grace",),
     "tags": ("--tag",),
+    "target.name": ("--through",),
     "target.secretHeaders": ("--secret-header",),
     "enabled": ("--enabled/--disabled",),
 }

@@ -34,7 +34,7 @@ from wangtimer.cli.timers.timer_tables import (
 
 CLEARED_OF_CALL = ("headers", "body")
 _TARGET = click.option(
-    "--target", "--callback", "url_to_call", required=True, metavar="URL", help="The URL to call."
+    "--target", "--callback", "url_to_call", metavar="URL", help="The URL to call; or else --through."
 )
 _VERSION = click.option(
     "--version", type=click.IntRange(1), help="Refuse if the timer has changed since this version."
@@ -76,7 +76,7 @@ def show(asked: Asked, timer: str) -> None:
 @options(*SCHEDULE, *TERMS, *CALL)
 @asking
 def create(
-    asked: Asked, key: str, url_to_call: str, headers: tuple[str, ...], body: str | None, **fields: Any
+    asked: Asked, key: str, url_to_call: str | None, headers: tuple[str, ...], body: str | None, **fields: Any
 ) -> None:
     """Make a timer with this KEY: exactly one of --cron, --every, --at, --in says when.
 
@@ -95,7 +95,7 @@ def create(
 def put(
     asked: Asked,
     key: str,
-    url_to_call: str,
+    url_to_call: str | None,
     headers: tuple[str, ...],
     body: str | None,
     version: int | None,
@@ -186,10 +186,12 @@ def preview(asked: Asked, count: int, **fields: Any) -> None:
     asked.tell(found, lambda preview: show_preview(preview, schedule.get("timezone", "UTC")))
 
 
-def _whole_timer(url: str, headers: tuple[str, ...], body: str | None, fields: dict[str, Any]) -> Any:
-    """Return a whole timer without its key; raises a usage error unless the options have exactly one rule."""
+def _whole_timer(url: str | None, headers: tuple[str, ...], body: str | None, fields: dict[str, Any]) -> Any:
+    """Return a whole timer without its key; raises a usage error unless the options have one rule and one target."""
     refuse_unclear(fields)
     new = timer_fields(fields)
+    if (url is None) is ("name" not in new.get("target", {})):
+        raise click.UsageError("say what to call: exactly one of --target and --through")
     return new | {"target": {**target_changes(url, headers, body), **new.get("target", {})}}
 
 

@@ -11,7 +11,7 @@ from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.cli.timers.field_options import FIELD_OPTIONS, FieldOption
 from wangtimer.client import ChangedTimer, Timer
 from wangtimer.client.described_field import described
-from wangtimer.client.timer_fields import Rule, ShownSchedule
+from wangtimer.client.timer_fields import Rule, ShownSchedule, ShownTarget
 from wangtimer.client.timer_types import Deletion, ListedTimer, Preview, Stop, SwitchedOffTimer
 
 
@@ -44,7 +44,7 @@ def show_timer(timer: Timer) -> None:
         "status": timer["status"],
         "when": when(timer["schedule"]),
         "next": timer["nextFireAt"],
-        "calls": f"{target['method']} {target['url']}",
+        "calls": _call(target),
         "headers": "; ".join(headers),
         "body": target["body"],
         **dict(_further(timer)),
@@ -53,6 +53,13 @@ def show_timer(timer: Timer) -> None:
         "updated": timer["updatedAt"],
     }
     show_pairs({name: value for name, value in pairs.items() if value not in (None, "")})
+
+
+def _call(target: ShownTarget) -> str:
+    if "name" in target:
+        words = (target.get("method", ""), target.get("path", ""), "through", target["name"])
+        return " ".join(word for word in words if word)
+    return f"{target['method']} {target['url']}"
 
 
 def _further(timer: Any) -> Iterator[tuple[str, object]]:

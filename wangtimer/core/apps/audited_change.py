@@ -36,6 +36,7 @@ class AuditedKind(StrEnum):
     CERTIFICATE = "certificate"
     HOST = "host"
     ALL = "all"
+    TARGET = "target"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +44,9 @@ class AuditedChange:
     """One change of one thing.
 
     `subject` is the id of a timer, of a firing's timer, of a key or of a signing secret, or the name of an app, a
-    calendar or a host; `name` the name of a timer or a key. `app` is whose it is; None: the operators'. `fields` are
-    names as in the API. A change of status has the words of before and after. `fire_at` is the moment of a firing, ms
-    UTC.
+    calendar, a host or a target; `name` the name of a timer or a key. `app` is whose it is; None: the operators'.
+    `fields` are names as in the API. A change of status has the words of before and after. `fire_at` is the moment of
+    a firing, ms UTC.
     """
 
     action: Action

@@ -11,7 +11,8 @@ class RegisteredApp:
     """An app as it was made. Moments in ms UTC; `disabled_at` None: it is not disabled.
 
     `limits` has the bounds that an operator set for it, by their names in the API; a name that is absent has the
-    operator's default. `egress` is what the operator set for its way out.
+    operator's default. `egress` is what the operator set for its way out. `queue` is the name of its own queue; None:
+    it goes by the common one.
     """
 
     name: str
@@ -20,3 +21,4 @@ class RegisteredApp:
     disabled_at: int | None = None
     limits: Mapping[str, float] = field(default_factory=dict)
     egress: AppEgress = UNSET
+    queue: str | None = None

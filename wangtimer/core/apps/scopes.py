@@ -12,6 +12,7 @@ class Scope(StrEnum):
     FIRINGS_ACT = "firings:act"
     CALENDARS_WRITE = "calendars:write"
     SIGNING_WRITE = "signing:write"
+    TARGETS_WRITE = "targets:write"
     # For operators alone.
     APPS_ADMIN = "apps:admin"
     LOAD_READ = "load:read"
@@ -23,5 +24,11 @@ ALL_SCOPES = frozenset(Scope)
 APP_SCOPES = ALL_SCOPES - OPERATOR_SCOPES
 # What these change is an app's; a disabled app's stays as it is.
 CHANGING_SCOPES = frozenset(
-    {Scope.TIMERS_WRITE, Scope.FIRINGS_ACT, Scope.CALENDARS_WRITE, Scope.SIGNING_WRITE}
+    {
+        Scope.TIMERS_WRITE,
+        Scope.FIRINGS_ACT,
+        Scope.CALENDARS_WRITE,
+        Scope.SIGNING_WRITE,
+        Scope.TARGETS_WRITE,
+    }
 )

@@ -34,8 +34,8 @@ class CallLimits:
 
     def limit_of(self, lane: SharedLane) -> CallLimit | None:
         """Return the limit for which firings wait in a lane; None if it has none, or no longer."""
-        kind, _, name = lane.key.partition(":")
-        match kind:
+        name = lane.name
+        match lane.kind:
             case "limit":
                 return self.apps.get(name)
             case "host-limit":

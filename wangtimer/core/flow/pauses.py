@@ -54,4 +54,4 @@ def _names_for(lane: SharedLane) -> Iterator[str]:
     elif lane.limited_host is not None:
         yield f"host:{lane.limited_host}"
     else:
-        yield lane.key
+        yield lane.shown

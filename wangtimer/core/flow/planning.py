@@ -94,16 +94,17 @@ def firings_of(plans: list[Plan], planned_before: dict[int, int], rule: BucketRu
 
     In the order of their moments they take turns over all buckets that their minute needs by then. So every bucket has
     work throughout the minute, and several triggers arm firings that are due together. `planned_before` says for each
-    minute how many firings were planned into it before these.
+    minute how many firings were planned into it before these. An app with a queue of its own has buckets of that queue.
     """
     keys = sorted((moment, a_plan.timer.id) for a_plan in plans for moment in a_plan.moments)
+    firsts = {a_plan.timer.id: rule.first_of(a_plan.timer.definition.app) for a_plan in plans}
     firings: list[Firing] = []
     for minute, of_minute in groupby(keys, lambda key: key[0] // MINUTE_MS):
         together = list(of_minute)
         before = planned_before.get(minute, 0)
         buckets = rule.buckets_for(before + len(together))
         firings += [
-            Firing.planned(timer_id, moment, ordinal % buckets)
+            Firing.planned(timer_id, moment, firsts[timer_id] + ordinal % buckets)
             for ordinal, (moment, timer_id) in enumerate(together, before)
         ]
     return firings

@@ -1,10 +1,15 @@
 """Where a firing waits: slices, and how many buckets a minute is cut into."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 MINUTE_MS = 60_000
 # The column holds so many characters; a host name has 253 at most.
 LANE_CHARACTERS = 300
+# Buckets of one queue: 0 to 255 are the common queue's, 256 to 511 the first own queue's. A minute has no more.
+BUCKETS_A_QUEUE = 256
+# A lane of a host begins with this and the number of its queue; one of the common queue with neither.
+_QUEUE_MARK = "q"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,6 +36,11 @@ class Slice:
         return f"{self.minute}:{self.bucket}"
 
     @property
+    def queue(self) -> int:
+        """The number of the queue by which its firings go; 0: the common one."""
+        return self.bucket // BUCKETS_A_QUEUE
+
+    @property
     def starts_at(self) -> int:
         """The first millisecond of its minute."""
         return self.minute * MINUTE_MS
@@ -48,14 +58,17 @@ class SharedLane:
     They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
     `app:` and the app. Where a limit that somebody set leaves no call now, it is `limit:` and the app, `host-limit:`
     and the host, or `app-at-host:` with the host and the app. Or it is `pause:` and what an operator paused.
+
+    What is not one app's has a lane for each queue of its own: `q`, the number of the queue and a colon stand before
+    its key.
     """
 
     key: str
 
     @classmethod
-    def of_host(cls, host: str) -> "SharedLane":
+    def of_host(cls, host: str, queue: int = 0) -> "SharedLane":
         """Return the lane of a host; an impossibly long name is shortened."""
-        return cls(f"host:{host}"[:LANE_CHARACTERS])
+        return cls(f"{_mark(queue)}host:{host}"[:LANE_CHARACTERS])
 
     @classmethod
     def of_app(cls, app: str) -> "SharedLane":
@@ -82,28 +95,63 @@ class SharedLane:
         """Return the lane of what an operator paused; `what` is its name among the pauses."""
         return cls(f"pause:{what}"[:LANE_CHARACTERS])
 
+    def in_queue(self, queue: int) -> "SharedLane":
+        """Return the lane like this one for a queue; what is one app's goes by the app, and is the same for all."""
+        if self.app is not None or self.queue == queue:
+            return self
+        return SharedLane(f"{_mark(queue)}{self.shown}"[:LANE_CHARACTERS])
+
+    @property
+    def queue(self) -> int:
+        """The number of the queue before its key; 0: the common one, or that of its app."""
+        mark, _, _ = self.key.partition(":")
+        is_marked = mark.startswith(_QUEUE_MARK) and mark[1:].isdecimal()
+        return int(mark[1:]) if is_marked else 0
+
+    @property
+    def shown(self) -> str:
+        """Its key without a queue, as records show it."""
+        return self.key.partition(":")[2] if self.queue else self.key
+
+    @property
+    def kind(self) -> str:
+        """`host`, `app`, `limit`, `host-limit`, `app-at-host` or `pause`."""
+        return self.shown.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """What stands behind the kind: the host with its port, the app, or what is paused."""
+        return self.shown.partition(":")[2]
+
+    @property
+    def app(self) -> str | None:
+        """The app whose firings alone wait here; None in any other lane."""
+        if self.kind in ("app", "limit"):
+            return self.name
+        if self.kind == "app-at-host":
+            return self.name.partition(" ")[2] or None
+        paused, _, app = self.name.partition(":")
+        return app if (self.kind, paused) == ("pause", "app") else None
+
     @property
     def paused(self) -> str | None:
         """The name of the pause for whose end firings wait here; None in any other lane."""
-        kind, _, what = self.key.partition(":")
-        return what if kind == "pause" else None
+        return self.name if self.kind == "pause" else None
 
     @property
     def limited_app(self) -> str | None:
         """The app whose limit firings wait for here; None in any other lane."""
-        kind, _, app = self.key.partition(":")
-        return app if kind == "limit" else None
+        return self.name if self.kind == "limit" else None
 
     @property
     def is_of_limit(self) -> bool:
         """Whether firings wait here for a limit that somebody set."""
-        return self.key.partition(":")[0] in ("limit", "host-limit", "app-at-host")
+        return self.kind in ("limit", "host-limit", "app-at-host")
 
     @property
     def limited_host(self) -> str | None:
         """The host to which calls that wait here are limited; None in any other lane."""
-        kind, _, name = self.key.partition(":")
-        return name.partition(" ")[0] if kind in ("host-limit", "app-at-host") else None
+        return self.name.partition(" ")[0] if self.kind in ("host-limit", "app-at-host") else None
 
     @property
     def tag(self) -> str:
@@ -114,6 +162,10 @@ class SharedLane:
     def ends_at(self) -> int:
         """0: it belongs to no minute."""
         return 0
+
+
+def _mark(queue: int) -> str:
+    return f"{_QUEUE_MARK}{queue}:" if queue else ""
 
 
 # Where a member stands.
@@ -129,16 +181,30 @@ class TriggerOrder:
     credit: int
 
 
+def _common(_app: str) -> int:
+    return 0
+
+
 @dataclass(frozen=True, slots=True)
 class BucketRule:
     """How many buckets a minute gets: few while little is due, since small chunks are costly.
 
-    One for each `firings_per_bucket` planned into the minute, never more than `most`.
+    One for each `firings_per_bucket` planned into the minute, never more than `most`. The buckets of an app whose
+    queue has a number are others than those of all other apps: `queue_of` tells the number, 0 for the common queue.
     """
 
     firings_per_bucket: int
     most: int
+    queue_of: Callable[[str], int] = _common
 
     def buckets_for(self, planned: int) -> int:
         """Return how many buckets a minute has once so many firings are planned into it."""
         return min(self.most, 1 + max(0, planned - 1) // self.firings_per_bucket)
+
+    def first_of(self, app: str) -> int:
+        """Return the first bucket of the app's queue. Raises `StoreAway` if nobody can tell the queue."""
+        return self.queue_of(app) * BUCKETS_A_QUEUE
+
+    def moved(self, app: str, bucket: int) -> int:
+        """Return the bucket, or the one like it of the app's queue."""
+        return self.first_of(app) + bucket % BUCKETS_A_QUEUE

@@ -6,6 +6,9 @@ from wangtimer.core.schedules.schedule import as_bounded
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.timer import Timer
 
+# Fields of a call that have another place in `/v1`.
+_PLACES = {"target": "name"}
+
 
 def changed_fields(was: Timer, now: Timer) -> tuple[str, ...]:
     """Return the places of the fields whose values differ; `schedule` stands for its rule."""
@@ -38,7 +41,7 @@ def _of_call(was: Timer, now: Timer) -> Iterator[str]:
     before, after = was.definition.notify, now.definition.notify
     for place, one, other in zip(before._fields, before, after, strict=True):
         if one != other:
-            yield f"target.{place}"
+            yield f"target.{_PLACES.get(place, place)}"
 
 
 def _further(was: Timer, now: Timer) -> Iterator[str]:

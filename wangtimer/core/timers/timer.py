@@ -39,6 +39,9 @@ class Notify(NamedTuple):
     """The HTTP call to make: `headers` in the order given, a name may occur more than once.
 
     `sealed` has the secrets of a masked call, encrypted (`store/seals.py`); "": nothing of the call is apart.
+
+    `target` is the named target that the call goes through; "": none. With one, `url` is what stands behind the URL of
+    the target, and an empty method or body is the target's.
     """
 
     url: str
@@ -47,6 +50,7 @@ class Notify(NamedTuple):
     body: str = ""
     marks: SecretMarks = UNMARKED
     sealed: str = ""
+    target: str = ""
 
 
 # Stands for the call of a timer that was read only for planning.

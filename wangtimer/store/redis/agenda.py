@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from wangtimer.core.flow.past_quota import within_quota
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
@@ -18,15 +19,17 @@ class Agenda:
     def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> tuple[Slice, ...]:
         """Return up to `limit` slices that need a trigger from `past` until `moment` (ms UTC).
 
-        Before them come up to `past_limit` slices that needed one earlier, the longest waiting first.
+        Before them come up to `past_limit` slices of each queue that needed one earlier, the longest waiting first.
         """
 
         def look(pipe: Any) -> None:
-            pipe.zrange(self._keys.agenda, "-inf", f"({past}", byscore=True, offset=0, num=past_limit)
+            pipe.zrange(self._keys.agenda, "-inf", f"({past}", byscore=True, offset=0, num=limit)
             pipe.zrange(self._keys.agenda, past, moment, byscore=True, offset=0, num=limit)
 
         past_tags, tags = self._connection.run_all([], look)
-        return tuple(Slice.parse(tag) for tag in [*past_tags, *tags])
+        return within_quota(
+            [Slice.parse(tag) for tag in past_tags], [Slice.parse(tag) for tag in tags], past, past_limit
+        )
 
     def add(self, needs: Sequence[tuple[Slice, int]]) -> None:
         """Note when slices need a trigger (ms UTC), where that is sooner than noted."""

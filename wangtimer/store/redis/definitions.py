@@ -17,6 +17,7 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
+from wangtimer.store.call_text import call_from_stored, stored_call
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
@@ -162,7 +163,7 @@ def definition_text(one: Definition) -> str:
     """
     if one.notify is UNREAD:
         raise ValueError("its call was not read")
-    schedule, call = one.schedule, one.notify
+    schedule, call = one.schedule, stored_call(one.notify)
     # An older version cannot read a fifth part, and so sends no masked call.
     sealed = [call.sealed] if call.sealed else []
     rule = rule_of(schedule)
@@ -196,12 +197,17 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         version=int(version),
         status=_STATUSES[fields["status"]],
         schedule=_schedule(fields, timer_id),
-        notify=Notify(url, method, tuple(map(tuple, headers)), body, sealed=sealed[0] if sealed else ""),
+        notify=_call(url, method, tuple(map(tuple, headers)), body, *sealed),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
         timeout_ms=fields.get("timeout_ms"),
         keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
     )
+
+
+def _call(url: str, method: str, headers: tuple[tuple[str, str], ...], body: str, sealed: str = "") -> Notify:
+    call = Notify(url, method, headers, body, sealed=sealed)
+    return call_from_stored(call) if sealed else call
 
 
 def _schedule(fields: dict[str, Any], timer_id: int) -> Schedule:

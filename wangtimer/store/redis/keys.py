@@ -33,6 +33,8 @@ class Keys:
         self.call_limits = f"{prefix}:call-limits"
         self.ways_out = f"{prefix}:ways-out"
         self.call_rules = f"{prefix}:call-rules"
+        self.app_queues = f"{prefix}:app-queues"
+        self.queue_workers = f"{prefix}:queue-workers"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
         self.signing = f"{prefix}:signing"

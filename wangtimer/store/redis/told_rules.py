@@ -1,5 +1,6 @@
-"""What operators set for calls, as callback processes read it in Redis: SQL is the truth."""
+"""What operators set for apps and for calls, as processes read it in Redis: SQL is the truth."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
@@ -12,31 +13,31 @@ from wangtimer.store.redis.keys import Keys
 
 log = structlog.get_logger()
 
-Told = TypeVar("Told")
+Rules = TypeVar("Rules")
 
 
-class ToldRules(Generic[Told]):
+class ToldRules(Generic[Rules]):
     """One key with all of one kind, so that none is read by half; both methods raise `StoreAway`."""
 
     def __init__(
         self,
         connection: RedisConnection,
         key: str,
-        to_text: Callable[[Told], str],
-        from_text: Callable[[str], Told],
+        to_text: Callable[[Rules], str],
+        from_text: Callable[[str], Rules],
     ) -> None:
         self._connection = connection
         self._key = key
         self._to_text = to_text
         self._from_text = from_text
-        self._last: tuple[str, Told | None] = "", None
+        self._last: tuple[str, Rules | None] = "", None
 
-    def write(self, rules: Told) -> None:
+    def write(self, rules: Rules) -> None:
         """Replace all."""
         text = self._to_text(rules)
         self._connection.command(lambda client: client.set(self._key, text))
 
-    def read(self) -> Told | None:
+    def read(self) -> Rules | None:
         """Return all; None if Redis lost them, or has what cannot be read."""
 
         def get(client: Any) -> Any:
@@ -49,11 +50,11 @@ class ToldRules(Generic[Told]):
             self._last = text, self._read(text)
         return self._last[1]
 
-    def _read(self, text: str) -> Told | None:
+    def _read(self, text: str) -> Rules | None:
         try:
             return self._from_text(text)
         except ValueError as error:
-            log.warning("call_rules_unread", key=self._key, error=str(error))
+            log.warning("told_rules_unread", key=self._key, error=str(error))
             return None
 
 
@@ -69,3 +70,21 @@ class CallRuleStore(ToldRules[CallRules]):
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         super().__init__(connection, keys.call_rules, rules_to_text, rules_from_text)
+
+
+class AppQueueStore(ToldRules[Mapping[str, str]]):
+    """The names of apps' own queues, as every process reads them."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys.app_queues, _queues_to_text, _queues_from_text)
+
+
+def _queues_to_text(queues: Mapping[str, str]) -> str:
+    return json.dumps(dict(queues), separators=(",", ":"))
+
+
+def _queues_from_text(text: str) -> dict[str, str]:
+    try:
+        return {app: str(queue) for app, queue in json.loads(text).items()}
+    except AttributeError as error:
+        raise ValueError(f"no queues of apps: {error}") from error

@@ -23,6 +23,8 @@ log = structlog.get_logger()
 
 # Names read to find the one that was meant.
 MOST_NAMES = 5_000
+# No queue has this name.
+AS_IT_WAS = ""
 
 
 class AppStore:
@@ -31,20 +33,24 @@ class AppStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def create(self, name: str, limits: Mapping[str, float], now: int) -> RegisteredApp:
+    def create(
+        self, name: str, limits: Mapping[str, float], now: int, queue: str | None = None
+    ) -> RegisteredApp:
         """Make an app; raises `Conflict` where there is one of this name."""
-        if not self.create_missing(name, limits, now):
+        if not self.create_missing(name, limits, now, queue):
             raise Conflict(
                 "name",
                 f"there is an app {name!r}",
                 "take another name, or PATCH that app",
                 about=Subject.APP,
             )
-        return RegisteredApp(name, now, now, None, dict(limits))
+        return RegisteredApp(name, now, now, None, dict(limits), queue=queue)
 
-    def create_missing(self, name: str, limits: Mapping[str, float], now: int) -> bool:
+    def create_missing(
+        self, name: str, limits: Mapping[str, float], now: int, queue: str | None = None
+    ) -> bool:
         """Make an app unless there is one of this name; tell whether it was made."""
-        row = {"name": name, "created_at": now, "updated_at": now, "limits": _text_of(limits)}
+        row = {"name": name, "created_at": now, "updated_at": now, "limits": _text_of(limits), "queue": queue}
 
         def work(sql: Connection) -> None:
             sql.execute(insert(apps).values(row))
@@ -74,6 +80,11 @@ class AppStore:
         query = select(apps.c.name, apps.c.disabled_at).where(apps.c.disabled_at.is_not(None))
         return self._database.read(lambda sql: {row.name: row.disabled_at for row in sql.execute(query)})
 
+    def queues(self) -> dict[str, str]:
+        """Return by name the queue of each app that has one of its own."""
+        query = select(apps.c.name, apps.c.queue).where(apps.c.queue.is_not(None))
+        return self._database.read(lambda sql: {row.name: row.queue for row in sql.execute(query)})
+
     def names(self) -> list[str]:
         """Return the names of the first apps, at most `MOST_NAMES`."""
         query = select(apps.c.name).order_by(apps.c.name).limit(MOST_NAMES)
@@ -86,10 +97,12 @@ class AppStore:
         limits: Mapping[str, float | None],
         is_disabled: bool | None = None,
         egress: Mapping[str, Any] | None = None,
+        queue: str | None = AS_IT_WAS,
     ) -> RegisteredApp | None:
         """Change an app and return it; None where there is none.
 
         `limits` and `egress` have what is to be set, by its name; None takes it out. `is_disabled` None: as it was.
+        `queue` None takes its own out.
         """
 
         def work(sql: Connection) -> RegisteredApp | None:
@@ -102,8 +115,14 @@ class AppStore:
             if is_disabled is not None:
                 disabled_at = (disabled_at or now) if is_disabled else None
             way_out = app.egress.changed(egress) if egress else app.egress
-            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, way_out)
-            values = {"updated_at": now, "disabled_at": disabled_at, "limits": _text_of(merged)}
+            own = app.queue if queue == AS_IT_WAS else queue
+            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, way_out, own)
+            values = {
+                "updated_at": now,
+                "disabled_at": disabled_at,
+                "limits": _text_of(merged),
+                "queue": own,
+            }
             if way_out != app.egress:
                 values["egress"] = way_out.text
             sql.execute(update(apps).where(apps.c.name == name).values(values))
@@ -122,6 +141,8 @@ def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChan
     fields = tuple(f"limits.{name}" for name in names if was.limits.get(name) != app.limits.get(name))
     before, after = was.egress.fields, app.egress.fields
     fields += tuple(f"egress.{name}" for name in after if before[name] != after[name])
+    if was.queue != app.queue:
+        fields = (*fields, "queue")
     old, new = _status(was), _status(app)
     if old != new:
         action = Action.EDIT if fields else Action.ENABLE if app.disabled_at is None else Action.DISABLE
@@ -155,6 +176,7 @@ def _app_of(row: RowMapping) -> RegisteredApp:
         row["disabled_at"],
         limits,
         egress_of(row["name"], row["egress"]),
+        row["queue"],
     )
 
 

@@ -30,11 +30,15 @@ REPLAYS_A_TRANSACTION = 500
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A firing as it was read, when it is due again, and when that was asked for (ms UTC)."""
+    """A firing as it was read, when it is due again, and when that was asked for (ms UTC).
+
+    `bucket` None: the one that it had.
+    """
 
     was: Firing
     due_at: int
     asked_at: int
+    bucket: int | None = None
 
     @property
     def firing(self) -> Firing:
@@ -42,7 +46,8 @@ class Replay:
         kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
         attempt = self.was.attempt + 1
         asked = self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
-        return asked._replace(asked_at=self.asked_at, lane="")
+        bucket = self.was.bucket if self.bucket is None else self.bucket
+        return asked._replace(asked_at=self.asked_at, bucket=bucket, lane="")
 
 
 class DemandStore:

@@ -28,7 +28,7 @@ MEASURED = (
     "cost_ms",
     "http_status",
 )
-_MOVED = ("kind", "status", "due_at", "attempt", "asked_at")
+_MOVED = ("bucket", "kind", "status", "due_at", "attempt", "asked_at")
 
 
 @cache

@@ -8,11 +8,12 @@ from sqlalchemy import Connection, bindparam, select, update
 
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import timers
-from wangtimer.store.sql.timer_rows import NO_CALL_TEXT, notify_of, notify_text
+from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 
 PAGE = 500
 _COLUMNS = (timers.c.id, timers.c.app, timers.c.status, timers.c.notify)

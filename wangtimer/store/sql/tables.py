@@ -26,10 +26,12 @@ from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.pauses import REASON_CHARACTERS
+from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
 from wangtimer.core.timers.field import ColumnType, FieldColumn
 from wangtimer.core.timers.fields import FIELDS, TAG_CHARACTERS
+from wangtimer.core.timers.named_target import TARGET_CHARACTERS
 from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS, TimerStatus
 
 OUTPUT_CHARACTERS = 1024
@@ -112,6 +114,8 @@ apps = Table(
     Column("egress", _LongText, nullable=True),
     # When its timers were last counted for its total; 0: its total is not kept.
     Column("counted_at", BigInteger, nullable=False, server_default=text("0")),
+    # Name of its own queue, NULL without one.
+    Column("queue", String(QUEUE_CHARACTERS), nullable=True),
     # Apps whose totals are old.
     Index("app_counted", "counted_at"),
     **_MYSQL,
@@ -238,6 +242,8 @@ timers = Table(
     # The upload that the days come from: its `updated_at`; 0 if unknown, negative if they could not be taken over.
     Column("calendar_at", BigInteger, nullable=False, server_default=text("0")),
     Column("notify", _LongText, nullable=False),
+    # The name of the target that the call goes through.
+    Column("target", String(TARGET_CHARACTERS), nullable=True),
     # Of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row.
     Column("firings_a_day", BigInteger, nullable=True),
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
@@ -263,6 +269,8 @@ timers = Table(
     Index("timer_finished", "status", "next_fire_at", "keep_days", "planned_until"),
     # Timers that name a calendar that was uploaded again, and still have its older days.
     Index("timer_follows", "app", "calendar", "calendar_at"),
+    # How many living timers name a target.
+    Index("timer_of_target", "app", "target", "tombstone"),
     # The sweep refreshes the definitions that changed lately.
     Index("timer_updated", "updated_at"),
     # An app's living timers by id, and how many they are.
@@ -286,6 +294,23 @@ calendars = Table(
     Column("followed_at", BigInteger, nullable=False, server_default=text("0")),
     # Calendars that are to be followed.
     Index("calendar_followed", "followed_at", "updated_at"),
+    **_MYSQL,
+)
+
+# Calls of an app that its timers name.
+targets = Table(
+    "target",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("name", String(TARGET_CHARACTERS), primary_key=True),
+    # JSON (`store/target_text.py`)
+    Column("content", _LongText, nullable=False),
+    # Grows with every change, also over a deletion.
+    Column("version", BigInteger, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    # The sweep tells Redis of what changed lately.
+    Index("target_updated", "updated_at", "app", "name"),
     **_MYSQL,
 )
 
@@ -371,7 +396,7 @@ firings = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
     # When somebody asked for the firing; NULL, which takes no room, if its schedule made it.
     Column("asked_at", BigInteger, nullable=True),
-    # The lane in which the attempt waits or waited: "host:..." or "app:...".
+    # The lane in which the attempt waits or waited: "host:..." or "app:...", as `SharedLane` writes it.
     Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # While the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all.
     Column("host_failing_ms", BigInteger, nullable=True),

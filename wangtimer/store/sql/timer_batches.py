@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, bindparam, case, insert, not_, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
-from wangtimer.core.errors import Conflict, LimitReached
+from wangtimer.core.errors import Conflict, InvalidInput, LimitReached
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -17,6 +17,7 @@ from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.app_total import counted
+from wangtimer.store.call_text import notify_text
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.audit import note_changes
@@ -27,11 +28,11 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
+from wangtimer.store.sql.named_targets import unknown_target, unknown_targets
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
     inserting,
-    notify_text,
     read_rows,
     terms,
     timer_of,
@@ -88,6 +89,10 @@ class NameTaken:
     by: int
 
 
+# What becomes of a draft.
+Stored = Timer | NameTaken | InvalidInput | LimitReached
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A new timer: its row, and how it stands once it is stored. With its first plan, `near`, it is stored enabled."""
@@ -128,9 +133,13 @@ def draft(new: NewTimer, timer_id: int, now: int, seals: Seals = NO_KEYS) -> Dra
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What became of each draft, in their order, and the firings that wait to be added to slices."""
+    """What became of each draft, in their order, and the firings that wait to be added to slices.
 
-    timers: list[Timer | NameTaken | LimitReached]
+    `InvalidInput`: the app has no target of the name that the timer gives. `LimitReached`: it would be too much for its
+    app.
+    """
+
+    timers: list[Stored]
     pending: list[Firing]
 
 
@@ -151,8 +160,8 @@ class TimerBatches:
     def create(self, app: str, drafts: Sequence[Draft], now: int, firings_of: FiringsOf) -> Created:
         """Store timers of one app, the enabled ones with their near firings, in one transaction.
 
-        `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. `LimitReached`
-        stands in place of each that would be too much for its app. Raises
+        `NameTaken` stands in place of each whose name is in use; an earlier one of `drafts` may have it. An error
+        stands in place of each that names a target which the app does not have, or would be too much for it. Raises
         `StoreAway`, and `Conflict` if others keep creating timers of these names: nothing is stored then.
         """
         for number in range(TRIES):
@@ -318,15 +327,14 @@ class TimerBatches:
 
     def _insert_free(
         self, app: str, drafts: Mapping[str, Draft], firings: Sequence[Firing], now: int
-    ) -> tuple[dict[str, Timer | NameTaken | LimitReached], list[Firing]]:
-        """Insert the drafts whose names are free, with their firings.
+    ) -> tuple[dict[str, Stored], list[Firing]]:
+        """Insert the drafts whose names are free, and whose targets are there, with their firings.
 
-        Return by name their timers, and `NameTaken` or `LimitReached` for the others; and those of the firings that
-        wait to be fired.
+        Return by name their timers, and why the others are not stored; and those of the firings that wait to be fired.
         """
         tries = 0
 
-        def work(sql: Connection) -> tuple[dict[str, Timer | NameTaken | LimitReached], list[Firing]]:
+        def work(sql: Connection) -> tuple[dict[str, Stored], list[Firing]]:
             nonlocal tries
             tries += 1
             named = {"of_app": app, "names": list(drafts)}
@@ -336,17 +344,18 @@ class TimerBatches:
             # In order of name, as all others insert them: so that no two wait for each other.
             free = [draft for name, draft in sorted(drafts.items()) if name not in held]
             in_order = [one for name, one in drafts.items() if name not in held]
-            refused = self._without_room(sql, app, in_order, now)
+            refused: dict[str, Stored] = {name: NameTaken(row["id"]) for name, row in held.items()}
+            refused |= _aimless(sql, app, in_order)
+            refused |= self._without_room(
+                sql, app, [one for one in in_order if one.timer.name not in refused], now
+            )
             free = [one for one in free if one.timer.name not in refused]
             if free:
                 _insert(sql, app, free)
             made = {one.timer.name: one.timer for one in free} | {name: timer_of(held[name]) for name in own}
             ids = {timer.id for timer in made.values()}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
-            taken: dict[str, Timer | NameTaken | LimitReached] = {
-                name: NameTaken(row["id"]) for name, row in held.items()
-            }
-            return taken | refused | made, pending
+            return refused | made, pending
 
         return self._totals.transact(lambda: self._database.write(work, Step.SQL_CREATE_MANY), now)
 
@@ -359,8 +368,16 @@ def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
     note_changes(sql, drafts[0].timer.created_at, [creation_of(one.timer) for one in drafts])
 
 
-def _taken_by(found: Timer | NameTaken | LimitReached) -> NameTaken | LimitReached:
+def _taken_by(found: Stored) -> Stored:
+    """Return what becomes of a later draft of the same name."""
     return NameTaken(found.id) if isinstance(found, Timer) else found
+
+
+def _aimless(sql: Connection, app: str, drafts: Sequence[Draft]) -> dict[str, InvalidInput]:
+    """Return by name which of the drafts name a target that the app does not have."""
+    named = {one.timer.name: target for one in drafts if (target := one.timer.definition.notify.target)}
+    unknown = unknown_targets(sql, app, named.values())
+    return {name: unknown_target(target) for name, target in named.items() if target in unknown}
 
 
 def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:

@@ -20,16 +20,14 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER
 from wangtimer.core.timers.timer import (
     NO_CALL,
-    UNMARKED,
     UNREAD,
     Definition,
     NewTimer,
-    Notify,
-    SecretMarks,
     Timer,
     TimerStatus,
 )
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
+from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import timers
 
@@ -59,7 +57,8 @@ def written_row(row: Mapping[str, Any], texts: Texts) -> str:
 def terms(of: NewTimer | Timer) -> dict[str, Any]:
     """Return the columns of what a timer's owner sets, except the name."""
     one = of.definition if isinstance(of, Timer) else of
-    columns = _schedule_columns(one.schedule, of.ending) | {"notify": notify_text(one.notify)}
+    columns = _schedule_columns(one.schedule, of.ending)
+    columns |= {"notify": notify_text(one.notify), "target": one.notify.target or None}
     for field in FIELDS:
         columns |= field.stored(of.value_of(field))
     return columns
@@ -119,37 +118,6 @@ def _ending(bounds: BoundFields | None) -> Ending:
     if bounds is None:
         return ENDLESS
     return Ending(bounds.get("end"), bounds.get("most"), bounds.get("from"))
-
-
-def notify_text(notify: Notify) -> str:
-    """Return the column `notify`."""
-    # An older version must not send a masked call: it needs `headers`, so it takes the row for one it cannot read.
-    headers = "masked_headers" if notify.sealed else "headers"
-    fields: dict[str, Any] = {
-        "url": notify.url,
-        "method": notify.method,
-        headers: notify.headers,
-        "body": notify.body,
-    }
-    if notify.sealed:
-        fields["sealed"] = notify.sealed
-    if notify.marks != UNMARKED:
-        fields["marks"] = list(notify.marks)
-    return orjson.dumps(fields).decode()
-
-
-def notify_of(text: str) -> Notify:
-    """Return the call in the column `notify`."""
-    fields = orjson.loads(text)
-    sealed = fields.get("sealed", "")
-    pairs = fields["masked_headers" if sealed else "headers"]
-    headers = tuple((name, value) for name, value in pairs)
-    marks = _marks(*fields["marks"]) if "marks" in fields else UNMARKED
-    return Notify(fields["url"], fields["method"], headers, fields["body"], marks, sealed)
-
-
-def _marks(headers: list[str], query: bool, body: bool) -> SecretMarks:
-    return SecretMarks(tuple(headers), query, body)
 
 
 # The column `notify` of a deleted timer.

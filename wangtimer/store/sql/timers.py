@@ -38,6 +38,7 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
+from wangtimer.store.sql.named_targets import hold_target
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
@@ -154,8 +155,9 @@ class TimerStore:
                     row |= terms(made)
             totals = self._totals if self._totals.are_kept(new.app) else None
             insert_all = partial(_insert, totals=totals, row=row, made=made, firings=firings, keep=keep)
-            has_more = bool(made.tags or firings or keep or totals) or is_marked(made.definition.schedule)
-            has_more = has_more or is_noted()
+            one = made.definition
+            has_more = bool(made.tags or firings or keep or totals or one.notify.target)
+            has_more = has_more or is_marked(one.schedule) or is_noted()
             try:
                 return made, self._totals.transact(partial(self._store, insert_all, has_more), now)
             except IntegrityError:
@@ -436,6 +438,7 @@ def _insert(
     keep: ToKeep | None,
 ) -> list[Firing]:
     """Insert a timer with its firings and tags; return which firings wait to be fired."""
+    hold_target(sql, made.definition.app, made.definition.notify)
     if totals is not None:
         totals.move(sql, made.definition.app, counted(made), made.created_at)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
@@ -555,6 +558,8 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
+        if one.notify.target != was.definition.notify.target:
+            hold_target(sql, one.app, one.notify)
         columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)

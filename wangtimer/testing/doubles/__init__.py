@@ -8,7 +8,6 @@ away, lose its data, or go back in time.
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
 from wangtimer.testing.doubles.memory_broker import MemoryBroker
-from wangtimer.testing.doubles.memory_call_limits import MemoryCallLimits, MemoryCallRules
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_engine import UNLIMITED, MemoryEngine, ScriptedAnswer
 from wangtimer.testing.doubles.memory_lanes import MemoryLanes
@@ -18,6 +17,13 @@ from wangtimer.testing.doubles.memory_permits import MemoryPermits
 from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
+from wangtimer.testing.doubles.memory_target_copies import MemoryTargetCopies
+from wangtimer.testing.doubles.memory_told import (
+    MemoryAppQueues,
+    MemoryCallLimits,
+    MemoryCallRules,
+    MemoryQueueWorkers,
+)
 from wangtimer.testing.doubles.memory_window import MemoryWindow
 from wangtimer.testing.doubles.never_signed import NeverSigned
 
@@ -25,6 +31,7 @@ __all__ = [
     "UNLIMITED",
     "HandClock",
     "MemoryAgenda",
+    "MemoryAppQueues",
     "MemoryBroker",
     "MemoryCallLimits",
     "MemoryCallRules",
@@ -34,9 +41,11 @@ __all__ = [
     "MemoryLoad",
     "MemoryOutbox",
     "MemoryPermits",
+    "MemoryQueueWorkers",
     "MemoryServer",
     "MemorySigningCopies",
     "MemorySlices",
+    "MemoryTargetCopies",
     "MemoryWindow",
     "NeverSigned",
     "ScriptedAnswer",

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from wangtimer.core.flow.past_quota import within_quota
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.testing.doubles.memory_server import MemoryServer
 
@@ -15,9 +16,9 @@ class MemoryAgenda:
     def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> tuple[Slice, ...]:
         def work() -> tuple[Slice, ...]:
             entries = sorted((score, slice_.tag) for slice_, score in self._entries.items())
-            earlier = [tag for score, tag in entries if score < past][:past_limit]
-            current = [tag for score, tag in entries if past <= score <= moment][:limit]
-            return tuple(map(Slice.parse, earlier + current))
+            earlier = [Slice.parse(tag) for score, tag in entries if score < past][:limit]
+            current = [Slice.parse(tag) for score, tag in entries if past <= score <= moment][:limit]
+            return within_quota(earlier, current, past, past_limit)
 
         return self._server.call(work)
 

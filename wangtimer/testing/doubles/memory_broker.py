@@ -37,5 +37,5 @@ class MemoryBroker:
     def send_feed_lanes(self) -> None:
         pass
 
-    def waiting_chunks(self) -> int:
+    def waiting_chunks(self, _queue: int = 0) -> int:
         return 0

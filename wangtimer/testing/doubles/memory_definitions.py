@@ -6,7 +6,7 @@ from itertools import accumulate
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import UNREAD, Definition
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told
-from wangtimer.store.redis.signing_copies import MARK_FIELD
+from wangtimer.store.redis.marked_copies import MARK_FIELD
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_server import MemoryServer
 

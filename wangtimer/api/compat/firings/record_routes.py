@@ -13,6 +13,7 @@ from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.reading import taking_query
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
@@ -88,5 +89,5 @@ def record_data(record: FiringRecord, app: str) -> RecordData:
         error=record.error,
         webhook_id=firing.member.firing_id,
         kind=firing.kind.value,
-        waited_for=firing.lane,
+        waited_for=SharedLane(firing.lane).shown,
     )

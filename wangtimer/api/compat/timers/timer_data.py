@@ -83,4 +83,6 @@ def _notify_data(notify: Notify) -> NotifyData:
     header: dict[str, list[str]] = {}
     for name, value in notify.headers:
         header.setdefault(name, []).append(value)
-    return NotifyData(url=notify.url, method=notify.method, header=header, body=notify.body)
+    # These paths know no named targets: such a text is no URL, so nobody sends it back by mistake.
+    url = f"target:{notify.target}{notify.url}" if notify.target else notify.url
+    return NotifyData(url=url, method=notify.method, header=header, body=notify.body)

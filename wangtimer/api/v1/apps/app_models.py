@@ -15,7 +15,9 @@ from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit, limits_in_
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
+from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.store.sql.apps import AS_IT_WAS
 
 # Items that an operator allows to one app.
 MOST_ALLOWED = 100
@@ -56,6 +58,17 @@ EgressItem = Annotated[
         examples=["10.1.0.0/16:443", "*.corp.example"],
     ),
     AfterValidator(_item),
+]
+
+Queue = Annotated[
+    str | None,
+    Field(
+        min_length=1,
+        max_length=QUEUE_CHARACTERS,
+        description="its own queue, one of `WANGTIMER_CALLBACK_QUEUES`: only callback processes of this queue call for "
+        "it; null: the common one",
+        examples=["reports"],
+    ),
 ]
 
 
@@ -152,6 +165,7 @@ class NewAppBody(Given):
 
     name: AppName
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
+    queue: Queue = None
 
 
 class AppPatch(Given):
@@ -166,6 +180,12 @@ class AppPatch(Given):
     ] = None
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
     egress: Annotated[AppEgressBody, Field(default_factory=AppEgressBody)]
+    queue: Queue = None
+
+    @property
+    def given_queue(self) -> str | None:
+        """The queue that the request names; `AS_IT_WAS` if it names none."""
+        return self.queue if "queue" in self.model_fields_set else AS_IT_WAS
 
 
 class AppListQuery(Given):
@@ -210,6 +230,7 @@ class ShownApp(Sent):
     disabled_at: Annotated[Text | None, Field(description="null: it is not disabled")]
     limits: ShownLimits
     egress: ShownEgress
+    queue: Annotated[str | None, Field(description="its own queue; null: the common one")]
 
 
 class ChangedApp(ShownApp):
@@ -243,6 +264,7 @@ def app_fields(app: RegisteredApp) -> dict[str, Any]:
             allow=list(app.egress.allow),
             ca_certificates=shown_certificates(app.egress.authorities),
         ),
+        "queue": app.queue,
     }
 
 

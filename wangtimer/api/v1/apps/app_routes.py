@@ -55,8 +55,9 @@ class AppResource:
             )
         limits = {name: value for name, value in body.limits.given.items() if value is not None}
         wiring = self.wiring()
-        app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()))
-        _tell_limits(wiring)
+        _refuse_unknown_queue(wiring, body.queue)
+        app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()), body.queue)
+        _tell(wiring)
         return Reply(ShownApp(**app_fields(app)), 201)
 
     def get(self, path: AppPath) -> ShownApp:
@@ -64,7 +65,7 @@ class AppResource:
         return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
 
     def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
-        """Change an app's limits and its way out, disable it, or enable it again.
+        """Change an app's limits, its way out or its queue, disable it, or enable it again.
 
         Its keys and calls follow within 5 s. Disabling it disables its timers too, as many as one request may: repeat
         it until `enabledTimers` is 0. What was asked for before, a backfill too, is stopped. Enabling it does not
@@ -72,10 +73,13 @@ class AppResource:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        app = wiring.apps.change(path.name, now, body.limits.given, body.disabled, body.egress.given)
+        _refuse_unknown_queue(wiring, body.queue)
+        app = wiring.apps.change(
+            path.name, now, body.limits.given, body.disabled, body.egress.given, body.given_queue
+        )
         if app is None:
             raise _unknown(wiring, path.name)
-        _tell_limits(wiring)
+        _tell(wiring)
         if body.egress.given:
             tell_ways_out(wiring)
         left = None
@@ -86,11 +90,26 @@ class AppResource:
         return ChangedApp(**app_fields(app), enabled_timers=left)
 
 
-def _tell_limits(wiring: Wiring) -> None:
-    """Let limits of calls count within seconds; while Redis is away, the next sweep tells."""
+def _tell(wiring: Wiring) -> None:
+    """Let limits of calls and queues count within seconds; while Redis is away, the next sweep tells."""
     with suppress(StoreAway):
         wiring.limit_teller.tell()
         wiring.rule_teller.tell()
+        if wiring.settings.own_queues.names:
+            wiring.queue_teller.tell()
+
+
+def _refuse_unknown_queue(wiring: Wiring, queue: str | None) -> None:
+    own = wiring.settings.own_queues
+    if queue is None or queue in own.names:
+        return
+    meant = own.meant_by(queue)
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        "queue",
+        f"there is no queue {queue!r}",
+        f"did you mean {meant!r}?" if meant else "write one of WANGTIMER_CALLBACK_QUEUES, or add it there",
+    )
 
 
 def tell_ways_out(wiring: Wiring) -> None:

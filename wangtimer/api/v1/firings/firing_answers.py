@@ -1,6 +1,5 @@
 """A firing as v1 shows it."""
 
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -21,10 +20,11 @@ from wangtimer.api.asked.firing_types import (
     WaitedFor,
 )
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.v1.firings.sent_request import RequestState, SentRequest, sent_request
+from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.timer import Definition, Notify, Timer
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 
@@ -110,21 +110,19 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
         "http_status": record.http_status,
         "output": record.output,
         "error": record.error,
-        "waited_for": firing.lane,
+        "waited_for": SharedLane(firing.lane).shown,
         "host_failing_ms": record.host_failing_ms,
     }
 
 
-def shown_history(
-    history: FiringHistory, app: str, timer: Timer | None, call_of: Callable[[Definition], Notify]
-) -> ShownHistory:
+def shown_history(history: FiringHistory, app: str, timer: Timer | None, calls: Calls) -> ShownHistory:
     """Return a firing of a timer with its attempts; None: the timer is deleted.
 
-    `call_of` returns a definition's call as it is sent, with its secrets; they are not shown.
+    `calls` tells what its request was made of, with its secrets; they are not shown.
     """
     fire_at = history.record.firing.fire_at
     attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
-    state, request = sent_request(history, timer, call_of)
+    state, request = sent_request(history, timer, calls)
     return ShownHistory(
         **firing_fields(history.record, app), attempts=attempts, request=request, request_state=state
     )

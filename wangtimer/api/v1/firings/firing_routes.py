@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -25,9 +26,10 @@ from wangtimer.api.v1.firings.firing_answers import (
 )
 from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
 from wangtimer.api.v1.serving import Routes
-from wangtimer.core.errors import Subject, UnknownTimer, Unreadable
+from wangtimer.core.errors import Subject, UnknownTarget, UnknownTimer, UnopenedSecrets, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.wiring import Wiring
 
@@ -199,7 +201,7 @@ class FiringResource:
                 about=Subject.FIRING,
             )
         timer = self._timer(header.app, timer_id)
-        return shown_history(history, header.app, timer, wiring.seals.call_of)
+        return shown_history(history, header.app, timer, StoredCalls(wiring))
 
     def _timer(self, app: str, timer_id: int) -> Timer | None:
         try:
@@ -207,6 +209,29 @@ class FiringResource:
         except (UnknownTimer, Unreadable):
             # It is deleted, or another version of the service has changed it since.
             return None
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCalls:
+    """What calls are made of, as SQL has it."""
+
+    wiring: Wiring
+
+    def call_of(self, one: Definition) -> Notify:
+        """Return a definition's call with its secrets; raises `UnopenedSecrets`."""
+        return self.wiring.seals.call_of(one)
+
+    def target_of(self, one: Definition) -> NamedTarget | None:
+        """Return the named target that the call goes through, whole where it can be opened; None: there is none."""
+        if not one.notify.target:
+            return None
+        try:
+            target = self.wiring.target_store.get(one.app, one.notify.target)
+        except UnknownTarget:
+            return None
+        with suppress(UnopenedSecrets):
+            return self.wiring.seals.opened(target)
+        return target
 
 
 def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

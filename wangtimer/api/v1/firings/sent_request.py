@@ -1,13 +1,13 @@
 """The request of a firing as it was sent, where that is certain."""
 
-from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
 from wangtimer.api.http.envelope import Sent
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.firing import Firing, Member
+from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_names import MASK
 from wangtimer.core.timers.secret_parts import masked_url
 from wangtimer.core.timers.timer import Definition, Notify, Timer
@@ -44,13 +44,24 @@ class SentRequest(Sent):
     body: Annotated[str, Field(description="as it was sent; empty: none; ***: the owner marked it as secret")]
 
 
+class Calls(Protocol):
+    """Tells what calls are made of."""
+
+    def call_of(self, one: Definition, /) -> Notify:
+        """Return a definition's call with its secrets; raises `UnopenedSecrets`."""
+
+    def target_of(self, one: Definition, /) -> NamedTarget | None:
+        """Return the named target that the call goes through, whole where it can be opened; None: there is none."""
+
+
 def sent_request(
-    history: FiringHistory, timer: Timer | None, call_of: Callable[[Definition], Notify]
+    history: FiringHistory, timer: Timer | None, calls: Calls
 ) -> tuple[RequestState, SentRequest | None]:
     """Return the request of the last attempt that was sent, and whether it is known.
 
-    The request is made again from the timer (None: the timer is deleted). It is not known where the timer was changed
-    after the attempt was sent, or so shortly before that the change may not have taken effect.
+    The request is made again from the timer (None: the timer is deleted), and the target that it names. It is not known
+    where one of them was changed after the attempt was sent, or so shortly before that the change may not have taken
+    effect.
     """
     sent = next(
         ((one.number, one.sent_at) for one in reversed(history.attempts) if one.sent_at is not None), None
@@ -60,7 +71,14 @@ def sent_request(
     number, sent_at = sent
     if timer is None or not _is_as_it_was(timer, sent_at):
         return "timer_changed", None
-    return "as_sent", _request(timer, history.record.firing, number, call_of)
+    target = calls.target_of(timer.definition)
+    if timer.definition.notify.target and (target is None or not _was_so(target, sent_at)):
+        return "timer_changed", None
+    return "as_sent", _request(timer, target, history.record.firing, number, calls)
+
+
+def _was_so(target: NamedTarget, sent_at: int) -> bool:
+    return target.created_at == target.updated_at or target.updated_at + COUNTS_WITHIN_MS <= sent_at
 
 
 def _is_as_it_was(timer: Timer, sent_at: int) -> bool:
@@ -69,13 +87,14 @@ def _is_as_it_was(timer: Timer, sent_at: int) -> bool:
 
 
 def _request(
-    timer: Timer, firing: Firing, attempt: int, call_of: Callable[[Definition], Notify]
+    timer: Timer, target: NamedTarget | None, firing: Firing, attempt: int, calls: Calls
 ) -> SentRequest:
     definition = timer.definition
     try:
-        call = call_of(definition)
+        call = calls.call_of(definition)
     except UnopenedSecrets:
         call = definition.notify
+    call = through(target, call)
     request = request_of(call, definition.app, Member(timer.id, firing.fire_at, attempt))
     headers: dict[str, list[str]] = {}
     for line in request.head.decode(errors="replace").split("\r\n")[1:-2]:

@@ -1,4 +1,4 @@
-"""No timer may have a time-out longer than the deployment gives its calls: leases last for that long."""
+"""No timer or target may have a time-out longer than the deployment gives its calls: leases last for that long."""
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
@@ -8,7 +8,7 @@ from wangtimer.core.timers.timer import NewTimer, Timer
 
 def new_within(new: NewTimer, most_ms: int) -> NewTimer:
     """Return the timer to make; raises `Refused` where its calls may take longer than `most_ms`."""
-    _refuse_longer(new.timeout_ms, most_ms)
+    refuse_longer(new.timeout_ms, most_ms)
     return new
 
 
@@ -19,11 +19,12 @@ def edited_within(edited: Timer, was: Timer, most_ms: int) -> Timer:
     """
     timeout_ms = edited.definition.timeout_ms
     if timeout_ms != was.definition.timeout_ms:
-        _refuse_longer(timeout_ms, most_ms)
+        refuse_longer(timeout_ms, most_ms)
     return edited
 
 
-def _refuse_longer(timeout_ms: int | None, most_ms: int) -> None:
+def refuse_longer(timeout_ms: int | None, most_ms: int) -> None:
+    """Raise `Refused` for a time-out that is longer than `most_ms`."""
     if timeout_ms is None or timeout_ms <= most_ms:
         return
     most = show_duration(most_ms)

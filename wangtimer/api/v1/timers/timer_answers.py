@@ -41,32 +41,62 @@ class ShownSchedule(Sent):
     exclude_calendar: Annotated[str | None, Field(exclude_if=is_none, examples=["weekends"])] = None
 
 
-class ShownTarget(Sent):
-    """The HTTP call a timer makes; `***` stands in place of each secret."""
+ShownTimeout = Annotated[
+    Span | None,
+    Field(
+        exclude_if=is_none,
+        description="how long a call may take; not there: as long as the deployment's calls may",
+        examples=["2s"],
+    ),
+]
+WhichHeadersSecret = Annotated[
+    list[str] | None,
+    Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
+]
+WhetherQuerySecret = Annotated[
+    bool | None,
+    Field(exclude_if=is_none, description="true: all of the URL's query was marked as secret"),
+]
+WhetherBodySecret = Annotated[
+    bool | None, Field(exclude_if=is_none, description="true: the body was marked as secret")
+]
 
-    url: Annotated[str, Field(examples=["https://shop.example/orders/expire"])]
-    method: MethodWord
-    headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
-    body: str
-    timeout: Annotated[
-        Span | None,
+
+class ShownTarget(Sent):
+    """The HTTP call a timer makes; `***` stands in place of each secret.
+
+    With a `name` it goes through that target of the app, and has what the timer gives itself.
+    """
+
+    url: Annotated[
+        str | None,
         Field(
             exclude_if=is_none,
-            description="how long a call may take; not there: as long as the deployment's calls may",
-            examples=["2s"],
+            description="not there: the call goes through a named target",
+            examples=["https://shop.example/orders/expire"],
         ),
     ] = None
-    secret_headers: Annotated[
-        list[str] | None,
-        Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
+    name: Annotated[
+        str | None,
+        Field(exclude_if=is_none, description="the named target of the app", examples=["shop"]),
     ] = None
-    secret_query: Annotated[
-        bool | None,
-        Field(exclude_if=is_none, description="true: all of the URL's query was marked as secret"),
+    path: Annotated[
+        str | None,
+        Field(
+            exclude_if=is_none,
+            description="what stands behind the URL of the target",
+            examples=["/orders/expire?order=7"],
+        ),
     ] = None
-    secret_body: Annotated[
-        bool | None, Field(exclude_if=is_none, description="true: the body was marked as secret")
+    method: Annotated[
+        MethodWord | None, Field(exclude_if=is_none, description="not there: that of the named target")
     ] = None
+    headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
+    body: str
+    timeout: ShownTimeout = None
+    secret_headers: WhichHeadersSecret = None
+    secret_query: WhetherQuerySecret = None
+    secret_body: WhetherBodySecret = None
 
 
 class ShownMisfire(Sent):
@@ -177,7 +207,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "status": "finished" if timer.is_finished(now) else one.status.value,
         "enabled": one.is_enabled,
         "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
-        "target": _target(one.notify, one.timeout_ms),
+        "target": ShownTarget(**call_fields(one.notify, one.timeout_ms)),
         "misfire": _misfire(one.misfire),
         **shown_v1_values(timer),
         "next_fire_at": _shown(next_at),
@@ -238,21 +268,24 @@ def _ending_fields(ending: Ending) -> dict[str, Any]:
     return {"end_at": _shown(ending.end_ms), "max_firings": ending.most}
 
 
-def _target(notify: Notify, timeout_ms: int | None) -> ShownTarget:
+def call_fields(notify: Notify, timeout_ms: int | None) -> dict[str, Any]:
+    """Return the fields of a `ShownTarget`."""
     notify, marks = masked(notify), notify.marks
     headers: dict[str, list[str]] = {}
     for name, value in notify.headers:
         headers.setdefault(name, []).append(value)
-    fields: dict[str, Any] = {"url": notify.url, "method": notify.method, "body": notify.body}
-    timeout = None if timeout_ms is None else show_duration(timeout_ms)
-    return ShownTarget(
-        **fields,
-        headers=headers,
-        timeout=timeout,
-        secret_headers=list(marks.headers) or None,
-        secret_query=marks.query or None,
-        secret_body=marks.body or None,
-    )
+    fields: dict[str, Any] = {"method": notify.method or None, "body": notify.body}
+    if notify.target:
+        fields |= {"name": notify.target, "path": notify.url or None}
+    else:
+        fields["url"] = notify.url
+    return fields | {
+        "headers": headers,
+        "timeout": None if timeout_ms is None else show_duration(timeout_ms),
+        "secret_headers": list(marks.headers) or None,
+        "secret_query": marks.query or None,
+        "secret_body": marks.body or None,
+    }
 
 
 def _misfire(rule: MisfireRule) -> ShownMisfire:

@@ -19,15 +19,16 @@ from wangtimer.api.asked.terms import (
     Url,
 )
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name
+from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name, plain
 from wangtimer.api.http.fractions_as_written import json_text
-from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name
+from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.core.timers.fields import LEAST_GRACE_MS, LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 from wangtimer.core.timers.misfire import USUAL
+from wangtimer.core.timers.named_target import TARGET_CHARACTERS
 
 # An example of a target.
 _CALL = '{"url": "https://shop.example/orders/expire"}'
@@ -77,6 +78,27 @@ _SecretQuery = Annotated[
 _SecretBody = Annotated[bool | None, Field(alias="secretBody", description="true: the body is secret")]
 
 
+TargetName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=TARGET_CHARACTERS,
+        description="instead of url: a target of the app (PUT /v1/targets/...). The timer gives only what differs",
+        examples=["shop"],
+    ),
+    AfterValidator(plain),
+]
+TargetPart = Annotated[
+    str | None,
+    Field(
+        description="with name: what stands behind the URL of the target, a path, a query or both. It cannot lead out "
+        "of the path of the target",
+        examples=["/orders/expire?order=7"],
+    ),
+    AfterValidator(lambda path: path if path is None else check_path(path)),
+]
+
+
 @taking_terms_of_v1
 class _Terms(TimerTerms):
     """All of a timer but its app."""
@@ -87,13 +109,13 @@ class _ChangedTerms(ChangedTerms):
     """What is to change of a timer."""
 
 
-class Target(Given):
-    """The HTTP call to make at each moment."""
+class CallFields(Given):
+    """An HTTP call."""
 
     example: ClassVar[str] = _CALL
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
 
-    url: Url
+    url: Url | None = None
     method: Method = "POST"
     headers: Annotated[Headers, Field(default_factory=tuple)]
     body: Body = None
@@ -103,23 +125,44 @@ class Target(Given):
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return the call, by the names of the shared rules; raises `Refused`."""
+    def call_to(self, url: str, target: str = "") -> MarkedCall:
+        """Return the call to a URL, or through a target to what stands behind its URL; raises `Refused`."""
         body, header = _body_of(self, self.headers)
-        notify = MarkedCall.of_checked(
-            url=self.url,
-            method=self.method,
+        # A method that is not given is the target's.
+        method = self.method if "method" in self.model_fields_set or not target else ""
+        return MarkedCall.of_checked(
+            url=url,
+            method=method,
             header=header,
             body=body,
             secret_headers=tuple(self.secret_headers or ()),
             secret_query=bool(self.secret_query),
             secret_body=bool(self.secret_body),
+            target=target,
         )
+
+
+class Target(CallFields):
+    """The HTTP call to make at each moment: to `url`, or through a target of the app, which is named."""
+
+    name: TargetName | None = None
+    path: TargetPart = None
+
+    def of_rules(self) -> dict[str, Any]:
+        """Return the call, by the names of the shared rules; raises `Refused`."""
+        _refuse_both(self)
+        if self.name is not None:
+            notify = self.call_to(self.path or "", self.name)
+        elif self.url is not None:
+            notify = self.call_to(self.url)
+        else:
+            mend = "it is required; or name a target of the app"
+            raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
         return {"notify": notify} | _timeout_of(self)
 
 
-class TargetChange(Given):
-    """What is to change of the HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+class CallChange(Given):
+    """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
     example: ClassVar[str] = _CALL
     meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
@@ -134,26 +177,61 @@ class TargetChange(Given):
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return the change, by the names of the shared rules; raises `Refused`."""
+    def changed_call(self, **place: Any) -> MarkedChange:
+        """Return the change, with what `place` says of where it goes; raises `Refused`."""
         names = {"headers": "header", "json_": "body"}
-        given = {names.get(one, one): getattr(self, one) for one in self.model_fields_set - {"timeout"}}
+        fields = self.model_fields_set & CallChange.model_fields.keys() - {"timeout"}
+        given = {names.get(one, one): getattr(self, one) for one in fields}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
         if given.get("secret_headers") is not None:
             given["secret_headers"] = tuple(given["secret_headers"])
-        return {"notify": MarkedChange.of_checked(**given)} | _timeout_of(self)
+        # Null is no word of its own here: it takes the method of the target, or POST.
+        return MarkedChange.of_checked(**given, **place)
 
 
-def _timeout_of(target: Target | TargetChange) -> dict[str, int | None]:
+class TargetChange(CallChange):
+    """What is to change of a timer's call (RFC 7396).
+
+    What is not given stays, null gives a part its default. A `url` takes the place of a named target, and the other way
+    round.
+    """
+
+    name: TargetName | None = None
+    path: TargetPart = None
+
+    def of_rules(self) -> dict[str, Any]:
+        """Return the change, by the names of the shared rules; raises `Refused`."""
+        _refuse_both(self)
+        if "name" in self.model_fields_set and self.name is None:
+            reason, mend = "it is null", "give a url, which takes its place"
+            raise Refused(ErrorCode.BAD_VALUE, "target.name", reason, mend)
+        place = {"target": self.name} if self.name is not None else {}
+        if "path" in self.model_fields_set:
+            place["path"] = self.path or ""
+        return {"notify": self.changed_call(**place)} | _timeout_of(self)
+
+
+def _refuse_both(target: Target | TargetChange) -> None:
+    if target.url is not None and (target.name is not None or target.path is not None):
+        field = "name" if target.name is not None else "path"
+        reason = "url is given too: a named target has its own"
+        raise Refused(ErrorCode.BAD_VALUE, f"target.{field}", reason, "give one of them")
+    if isinstance(target, Target) and target.path is not None and target.name is None:
+        raise Refused(ErrorCode.BAD_VALUE, "target.path", "no target is named", "name the target too")
+
+
+def _timeout_of(target: CallFields | CallChange) -> dict[str, int | None]:
     """Return how long a call may take, where that is given; raises `Refused`."""
     if "timeout" not in target.model_fields_set:
         return {}
-    text = target.timeout
-    return {"timeout_ms": None if text is None else _timeout_ms(text)}
+    return {"timeout_ms": timeout_ms_of(target.timeout)}
 
 
-def _timeout_ms(text: str) -> int:
+def timeout_ms_of(text: str | None) -> int | None:
+    """Return how long a call may take, in ms; raises `Refused`."""
+    if text is None:
+        return None
     timeout_ms = read_duration_field(text, "target.timeout")
     if LEAST_TIMEOUT_MS <= timeout_ms <= MOST_TIMEOUT_MS:
         return timeout_ms
@@ -162,7 +240,7 @@ def _timeout_ms(text: str) -> int:
 
 
 def _body_of(
-    target: Target | TargetChange, headers: tuple[tuple[str, str], ...]
+    target: CallFields | CallChange, headers: tuple[tuple[str, str], ...]
 ) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     """Return the body and headers of a call; raises `Refused`."""
     if target.json_ is None:

@@ -1,0 +1,1 @@
+"""Named targets over v1."""

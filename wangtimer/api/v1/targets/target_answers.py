@@ -1,0 +1,89 @@
+"""A named target as v1 shows it."""
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.field_types import MethodWord
+from wangtimer.api.v1.durations import show_duration
+from wangtimer.api.v1.shown import ListPage, Span, Text
+from wangtimer.api.v1.timers.timer_answers import (
+    ShownTimeout,
+    WhetherBodySecret,
+    WhetherQuerySecret,
+    WhichHeadersSecret,
+    call_fields,
+)
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.target_changes import TargetChange
+
+
+class ShownNamedTarget(Sent):
+    """A target of an app; `***` stands in place of each secret."""
+
+    name: Annotated[str, Field(examples=["shop"])]
+    url: Annotated[str, Field(examples=["https://shop.example/hooks"])]
+    method: MethodWord
+    headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
+    body: str
+    timeout: ShownTimeout = None
+    secret_headers: WhichHeadersSecret = None
+    secret_query: WhetherQuerySecret = None
+    secret_body: WhetherBodySecret = None
+    keep_output: Annotated[
+        str | None,
+        Field(
+            exclude_if=is_none,
+            description="when the start of its answers is kept on record; not there: always",
+            examples=["onFailure"],
+        ),
+    ] = None
+    timers: Annotated[
+        int | None,
+        Field(
+            exclude_if=is_none,
+            description="how many timers name it; not there in lists and after changes",
+            examples=[3],
+        ),
+    ] = None
+    version: Annotated[int, Field(description="grows with every change", examples=[1795207483000])]
+    created_at: Text
+    updated_at: Text
+
+
+class ShownTargetChange(ShownNamedTarget):
+    """A target as it is now."""
+
+    counts_within: Annotated[
+        Span, Field(description="calls of all its timers that are further away are made so")
+    ]
+
+
+class ListedTargets(ListPage):
+    """A page of an app's targets."""
+
+    items: list[ShownNamedTarget]
+
+
+def shown_target(one: NamedTarget, timers: int | None = None) -> ShownNamedTarget:
+    """Return a target as answers show it; `timers` is how many name it."""
+    return ShownNamedTarget(**_fields(one), timers=timers)
+
+
+def shown_change(changed: TargetChange) -> ShownTargetChange:
+    """Return a change as answers show it."""
+    return ShownTargetChange(**_fields(changed.target), counts_within=show_duration(changed.counts_within_ms))
+
+
+def _fields(one: NamedTarget) -> dict[str, Any]:
+    keeps = one.keep_output
+    return call_fields(one.call, one.timeout_ms) | {
+        "name": one.name,
+        "keep_output": None if keeps is KeepOutput.ALWAYS else keeps.value,
+        "version": one.version,
+        "created_at": show_moment(one.created_at),
+        "updated_at": show_moment(one.updated_at),
+    }

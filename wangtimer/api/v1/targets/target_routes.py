@@ -1,0 +1,130 @@
+"""Named targets over v1: list, read, make, change, delete."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.v1.parameters import ETAG, AppHeader, ChangeHeader, etag
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.targets.target_answers import (
+    ListedTargets,
+    ShownNamedTarget,
+    ShownTargetChange,
+    shown_change,
+    shown_target,
+)
+from wangtimer.api.v1.targets.target_models import TargetBody, TargetListQuery, TargetPatch, TargetPath
+from wangtimer.core.errors import UnknownTarget, VersionChanged
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.target_changes import TargetChange
+from wangtimer.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class TargetResource:
+    """The operations on named targets."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, header: AppHeader, query: TargetListQuery) -> ListedTargets:
+        """List targets, by name."""
+        listed = cursors.of_list(f"v1 {header.app} targets", query)
+        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        found = self.wiring().target_store.page(header.app, after, query.limit + 1)
+        cursor = None
+        if len(found) > query.limit:
+            cursor = cursors.write(listed, found[query.limit - 1].name, 0)
+        return ListedTargets(items=[shown_target(one) for one in found[: query.limit]], next_cursor=cursor)
+
+    def get(self, path: TargetPath, header: AppHeader) -> Reply:
+        """Read a target, and how many timers name it."""
+        store = self.wiring().target_store
+        target = store.get(header.app, path.name)
+        return _tagged(shown_target(target, store.timers_of(header.app, path.name)))
+
+    def put(self, path: TargetPath, header: ChangeHeader, body: TargetBody) -> Reply:
+        """Make a target, or replace it.
+
+        A new one answers 201. A change counts for all timers that name it, however many they are. `***` stands for the
+        secret that is there; where scheme, host or port of the URL change, each secret must be given anew. An app has
+        1,000 targets at most (409).
+        """
+        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_timeout_ms
+
+        def change(was: NamedTarget | None) -> NamedTarget:
+            if was is None and header.if_match is not None:
+                reason = f"app {header.app!r} has no target {path.name!r}"
+                raise VersionChanged("version", reason, "leave the condition on its version out")
+            return body.target_of(header.app, path.name, was, seals, most_ms)
+
+        return self._changed(path, header, change)
+
+    def patch(self, path: TargetPath, header: ChangeHeader, body: TargetPatch) -> Reply:
+        """Change a target.
+
+        The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too). What it changes counts
+        for all timers that name the target.
+        """
+        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_timeout_ms
+
+        def change(was: NamedTarget | None) -> NamedTarget:
+            if was is None:
+                raise UnknownTarget(header.app, path.name)
+            return body.target_of(was, seals, most_ms)
+
+        return self._changed(path, header, change)
+
+    def delete(self, path: TargetPath, header: ChangeHeader) -> Reply:
+        """Delete a target that no timer names; where timers name it, 409 says how many."""
+        self.wiring().target_changes.remove(header.app, path.name, header.version)
+        return Reply(None, 204)
+
+    def _changed(
+        self, path: TargetPath, header: ChangeHeader, change: Callable[[NamedTarget | None], NamedTarget]
+    ) -> Reply:
+        changed: TargetChange = self.wiring().target_changes.change(
+            header.app, path.name, change, header.version
+        )
+        return _tagged(shown_change(changed), 201 if changed.is_made else 200)
+
+
+def target_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of named targets."""
+    resource = TargetResource(wiring)
+    routes = Routes.of("targets", "targets")
+    add, one, headers = routes.add, "/targets/<string:name>", (ETAG,)
+    changed, made = {200: ShownTargetChange}, {201: ShownTargetChange}
+    add("get", "/targets", resource.page, "listTargets", {200: ListedTargets})
+    add("get", one, resource.get, "getTarget", {200: ShownNamedTarget}, 404, headers=headers)
+    add(
+        "put",
+        one,
+        resource.put,
+        "putTarget",
+        changed | made,
+        409,
+        412,
+        headers=headers,
+        wrap=refusing_callbacks,
+    )
+    add(
+        "patch",
+        one,
+        resource.patch,
+        "patchTarget",
+        changed,
+        404,
+        409,
+        412,
+        headers=headers,
+        wrap=refusing_callbacks,
+    )
+    add("delete", one, resource.delete, "deleteTarget", {204: None}, 404, 409, 412)
+    return routes.blueprint
+
+
+def _tagged(shown: ShownNamedTarget, status: int = 200) -> Reply:
+    return Reply(shown, status, {ETAG: etag(shown.version)})

@@ -1,0 +1,43 @@
+"""The check-up of apps' own queues: each is one of the settings."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from wangtimer.cli.doctor.findings import Finding, error, ok
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.queues import OwnQueues
+from wangtimer.settings import Settings
+from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.database import Database, missing_file
+
+PART = "queues"
+
+
+def check_queues(settings: Settings) -> Iterator[Finding]:
+    """Yield the findings; nothing where SQL is away or lacks the tables, as its own check-up tells that."""
+    if missing_file(settings.database_url) is not None:
+        return
+    try:
+        database = Database(settings.database_url, pool_size=1)
+    except ImportError:
+        return
+    with closing(database):
+        try:
+            yield from judged(AppStore(database).queues(), settings.own_queues)
+        except (StoreAway, SQLAlchemyError):
+            return
+
+
+def judged(queues: Mapping[str, str], own: OwnQueues) -> Iterator[Finding]:
+    """Yield an error for each app whose queue is not in the settings."""
+    unknown = {app: queue for app, queue in queues.items() if queue not in own.names}
+    for app, queue in sorted(unknown.items()):
+        yield error(
+            PART,
+            f"app {app} has the queue {queue}, which is not in WANGTIMER_CALLBACK_QUEUES: it goes by the common one",
+            f"add {queue} at its end for every process, or: wangtimer apps limit {app} --queue none",
+        )
+    if own.names and not unknown:
+        yield ok(PART, f"{len(queues)} apps have a queue of their own")

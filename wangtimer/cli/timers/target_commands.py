@@ -1,0 +1,134 @@
+"""`wangtimer targets ...`: calls in one place, which timers name."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.terminal.how_soon import show_how_soon
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.timers.field_options import FieldOption
+from wangtimer.cli.timers.timer_options import CALL, options, target_changes
+from wangtimer.client import NotFound
+from wangtimer.client.described_field import described
+from wangtimer.client.timer_fields import NamedTargetPatch
+from wangtimer.client.timer_types import ChangedTarget, NamedTarget
+
+_FIELDS = tuple(FieldOption("target", field) for field in described(NamedTargetPatch).values())
+_CLEARED = {one.field.name: one for one in _FIELDS if one.field.about.can_be_cleared}
+_VERSION = click.option(
+    "--version", type=click.IntRange(1), help="Refuse if the target has changed since this version."
+)
+
+
+@click.group(cls=OnceGroup, epilog=EXIT_CODES)
+def targets() -> None:
+    """List, show, set and delete named targets: calls in one place, which timers go through."""
+
+
+@targets.command("list", cls=OnceCommand, epilog=EXIT_CODES)
+@asking
+def list_targets(asked: Asked) -> None:
+    """List the app's targets."""
+    asked.tell(list(asked.client.targets()), _show_all)
+
+
+@targets.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("name")
+@asking
+def show(asked: Asked, name: str) -> None:
+    """Show a whole target, and how many timers name it."""
+    asked.tell(asked.client.get_target(name), _show)
+
+
+@targets.command("set", cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("name")
+@click.option("--target", "url_to_call", metavar="URL", help="The URL to call. A new target needs one.")
+@options(*(one.click_option() for one in _FIELDS), *CALL)
+@click.option(
+    "--drop-header", "dropped", multiple=True, metavar="HEADER", help="Remove this header; may be repeated."
+)
+@click.option(
+    "--clear",
+    multiple=True,
+    type=click.Choice(["headers", "body", *_CLEARED]),
+    help="Remove this field; may be repeated.",
+)
+@_VERSION
+@asking
+def set_target(
+    asked: Asked,
+    name: str,
+    url_to_call: str | None,
+    headers: tuple[str, ...],
+    body: str | None,
+    dropped: tuple[str, ...],
+    clear: tuple[str, ...],
+    version: int | None,
+    **fields: Any,
+) -> None:
+    """Make a target, or change the given fields of it; the rest stays. It counts for all timers that name it."""
+    changes: dict[str, Any] = {**target_changes(url_to_call, headers, body, dropped)}
+    for one in _FIELDS:
+        if (value := fields.get(one.parameter)) not in (None, ()):
+            changes[one.field.name] = list(value) if isinstance(value, tuple) else value
+    if twice := changes.keys() & set(clear):
+        raise click.UsageError(f"--clear {min(twice)}: it is given too")
+    changes |= dict.fromkeys(clear)
+    if not changes:
+        raise click.UsageError("no change is given; wangtimer targets set --help lists the fields")
+    asked.tell(_set(asked, name, version, changes), _show_changed)
+
+
+@targets.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("name")
+@_VERSION
+@asking
+def delete(asked: Asked, name: str, version: int | None) -> None:
+    """Delete a target that no timer names."""
+    asked.client.delete_target(name, version=version)
+    asked.tell({"deleted": name}, lambda _: show_line(f"{name} is deleted"))
+
+
+def _set(asked: Asked, name: str, version: int | None, changes: Any) -> ChangedTarget:
+    try:
+        return asked.client.patch_target(name, version=version, **changes)
+    except NotFound:
+        if version is not None or "url" not in changes:
+            raise
+        return asked.client.put_target(name, **changes)
+
+
+def _show_all(found: Iterable[NamedTarget]) -> None:
+    show_table(
+        ("target", "calls", "timeout", "updated"),
+        ((one["name"], _call(one), one.get("timeout"), one["updatedAt"]) for one in found),
+    )
+
+
+def _show(one: NamedTarget) -> None:
+    headers = [f"{name}: {value}" for name, values in one["headers"].items() for value in values]
+    pairs: dict[str, object] = {
+        "target": one["name"],
+        "calls": _call(one),
+        "headers": "; ".join(headers),
+        "body": one["body"],
+        "timeout": one.get("timeout"),
+        "keep output": one.get("keepOutput"),
+        "timers": one.get("timers"),
+        "version": one["version"],
+        "created": one["createdAt"],
+        "updated": one["updatedAt"],
+    }
+    show_pairs({name: value for name, value in pairs.items() if value not in (None, "")})
+
+
+def _show_changed(changed: ChangedTarget) -> None:
+    _show(changed)
+    show_how_soon(changed["countsWithin"])
+
+
+def _call(one: NamedTarget) -> str:
+    return f"{one['method']} {one['url']}"

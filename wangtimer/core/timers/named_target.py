@@ -1,0 +1,105 @@
+"""A named target of an app: a call in one place, which timers name; each timer gives only what differs."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import unquote
+
+from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.timer import Notify, SecretMarks
+
+TARGET_CHARACTERS = 64
+# An app, and the name of one of its targets.
+TargetKey = tuple[str, str]
+# Of two words the one further behind keeps less.
+_KEEPS_LESS = (KeepOutput.ALWAYS, KeepOutput.ON_FAILURE, KeepOutput.NEVER)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTarget:
+    """A target as it is stored, its secrets sealed; or whole, where calls are made of it.
+
+    `version` grows with every change: of two copies the one with the higher version is the newer. `timeout_ms` None: as
+    long as the deployment's calls may take. Moments are in ms UTC.
+    """
+
+    app: str
+    name: str
+    version: int
+    call: Notify
+    timeout_ms: int | None = None
+    keep_output: KeepOutput = KeepOutput.ALWAYS
+    created_at: int = 0
+    updated_at: int = 0
+
+    @property
+    def key(self) -> TargetKey:
+        """Whose it is, and its name."""
+        return self.app, self.name
+
+    def changed_to(self, call: Notify, **changes: Any) -> "NamedTarget":
+        """Return the target with another call and the given further changes."""
+        return replace(self, call=call, **changes)
+
+    def called_by(self, own: Notify) -> Notify:
+        """Return the call of a timer that names this target and gives `own`; both must be whole.
+
+        What the timer gives takes the place of what is here, a header that of the headers of its name; its path and
+        query stand behind the URL's.
+        """
+        base = self.call
+        given = {name.lower() for name, _ in own.headers}
+        marks = SecretMarks(
+            base.marks.headers + own.marks.headers,
+            base.marks.query or own.marks.query,
+            own.marks.body if own.body else base.marks.body,
+        )
+        kept = tuple(pair for pair in base.headers if pair[0].lower() not in given)
+        return Notify(
+            url_behind(base.url, own.url),
+            own.method or base.method,
+            kept + own.headers,
+            own.body or base.body,
+            marks,
+        )
+
+    def timeout_of(self, own_ms: int | None) -> int | None:
+        """Return how long a call may take for a timer with this time-out of its own, in ms."""
+        return self.timeout_ms if own_ms is None else own_ms
+
+    def keep_output_of(self, own: KeepOutput) -> KeepOutput:
+        """Return when an answer's start is kept: what keeps less, the timer's word or this one."""
+        return max(own, self.keep_output, key=_KEEPS_LESS.index)
+
+
+def through(target: NamedTarget | None, own: Notify) -> Notify:
+    """Return the call of a timer that gives `own`: through the target that it names, if any."""
+    return own if target is None else target.called_by(own)
+
+
+def url_behind(url: str, path: str) -> str:
+    """Return the URL with a timer's path, and query, behind its own; scheme, host and port are always the URL's.
+
+    `path` begins with `/` or `?`, or is empty (`why_not_behind`).
+    """
+    front, _, query = url.partition("#")[0].partition("?")
+    own_path, _, own_query = path.partition("?")
+    if own_path:
+        front = front.removesuffix("/") + own_path
+    joined = "&".join(part for part in (query, own_query) if part)
+    return f"{front}?{joined}" if joined else front
+
+
+def why_not_behind(path: str) -> str:
+    """Return why this cannot stand behind a target's URL; "" where it can.
+
+    Whoever sets up a target may trust that no timer leaves its path: `..` is refused in each spelling that servers read
+    as such.
+    """
+    if path and path[0] not in "/?":
+        return "it begins with neither / nor ?"
+    if "#" in path:
+        return "it has a fragment"
+    segments = unquote(path.partition("?")[0]).replace("\\", "/").split("/")
+    if any(segment.partition(";")[0] in (".", "..") for segment in segments):
+        return "it has . or .. as a part, which leads out of the target's own path"
+    return ""

@@ -1,0 +1,79 @@
+"""What a call needs beside its timer's definition: how its app signs, and the target that the timer names."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.timers.named_target import NamedTarget, TargetKey, through
+from wangtimer.core.timers.timer import Definition, Notify
+from wangtimer.executor.signings import Signings
+from wangtimer.executor.targets import NoTargets, Targets
+
+# Returns the call that a firing makes, through the target that its definition names. Raises `UnopenedSecrets`.
+CallOf = Callable[[Definition, NamedTarget | None], Notify]
+
+
+def call_through(one: Definition, target: NamedTarget | None) -> Notify:
+    """Return the call of a definition that keeps no secrets."""
+    return through(target, one.notify)
+
+
+def target_key(one: Definition) -> TargetKey | None:
+    """Return which target the timer's call goes through; None: none."""
+    return (one.app, one.notify.target) if one.notify.target else None
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known of these."""
+
+    signings: dict[str, AppSigning] = field(default_factory=dict)
+    targets: dict[TargetKey, NamedTarget] = field(default_factory=dict)
+
+    def suffices_for(self, one: Definition) -> bool:
+        """Tell whether nothing is missing for a call of this timer."""
+        if one.app not in self.signings:
+            return False
+        return not one.notify.target or target_key(one) in self.targets
+
+    def target_of(self, one: Definition) -> NamedTarget | None:
+        """Return the target that the timer's call goes through; None: it goes through none."""
+        key = target_key(one)
+        return None if key is None else self.targets[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Knows both."""
+
+    signings: Signings
+    targets: Targets = field(default_factory=NoTargets)
+
+    def known(self, definitions: Iterable[Definition], mark: str | None) -> Known:
+        """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""
+        apps, keys = _needs(definitions)
+        return Known(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})
+
+    def ask(self, definitions: Iterable[Definition], known: Known) -> None:
+        """Ask SQL for what is not `known` yet, and add it."""
+        apps, keys = _needs(definitions)
+        known.signings |= self.signings.ask(apps - known.signings.keys())
+        if unknown := keys - known.targets.keys():
+            known.targets |= self.targets.ask(unknown)
+
+    def refresh(self, definitions: Iterable[Definition]) -> None:
+        """Learn what SQL has; raises `StoreAway`."""
+        apps, keys = _needs(definitions)
+        self.signings.refresh(apps)
+        if keys:
+            self.targets.refresh(keys)
+
+
+def _needs(definitions: Iterable[Definition]) -> tuple[set[str], set[TargetKey]]:
+    apps: set[str] = set()
+    keys: set[TargetKey] = set()
+    for one in definitions:
+        apps.add(one.app)
+        if one.notify.target:
+            keys.add((one.app, one.notify.target))
+    return apps, keys

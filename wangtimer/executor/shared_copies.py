@@ -1,0 +1,135 @@
+"""What this process knows of things that many timers share: read from Redis where it changed, and from SQL at need."""
+
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from threading import Lock
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import structlog
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.executor.sql_rest import SqlRest
+
+log = structlog.get_logger()
+
+# Things of one kind that this process remembers: about 10 MB.
+MOST_REMEMBERED = 10_000
+
+
+class Versioned(Protocol):
+    """Something of which the higher version is the newer."""
+
+    @property
+    def version(self) -> int:
+        """Grows with every change."""
+
+
+Key = TypeVar("Key")
+One = TypeVar("One", bound=Versioned)
+
+
+class _Remembered(NamedTuple, Generic[One]):
+    """What was read, and the mark that Redis' copies had then; None: it comes from SQL."""
+
+    one: One
+    mark: str | None
+
+
+class SharedCopies(Generic[Key, One]):
+    """Remembers what it read for as long as Redis tells the same mark: a firing costs no question of its own.
+
+    A subclass says how it is read, and copied. `kind` names it in the log.
+    """
+
+    kind: str
+
+    def __init__(self, clock: Clock, sql_rest: SqlRest) -> None:
+        self._clock = clock
+        self._sql_rest = sql_rest
+        self._by_key: dict[Key, _Remembered[One]] = {}
+        self._lock = Lock()
+
+    def known(self, keys: Collection[Key], mark: str | None) -> dict[Key, One]:
+        """Return what Redis has of these; what it does not have is left out.
+
+        Redis is asked only if the mark is another than when it was read. If it does not answer, what is remembered
+        counts.
+        """
+        found: dict[Key, One] = {}
+        to_read = []
+        for key in keys:
+            held = self._by_key.get(key)
+            if held is not None and mark is not None and held.mark == mark:
+                found[key] = held.one
+            else:
+                to_read.append(key)
+        return found | self._read(to_read) if to_read else found
+
+    def ask(self, keys: Collection[Key]) -> dict[Key, One]:
+        """Return what SQL has of these, and copy it to Redis.
+
+        If SQL does not answer, what is remembered counts. That of which nothing is known is left out.
+        """
+        if not keys:
+            return {}
+        try:
+            found = self.refresh(keys)
+        except StoreAway:
+            return self._remembered(keys)
+        with suppress(StoreAway):
+            self._copy(found.values())
+        return {key: one for key, one in self._remembered(keys).items() if key in found}
+
+    def refresh(self, keys: Collection[Key]) -> Mapping[Key, One]:
+        """Read these from SQL, and remember them; raises `StoreAway`, at once while SQL hangs."""
+        if self._sql_rest.lasts(self._clock):
+            raise StoreAway("SQL", "it does not answer")
+        with self._sql_rest.asking(self._clock):
+            found = self._read_sql(keys)
+        for key, reason in found.bad.items():
+            log.error("shared_cannot_be_read", kind=self.kind, key=key, reason=reason)
+        for key, one in found.items():
+            self._remember(key, self._opened(one), None)
+        return found
+
+    def _copies_of(self, keys: list[Key]) -> tuple[str | None, Mapping[Key, One]]:
+        """Return the mark, and the copies that Redis has; raises `StoreAway`."""
+        raise NotImplementedError
+
+    def _copy(self, found: Iterable[One]) -> None:
+        """Copy what SQL has to Redis; raises `StoreAway`."""
+        raise NotImplementedError
+
+    def _read_sql(self, keys: Collection[Key]) -> Readable[Key, One]:
+        """Return what SQL has; raises `StoreAway`."""
+        raise NotImplementedError
+
+    def _opened(self, one: One) -> One:
+        """Return what SQL has as calls need it."""
+        return one
+
+    def _read(self, keys: list[Key]) -> dict[Key, One]:
+        try:
+            mark, found = self._copies_of(keys)
+        except StoreAway:
+            return self._remembered(keys)
+        return {key: self._remember(key, one, mark) for key, one in found.items()}
+
+    def _remember(self, key: Key, one: One, mark: str | None) -> One:
+        """Remember the newer of what is known, and return it."""
+        with self._lock:
+            held = self._by_key.get(key)
+            if held is not None and held.one.version > one.version:
+                one = held.one
+            if mark is None and held is not None:
+                mark = held.mark
+            if len(self._by_key) >= MOST_REMEMBERED and held is None:
+                self._by_key.clear()
+            self._by_key[key] = _Remembered(one, mark)
+            return one
+
+    def _remembered(self, keys: Collection[Key]) -> dict[Key, One]:
+        found = ((key, self._by_key.get(key)) for key in keys)
+        return {key: held.one for key, held in found if held is not None}

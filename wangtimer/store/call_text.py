@@ -1,0 +1,65 @@
+"""How a call is written in SQL: JSON. And how the call of a timer that names a target is stored, in SQL and Redis.
+
+An older version knows no targets, and must not take such a call for one with a URL. So it is stored as a call whose
+secrets that version cannot open: it leaves the firing to others and fails nothing (decision 34). What is really called
+stands in place of the sealed text, so an older version that copies the call from SQL to Redis loses nothing of it.
+"""
+
+from typing import Any
+
+import orjson
+
+from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
+
+# Begins the text that stands in place of the sealed one; seals begin with another number.
+_THROUGH_A_TARGET = "2."
+# RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
+_NO_URL = "http://named-target.invalid/***"
+
+
+def stored_call(call: Notify) -> Notify:
+    """Return a call as it is stored: as it is, unless it goes through a named target."""
+    if not call.target:
+        return call
+    text = orjson.dumps([call.target, call.url, call.sealed]).decode()
+    return call._replace(url=_NO_URL, sealed=_THROUGH_A_TARGET + text, target="")
+
+
+def call_from_stored(call: Notify) -> Notify:
+    """Return the call that `stored_call` made this of."""
+    if not call.sealed.startswith(_THROUGH_A_TARGET):
+        return call
+    target, url, sealed = orjson.loads(call.sealed.removeprefix(_THROUGH_A_TARGET))
+    return call._replace(url=url, sealed=sealed, target=target)
+
+
+def notify_text(notify: Notify) -> str:
+    """Return a call as JSON."""
+    notify = stored_call(notify)
+    # An older version must not send a masked call: it needs `headers`, so it takes the row for one it cannot read.
+    headers = "masked_headers" if notify.sealed else "headers"
+    fields: dict[str, Any] = {
+        "url": notify.url,
+        "method": notify.method,
+        headers: notify.headers,
+        "body": notify.body,
+    }
+    if notify.sealed:
+        fields["sealed"] = notify.sealed
+    if notify.marks != UNMARKED:
+        fields["marks"] = list(notify.marks)
+    return orjson.dumps(fields).decode()
+
+
+def notify_of(text: str) -> Notify:
+    """Return the call that `notify_text` wrote."""
+    fields = orjson.loads(text)
+    sealed = fields.get("sealed", "")
+    pairs = fields["masked_headers" if sealed else "headers"]
+    headers = tuple((name, value) for name, value in pairs)
+    marks = _marks(*fields["marks"]) if "marks" in fields else UNMARKED
+    return call_from_stored(Notify(fields["url"], fields["method"], headers, fields["body"], marks, sealed))
+
+
+def _marks(headers: list[str], query: bool, body: bool) -> SecretMarks:
+    return SecretMarks(tuple(headers), query, body)

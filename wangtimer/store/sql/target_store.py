@@ -1,0 +1,267 @@
+"""Named targets in SQL."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChanged
+from wangtimer.core.fail_points import Step
+from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.core.timers.named_target import NamedTarget, TargetKey
+from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.sql.audit import note_changes
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.tables import targets, timers
+from wangtimer.store.target_text import target_from, target_text
+
+log = structlog.get_logger()
+
+# Targets of one app.
+MOST_TARGETS = 1_000
+# Keys that one statement asks for.
+KEYS_AT_ONCE = 100
+# When a row last changed (ms UTC), its app and its name.
+ChangeKey = tuple[int, str, str]
+# Makes what a target is to be of what it is (None: there is none); may raise to refuse.
+Change = Callable[[NamedTarget | None], NamedTarget]
+
+
+class TargetStore:
+    """One row a target. A change is one transaction, however many timers name the target."""
+
+    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+        self._database = database
+        self._seals = seals
+
+    def get(self, app: str, name: str) -> NamedTarget:
+        """Return a target, its secrets sealed; raises `UnknownTarget`, `StoreAway`."""
+        query = select(targets).where(_is(app, name))
+        row = self._database.read(lambda sql: sql.execute(query).one_or_none())
+        if row is None:
+            raise UnknownTarget(app, name)
+        return _target_of(row)
+
+    def page(self, app: str, after: str, limit: int) -> list[NamedTarget]:
+        """Return an app's targets by name, from behind one; one that cannot be read is named in the log and left out.
+
+        Raises `StoreAway`.
+        """
+        query = select(targets).where(and_(targets.c.app == app, targets.c.name > after))
+        found = _read(self._rows(query.order_by(targets.c.name).limit(limit)), _target_of)
+        for (_, name), reason in found.bad.items():
+            log.error("target_cannot_be_read", app=app, target=name, reason=reason)
+        return list(found.values())
+
+    def change(
+        self, app: str, name: str, change: Change, now: int, version: int | None = None
+    ) -> tuple[NamedTarget, bool]:
+        """Make a target, or change it; return it as it then is, and whether it was made (`now` in ms UTC).
+
+        Nothing is written where `change` changes nothing. Raises `VersionChanged` where the target is not at `version`;
+        `Conflict` where the app has `MOST_TARGETS` already; what `change` raises; `StoreAway`.
+        """
+        made: NamedTarget | None = None
+
+        def work(sql: Connection) -> tuple[NamedTarget, bool]:
+            nonlocal made
+            held = _locked(sql, app, name)
+            if made is not None and held == made:
+                # The first try was applied, although its answer was lost.
+                return made, made.created_at == made.updated_at
+            _refuse_changed(app, name, held, version)
+            wanted = change(held)
+            if held is not None and _says_the_same(held, wanted):
+                return held, False
+            made = _dated(wanted, held, now)
+            _write(sql, made, held)
+            note_changes(sql, now, [_noted(held, made)])
+            return made, held is None
+
+        try:
+            return self._database.write(work, Step.SQL_CHANGE_TARGET)
+        except IntegrityError:
+            raise Conflict(
+                "name",
+                f"the target {name!r} is being made by somebody else",
+                "repeat it where it is still wanted",
+                about=Subject.TARGET,
+            ) from None
+
+    def remove(self, app: str, name: str, now: int, version: int | None = None) -> None:
+        """Delete a target that no timer names.
+
+        Raises `UnknownTarget`, `VersionChanged`, `StoreAway`, and `Conflict` where timers name it.
+        """
+        is_tried = False
+
+        def work(sql: Connection) -> None:
+            nonlocal is_tried
+            held = _locked(sql, app, name)
+            if held is None and is_tried:
+                return
+            if held is None:
+                raise UnknownTarget(app, name)
+            _refuse_changed(app, name, held, version)
+            _refuse_named(sql, app, name)
+            is_tried = True
+            sql.execute(delete(targets).where(_is(app, name)))
+            note_changes(sql, now, [AuditedChange(Action.DELETE, AuditedKind.TARGET, name, app)])
+
+        self._database.write(work, Step.SQL_REMOVE_TARGET)
+
+    def timers_of(self, app: str, name: str) -> int:
+        """Return how many living timers of the app name this target."""
+        return self._database.read(lambda sql: _count_of(sql, app, name))
+
+    def stored(self, keys: Collection[TargetKey]) -> Readable[TargetKey, NamedTarget]:
+        """Return those of these targets that there are, their secrets sealed; raises `StoreAway`."""
+        asked = sorted(keys)
+        found: Readable[TargetKey, NamedTarget] = Readable()
+        for start in range(0, len(asked), KEYS_AT_ONCE):
+            some = or_(*(_is(*key) for key in asked[start : start + KEYS_AT_ONCE]))
+            part = _read(self._rows(select(targets).where(some)), _target_of)
+            found.update(part)
+            found.bad |= part.bad
+        return found
+
+    def changed_behind(
+        self, key: ChangeKey, limit: int
+    ) -> tuple[Readable[TargetKey, NamedTarget], ChangeKey | None]:
+        """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
+        columns = (targets.c.updated_at, targets.c.app, targets.c.name)
+        query = by_index(select(targets).where(behind(columns, key)), "target_updated", targets)
+        rows = self._rows(query.order_by(*columns).limit(limit))
+        last = (rows[-1].updated_at, rows[-1].app, rows[-1].name) if len(rows) == limit else None
+        return _read(rows, _target_of), last
+
+    def keys_behind(self, key: TargetKey, limit: int) -> list[TargetKey]:
+        """Return a page of all targets' keys, from behind one."""
+        columns = (targets.c.app, targets.c.name)
+        query = select(*columns).where(behind(columns, key)).order_by(*columns).limit(limit)
+        return [(row.app, row.name) for row in self._database.read(lambda sql: sql.execute(query).all())]
+
+    def seal_anew(self, key: TargetKey) -> NamedTarget | None:
+        """Seal a target's secrets under the first key; None where they are, or where there are none.
+
+        Nothing else changes. Raises `StoreAway`, `UnopenedSecrets`.
+        """
+
+        def work(sql: Connection) -> NamedTarget | None:
+            held = _locked(sql, *key)
+            if held is None or not self._seals.needs_sealing(held.call):
+                return None
+            call = self._seals.seal(self._seals.opened(held).call, *key)
+            sealed = replace(held, call=call)
+            sql.execute(update(targets).where(_is(*key)).values(content=target_text(sealed)))
+            return sealed
+
+        return self._database.write(work)
+
+    def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        return self._database.read(lambda sql: sql.execute(query).all())
+
+
+def _target_of(row: Row[Any]) -> NamedTarget:
+    return target_from(row.app, row.name, row.version, row.content, row.created_at, row.updated_at)
+
+
+def _read(
+    rows: Iterable[Row[Any]], read: Callable[[Row[Any]], NamedTarget]
+) -> Readable[TargetKey, NamedTarget]:
+    found: Readable[TargetKey, NamedTarget] = Readable()
+    for row in rows:
+        try:
+            found[row.app, row.name] = read(row)
+        except Exception as error:
+            found.bad[row.app, row.name] = reason_of("it cannot be read", error)
+    return found
+
+
+def _is(app: str, name: str) -> Any:
+    return and_(targets.c.app == app, targets.c.name == name)
+
+
+def _locked(sql: Connection, app: str, name: str) -> NamedTarget | None:
+    row = sql.execute(select(targets).where(_is(app, name)).with_for_update()).one_or_none()
+    return None if row is None else _target_of(row)
+
+
+def _refuse_changed(app: str, name: str, held: NamedTarget | None, version: int | None) -> None:
+    if version is None:
+        return
+    if held is None:
+        reason = f"app {app!r} has no target {name!r}"
+        raise VersionChanged("version", reason, "leave the condition on its version out")
+    if held.version != version:
+        raise VersionChanged(
+            "version",
+            f"this target is at version {held.version}, not {version}: somebody changed it",
+            "read it again, and repeat the change where it still makes sense",
+        )
+
+
+def _refuse_named(sql: Connection, app: str, name: str) -> None:
+    if number := _count_of(sql, app, name):
+        named = "1 timer names it" if number == 1 else f"{number} timers name it"
+        raise Conflict("name", named, "give them another target, or delete them, first", about=Subject.TARGET)
+
+
+def _count_of(sql: Connection, app: str, name: str) -> int:
+    wanted = and_(timers.c.app == app, timers.c.target == name, timers.c.tombstone == 0)
+    query = by_index(select(func.count(timers.c.id)).where(wanted), "timer_of_target", timers)
+    number: int = sql.execute(query).scalar_one()
+    return number
+
+
+def _says_the_same(held: NamedTarget, wanted: NamedTarget) -> bool:
+    return (held.call, held.timeout_ms, held.keep_output) == (
+        wanted.call,
+        wanted.timeout_ms,
+        wanted.keep_output,
+    )
+
+
+def _dated(wanted: NamedTarget, held: NamedTarget | None, now: int) -> NamedTarget:
+    """Return the target with its version: the time of the change, so that one after SQL lost commits is newer too."""
+    if held is None:
+        return replace(wanted, version=now, created_at=now, updated_at=now)
+    version = max(now, held.version + 1)
+    return replace(wanted, version=version, created_at=held.created_at, updated_at=now)
+
+
+def _write(sql: Connection, one: NamedTarget, held: NamedTarget | None) -> None:
+    columns = {"content": target_text(one), "version": one.version, "updated_at": one.updated_at}
+    if held is not None:
+        sql.execute(update(targets).where(_is(*one.key)).values(columns))
+        return
+    _refuse_one_more(sql, one.app)
+    sql.execute(insert(targets).values(app=one.app, name=one.name, created_at=one.created_at, **columns))
+
+
+def _refuse_one_more(sql: Connection, app: str) -> None:
+    number = sql.execute(select(func.count(targets.c.name)).where(targets.c.app == app)).scalar_one()
+    if number >= MOST_TARGETS:
+        raise Conflict(
+            "name",
+            f"the app has {number} targets, and may have {MOST_TARGETS}",
+            "delete one that no timer names",
+            about=Subject.TARGET,
+        )
+
+
+def _noted(held: NamedTarget | None, made: NamedTarget) -> AuditedChange:
+    if held is None:
+        return AuditedChange(Action.CREATE, AuditedKind.TARGET, made.name, made.app)
+    pairs = [
+        *zip(held.call._fields, held.call, made.call, strict=True),
+        ("timeout", held.timeout_ms, made.timeout_ms),
+        ("keepOutput", held.keep_output, made.keep_output),
+    ]
+    fields = tuple(name for name, before, after in pairs if before != after)
+    return AuditedChange(Action.EDIT, AuditedKind.TARGET, made.name, made.app, fields=fields)

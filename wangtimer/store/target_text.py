@@ -1,0 +1,44 @@
+"""How a named target is written in SQL and Redis: JSON, its secrets sealed."""
+
+from typing import Any
+
+import orjson
+
+from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.store.call_text import notify_of, notify_text
+
+_KNOWN = frozenset({"call", "timeout_ms", "keep_output"})
+
+
+def target_text(one: NamedTarget) -> str:
+    """Return the JSON of a target, without its app, name, version and moments."""
+    fields: dict[str, Any] = {"call": notify_text(one.call)}
+    if one.timeout_ms is not None:
+        fields["timeout_ms"] = one.timeout_ms
+    if one.keep_output is not KeepOutput.ALWAYS:
+        fields["keep_output"] = one.keep_output.value
+    return orjson.dumps(fields).decode()
+
+
+def target_from(
+    app: str, name: str, version: int, text: str, created_at: int = 0, updated_at: int = 0
+) -> NamedTarget:
+    """Read back what `target_text` wrote.
+
+    Raises an error for a text that this version does not know: a later one may mean that calls are made otherwise.
+    """
+    fields: dict[str, Any] = orjson.loads(text)
+    if unknown := fields.keys() - _KNOWN:
+        raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
+    keep_output = KeepOutput(fields.get("keep_output", KeepOutput.ALWAYS.value))
+    return NamedTarget(
+        app,
+        name,
+        version,
+        notify_of(fields["call"]),
+        fields.get("timeout_ms"),
+        keep_output,
+        created_at,
+        updated_at,
+    )
