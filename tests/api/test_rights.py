@@ -14,10 +14,12 @@ from tests.api.test_our_words import DOCUMENT
 from tests.api.world import World, present
 from wangtimer.api.gate.gate import warn_of_no_key
 from wangtimer.api.gate.rights import RIGHTS, Open, refuse_undeclared, routes_of
+from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, OPERATOR_SCOPES, Scope
 from wangtimer.core.errors import BadSetting
 
+NO_LIMITS = dict.fromkeys(AppLimit)
 OPERATIONS = [(route, right) for route, right in RIGHTS.items() if isinstance(right, Scope)]
 OF_APPS = [(route, right) for route, right in OPERATIONS if right not in OPERATOR_SCOPES]
 OF_OPERATORS = [(route, right) for route, right in OPERATIONS if right in OPERATOR_SCOPES]
@@ -374,12 +376,12 @@ def test_operators_make_limit_and_disable_apps(keyed: KeyedWorld) -> None:
         return json.loads(answer.text)
 
     made = ask("POST", "/v1/apps", {"name": "ads", "limits": {"callsPerSecond": 9}}, 201)
-    assert made["limits"] == {"callsPerSecond": 9, "callsAtOnce": None}
+    assert made["limits"] == NO_LIMITS | {"callsPerSecond": 9}
     assert ask("POST", "/v1/apps", {"name": "ads"}, 409)["code"] == 40902
     for limits in ({"callsPerSecond": 0}, {"callsPerMinute": 1}):
         ask("PATCH", "/v1/apps/ads", {"limits": limits}, 400)
     changed = ask("PATCH", "/v1/apps/ads", {"limits": {"callsPerSecond": None, "callsAtOnce": 3}})
-    assert (changed["limits"], changed["enabledTimers"]) == ({"callsPerSecond": None, "callsAtOnce": 3}, None)
+    assert (changed["limits"], changed["enabledTimers"]) == (NO_LIMITS | {"callsAtOnce": 3}, None)
     key = ask("POST", "/v1/apps/ads/keys", {"name": "ads"}, 201)["key"]
     body = {"key": "a", "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
     assert keyed.ask("POST", "/v1/timers", key, json=body).status_code == 201
