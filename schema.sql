@@ -34,6 +34,27 @@ CREATE TABLE app_total (
     PRIMARY KEY (app, slot)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- what operators paused
+CREATE TABLE pause (
+    -- all; or app:, host: or timer: with an app, a host and port, or an id
+    name VARCHAR(300) NOT NULL,
+    -- whose it is; NULL: no single app's
+    app VARCHAR(64),
+    since BIGINT NOT NULL,
+    reason VARCHAR(255) NOT NULL,
+    PRIMARY KEY (name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- limits of calls to target hosts, over all apps
+CREATE TABLE host_limit (
+    -- a host and port; *: every other
+    host VARCHAR(300) NOT NULL,
+    calls_per_second BIGINT,
+    calls_at_once BIGINT,
+    updated_at BIGINT NOT NULL,
+    PRIMARY KEY (host)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- the keys by which apps and operators call the API
 CREATE TABLE api_key (
     id VARCHAR(12) NOT NULL,
@@ -264,6 +285,8 @@ CREATE TABLE firing (
     asked_at BIGINT,
     -- the lane in which the attempt waits or waited: 'host:...' or 'app:...'
     lane VARCHAR(300) NOT NULL DEFAULT '',
+    -- while the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all
+    host_failing_ms BIGINT,
     PRIMARY KEY (fire_at, timer_id),
     -- overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index
     INDEX firing_due (status, due_at, fire_at, timer_id, lane),

@@ -25,6 +25,8 @@ OPERATORS = (
     ["api_keys.py"] * 3
     + ["apps.py"] * 2
     + ["client_certificates.py"] * 3
+    + ["host_limits.py"] * 2
+    + ["pauses.py"] * 2
     + ["secret_rotation.py", "signing_store.py", "target_store.py"]
     + ["timer_batches.py"] * 2
     + ["total_counts.py"] * 4

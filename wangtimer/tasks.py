@@ -65,6 +65,7 @@ def sweep() -> None:
             do_in_turn(
                 wiring().limit_teller.tell_again,
                 wiring().way_out_teller.tell_again,
+                wiring().rule_teller.tell_again,
                 *([wiring().queue_teller.tell_again] if wiring().settings.own_queues.names else []),
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,

@@ -4,6 +4,7 @@ import gc
 import os
 import resource
 import sys
+from collections.abc import Mapping
 from functools import cached_property
 from random import Random
 from socket import gethostname
@@ -13,7 +14,6 @@ from typing import Any, Self, TypeVar, overload
 from celery import Celery
 
 from wangtimer.app_stopper import AppStopper
-from wangtimer.app_teller import AppTeller
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
@@ -23,6 +23,7 @@ from wangtimer.core import fail_points
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
@@ -38,6 +39,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
@@ -53,6 +55,7 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
+from wangtimer.health_teller import HealthTeller
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
@@ -75,6 +78,7 @@ from wangtimer.store.redis.bad_record import BadRecord
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
@@ -88,7 +92,7 @@ from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
-from wangtimer.store.redis.told_by_app import AppQueueStore, CallLimitStore
+from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
@@ -101,6 +105,7 @@ from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.call_rules import CallRuleSource
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import DemandStore
@@ -108,7 +113,9 @@ from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
@@ -119,6 +126,7 @@ from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.ways_out import WaysOutInSql
 from wangtimer.sweeper import Sweeper
 from wangtimer.target_changes import TargetChanges
+from wangtimer.teller import Teller
 from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
 from wangtimer.way_out_teller import WayOutTeller
@@ -278,6 +286,26 @@ class Wiring:
     def call_limits(self) -> CallLimitStore:
         """The limits of apps' calls, as callback processes read them."""
         return CallLimitStore(self.redis, self.keys)
+
+    @once
+    def call_rules(self) -> CallRuleStore:
+        """The other rules for calls, as callback processes read them."""
+        return CallRuleStore(self.redis, self.keys)
+
+    @once
+    def pauses(self) -> PauseStore:
+        """What operators paused, in SQL."""
+        return PauseStore(self.database)
+
+    @once
+    def host_limits(self) -> HostLimitStore:
+        """Limits of calls to target hosts, in SQL."""
+        return HostLimitStore(self.database)
+
+    @once
+    def rule_source(self) -> CallRuleSource:
+        """The other rules in SQL."""
+        return CallRuleSource(self.pauses, self.host_limits, self.app_limits)
 
     @once
     def app_queue_store(self) -> AppQueueStore:
@@ -584,7 +612,10 @@ class Wiring:
     @once
     def throttle(self) -> Throttle:
         """Gets permits for the calls of apps with a limit."""
-        return Throttle(self.permits, self.call_limits, self.app_limits.of_calls, self.clock)
+        rules = KnownRules(
+            self.call_limits, self.call_rules, self.app_limits.of_calls, self.rule_source.of_calls
+        )
+        return Throttle(self.permits, rules, self.clock)
 
     @once
     def egress(self) -> Egress:
@@ -600,6 +631,16 @@ class Wiring:
     def egress_watch(self) -> EgressWatch:
         """Tells what was refused."""
         return EgressWatch(self.egress, self.refusal_count, self.clock)
+
+    @once
+    def failing_hosts(self) -> FailingHostRecord:
+        """Which hosts fail, as callback processes tell."""
+        return FailingHostRecord(self.redis, self.keys, self.clock)
+
+    @once
+    def health_teller(self) -> HealthTeller:
+        """Tells which hosts fail."""
+        return HealthTeller(self.engine, self.failing_hosts, self.clock)
 
     @once
     def keeper(self) -> Keeper:
@@ -719,9 +760,10 @@ class Wiring:
             self.keeper,
             self.settler,
             self.mover,
-            self.egress_watch,
         ):
             part.start()
+        for watching in (self.egress_watch, self.health_teller):
+            watching.start()
         self.puller.start(executor.fire_pulled)
 
     @once
@@ -746,19 +788,24 @@ class Wiring:
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
 
     @once
-    def limit_teller(self) -> AppTeller[CallLimit]:
+    def limit_teller(self) -> Teller[Mapping[str, CallLimit]]:
         """Tells callback processes of apps' limits."""
-        return AppTeller(self.app_limits.of_calls, self.call_limits)
+        return Teller(self.app_limits.of_calls, self.call_limits)
 
     @once
-    def queue_teller(self) -> AppTeller[str]:
+    def queue_teller(self) -> Teller[Mapping[str, str]]:
         """Tells all processes of apps' own queues."""
-        return AppTeller(self.apps.queues, self.app_queue_store)
+        return Teller(self.apps.queues, self.app_queue_store)
 
     @once
     def way_out_teller(self) -> WayOutTeller:
         """Tells callback processes of apps' ways out."""
         return WayOutTeller(self.ways_out_in_sql, self.way_out_copies)
+
+    @once
+    def rule_teller(self) -> Teller[CallRules]:
+        """Tells callback processes of the other rules for calls."""
+        return Teller(self.rule_source.of_calls, self.call_rules)
 
     @once
     def app_stopper(self) -> AppStopper:

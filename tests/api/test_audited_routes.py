@@ -43,6 +43,8 @@ class Day:
         self.operator_key_id = self._key_made("/v1/operator-keys")
         self.ask("PUT", "/v1/client-certificate", certificate("before"))
         self.former_secret_id = self._rotated()
+        self.ask("PUT", "/v1/pauses/app:bank", {}, self.operator)
+        self.ask("PUT", "/v1/host-limits/*", {"callsAtOnce": 9}, self.operator)
         self._rotated()
         world.wiring.database.write(lambda sql: sql.exec_driver_sql("DELETE FROM audit"))
 
@@ -176,6 +178,13 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         lambda day: ("/v1/client-certificate", None),
         [("certificate", "delete")],
     ),
+    "PUT /v1/host-limits/{host}": (
+        lambda day: ("/v1/host-limits/shop.test:443", {"callsAtOnce": 5}),
+        [("host", "create")],
+    ),
+    "DELETE /v1/host-limits/{host}": (lambda day: ("/v1/host-limits/*", None), [("host", "delete")]),
+    "PUT /v1/pauses/{what}": (lambda day: ("/v1/pauses/app:shop", {}), [("app", "pause")]),
+    "DELETE /v1/pauses/{what}": (lambda day: ("/v1/pauses/app:bank", None), [("app", "resume")]),
     "POST /v1/apps": (lambda day: ("/v1/apps", {"name": "ads"}), [("app", "create")]),
     "PATCH /v1/apps/{name}": (
         lambda day: ("/v1/apps/shop", {"disabled": True}),

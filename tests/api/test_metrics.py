@@ -9,27 +9,31 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.api.world import World, present
 from tests.servers.mariadb import MariaDBServer
-from wangtimer.api.operations.metrics import READ_WITHIN_S
+from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.stack.ports import free_port
+from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
 
 OF_SQL = {
     "wangtimer_overdue_firings",
     "wangtimer_oldest_overdue_seconds",
     "wangtimer_planning_lag_seconds",
     "wangtimer_client_certificate_seconds_left",
+    "wangtimer_pauses",
 }
 OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
     "wangtimer_window_seconds",
     "wangtimer_throttled_firings",
+    "wangtimer_paused_firings",
     "wangtimer_unserved_queues",
     "wangtimer_bad_timers",
     "wangtimer_bad_timer_notes_total",
     "wangtimer_egress_refusals_total",
+    "wangtimer_failing_hosts",
 }
 OF_BROKER = {"wangtimer_waiting_chunks"}
 UPS = {"wangtimer_sql_up", "wangtimer_store_up", "wangtimer_broker_up"}
@@ -54,10 +58,13 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
         "wangtimer_throttled_firings": 0,
+        "wangtimer_paused_firings": 0,
+        "wangtimer_pauses": 0,
         "wangtimer_unserved_queues": 0,
         "wangtimer_bad_timers": 0,
         "wangtimer_bad_timer_notes_total": 0,
         "wangtimer_egress_refusals_total": 0,
+        "wangtimer_failing_hosts": 0,
         "wangtimer_sql_up": 1,
         "wangtimer_store_up": 1,
         "wangtimer_broker_up": 1,
@@ -94,6 +101,22 @@ def test_the_client_certificate_that_expires_first_is_told(world: World) -> None
     assert figures(world)["wangtimer_client_certificate_seconds_left"] == 30
     world.clock.now += 40_000
     assert figures(world)["wangtimer_client_certificate_seconds_left"] == -10
+
+
+def test_failing_hosts_are_counted_and_the_longest_failing_have_series_of_their_own(world: World) -> None:
+    now = world.clock.now
+    failing = [
+        FailingHost("shop", f"http://h{number}:80", now - 1_000 * number, now, "HTTP 503", now)
+        for number in range(MOST_HOSTS + 5)
+    ]
+    world.wiring.failing_hosts.tell(failing)
+    families = text_string_to_metric_families(world.client.get("/metrics").text)
+    samples = [sample for family in families for sample in family.samples if "host" in sample.name]
+    series = {one.labels["host"]: one.value for one in samples if one.labels}
+    assert series == {f"http://h{number}:80": number for number in range(5, MOST_HOSTS + 5)}
+    assert [one.value for one in samples if not one.labels] == [MOST_HOSTS + 5]
+    world.clock.now += PRESENT_MS + 1
+    assert figures(world)["wangtimer_failing_hosts"] == 0
 
 
 def test_parked_outcomes_are_counted(world: World) -> None:

@@ -62,6 +62,7 @@ def canary(name: str) -> Attack:
     words = {
         "header": "an Authorization header", "cookie": "a Cookie", "marked": "a header that is marked as secret",
         "query": "the query of a URL", "body": "a body that is marked as secret", "gone": "a timer that was deleted",
+        "key": "a client certificate's key, as it is sent", "written-key": "a client certificate's key, as it is used",
     }  # fmt: skip
 
     def carry_out(ground: Ground) -> str:

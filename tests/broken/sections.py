@@ -130,7 +130,8 @@ SECTIONS = (
             "([why](decisions/0015-executors-believe-redis-for-seconds.md)).",
             "A single firing that is cancelled while SQL or Redis is slow may be sent all the same. Its record "
             "says what became of it.",
-            "An older version's processes believe Redis for longer.",
+            "An older version's processes believe Redis for longer, and know no pause.",
+            "Where Redis could not be told of a pause, it counts from 5 s after a sweep has told it.",
             "A calendar uploaded anew counts within seconds, not within `countsWithinMs` "
             "([why](decisions/0018-timers-follow-a-calendar-later.md)).",
         ),

@@ -50,7 +50,7 @@ class PlainCall:
     on_reply: Callable[[Call, Reply], None]
     on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
     timeout_ms: int | None = None
-    permit: Permit | None = None
+    permits: tuple[Permit, ...] = ()
     has_waited: bool = False
 
 

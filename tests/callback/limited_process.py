@@ -11,13 +11,15 @@ from collections.abc import Callable
 from tests.callback.calls import MachineClock, egress_of
 from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitStore
-from wangtimer.store.redis.told_by_app import CallLimitStore
+from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 
 TIMEOUT_MS = 3_000
 PAUSE_MS = 20
@@ -33,7 +35,7 @@ class EndlessCall:
     def __init__(self, request: Request, submit: Callable[[list[Call]], None]) -> None:
         self.request = request
         self.due_at_ms = 0.0
-        self.permit: Permit | None = None
+        self.permits: tuple[Permit, ...] = ()
         self._submit = submit
 
     def may_send(self) -> bool:
@@ -56,7 +58,8 @@ class EndlessCall:
 def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     connection, keys = RedisConnection(store_url), Keys(PREFIX)
     permits = PermitStore(connection, keys, RedisClock(connection), TIMEOUT_MS)
-    throttle = Throttle(permits, CallLimitStore(connection, keys), dict, MachineClock())
+    rules = KnownRules(CallLimitStore(connection, keys), CallRuleStore(connection, keys), dict, CallRules)
+    throttle = Throttle(permits, rules, MachineClock())
     throttle.warm_up()
     throttle.start()
     engine = DeliveryEngine(MachineClock(), egress_of(), Limits(timeout_ms=TIMEOUT_MS), permits=throttle)

@@ -1,7 +1,7 @@
 """Calls of an app with a limit: host first, then app; a permit for each, given back once its call has ended."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 import pytest
@@ -24,16 +24,23 @@ class HandPermits:
         self.back: list[tuple[str, bool]] = []
         self._lock = Lock()
 
-    def is_limited(self, app: str) -> bool:
-        return app == LIMITED
+    def may_begin(self, app: str, _host: str, permits: Sequence[Permit]) -> bool:
+        return app != LIMITED or bool(permits)
 
-    def ask(self, _app: str, has_waited: bool, answer: Callable[[PermitAnswer], None]) -> None:
+    def ask(
+        self,
+        _app: str,
+        _host: str,
+        has_waited: bool,
+        _held: tuple[Permit, ...],
+        answer: Callable[[PermitAnswer], None],
+    ) -> None:
         with self._lock:
             self.asked.append((has_waited, answer))
 
-    def give_back(self, _app: str, permit: Permit, *, is_unused: bool) -> None:
+    def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
         with self._lock:
-            self.back.append((permit.name, is_unused))
+            self.back += [(permit.name, is_unused) for permit in permits]
 
     def answer(self, number: int, answer: PermitAnswer) -> None:
         wait_until(lambda: len(self.asked) > number)
@@ -41,7 +48,7 @@ class HandPermits:
 
 
 def permit(name: str = "p", lasts_s: float = 60) -> Permit:
-    return Permit(name, time.monotonic() + lasts_s)
+    return Permit(name, time.monotonic() + lasts_s, SharedLane.of_limit(LIMITED))
 
 
 @pytest.fixture
@@ -71,7 +78,7 @@ def test_a_call_is_sent_once_it_has_its_permit_and_gives_it_back_after_its_end(
     limited.submit([outcomes.call(target.url, app=LIMITED)])
     wait_until(lambda: len(permits.asked) == 1)
     assert target.requests == []
-    permits.answer(0, permit())
+    permits.answer(0, (permit(),))
     assert outcomes.wait(1)[0].succeeded
     wait_until(lambda: permits.back == [("p", False)])
     assert seen == [[]]
@@ -89,9 +96,9 @@ def test_who_gets_no_permit_goes_to_the_limits_lane_and_frees_its_place(
     limited: DeliveryEngine, target: Target, outcomes: Outcomes, permits: HandPermits
 ) -> None:
     limited.submit([outcomes.call(target.url, app=LIMITED) for _ in range(3)])
-    permits.answer(0, False)
-    permits.answer(1, False)
-    permits.answer(2, False)
+    permits.answer(0, SharedLane.of_limit(LIMITED))
+    permits.answer(1, SharedLane.of_limit(LIMITED))
+    permits.answer(2, SharedLane.of_limit(LIMITED))
     outcomes.wait(3)
     assert outcomes.without_room == [SharedLane.of_limit(LIMITED)] * 3
     assert target.requests == []
@@ -112,7 +119,7 @@ def test_a_call_that_was_pulled_with_a_permit_asks_for_none(
     limited: DeliveryEngine, target: Target, outcomes: Outcomes, permits: HandPermits
 ) -> None:
     call = outcomes.call(target.url, app=LIMITED)
-    call.permit = permit("pulled")
+    call.permits = (permit("pulled"),)
     limited.submit([call])
     assert outcomes.wait(1)[0].succeeded
     wait_until(lambda: permits.back == [("pulled", False)])
@@ -123,9 +130,9 @@ def test_a_permit_whose_time_to_begin_is_over_is_asked_anew(
     limited: DeliveryEngine, target: Target, outcomes: Outcomes, permits: HandPermits
 ) -> None:
     call = outcomes.call(target.url, app=LIMITED)
-    call.permit = permit("old", lasts_s=-0.1)
+    call.permits = (permit("old", lasts_s=-0.1),)
     limited.submit([call])
-    permits.answer(0, permit("new"))
+    permits.answer(0, (permit("new"),))
     assert outcomes.wait(1)[0].succeeded
     wait_until(lambda: permits.back == [("old", True), ("new", False)])
 
@@ -136,7 +143,7 @@ def test_what_waits_for_a_host_that_hangs_holds_no_permit(
     target.answer = hold
     calls = [outcomes.call(target.url, app=LIMITED) for _ in range(5)]
     for number, call in enumerate(calls):
-        call.permit = permit(str(number))
+        call.permits = (permit(str(number)),)
     limited.submit(calls)
     # One tries a host that was not reached yet; the others have no place.
     wait_until(lambda: [name for name, is_unused in permits.back if is_unused] == ["1", "2", "3", "4"])
@@ -149,7 +156,7 @@ def test_a_refused_target_gives_the_permit_back(
 ) -> None:
     target.close()
     limited.submit([outcomes.call(target.url, app=LIMITED)])
-    permits.answer(0, permit())
+    permits.answer(0, (permit(),))
     assert not outcomes.wait(1)[0].succeeded
     wait_until(lambda: permits.back == [("p", False)])
 
@@ -158,7 +165,7 @@ def test_a_call_that_may_not_be_sent_any_more_gives_its_permit_back_unused(
     limited: DeliveryEngine, target: Target, outcomes: Outcomes, permits: HandPermits
 ) -> None:
     limited.submit([outcomes.call(target.url, app=LIMITED, may_send=lambda: False)])
-    permits.answer(0, permit())
+    permits.answer(0, (permit(),))
     outcomes.wait(1)
     wait_until(lambda: permits.back == [("p", True)])
 
@@ -180,6 +187,6 @@ def test_an_answer_wakes_an_engine_at_rest(
     wait_until(lambda: len(permits.asked) == 1)
     time.sleep(0.05)  # it rests by now, for a minute
     began_at = time.monotonic()
-    permits.answer(0, permit())
+    permits.answer(0, (permit(),))
     outcomes.wait(1)
     assert time.monotonic() - began_at < 1

@@ -3,14 +3,16 @@ from collections import Counter
 import pytest
 
 from tests.callback.calls import Outcomes
-from wangtimer.callback import Request
+from wangtimer.callback import Reply, Request
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flows
-from wangtimer.callback.places import MOST_BESIDE, TRIED_AGAIN_S, Flow, Waiting, Way
+from wangtimer.callback.health import TRIED_AGAIN_S
+from wangtimer.callback.places import MOST_BESIDE, Flow, Waiting, Way
 from wangtimer.core.flow.backlog import LATE_MS
 from wangtimer.core.flow.slicing import SharedLane
 
 NOW_MS = 1_000_000.0
 LONGEST_S = 9.0
+ANSWER, SILENCE = Reply(NOW_MS, 5.0, 200, "", ""), Reply(NOW_MS, 9_000.0, None, "", "timed out")
 
 
 def joined(flows: Flows, *hosts: str) -> None:
@@ -77,7 +79,7 @@ def test_a_host_that_can_not_be_reached_any_more_loses_its_places() -> None:
     joined(flows, *"aaaaaaa")
     flow, _ = flows.take(NOW_MS, 0.0)
     flows.open_wide(flow)
-    flows.leave(flow, 0.0, is_unreachable=True, has_failed=True)
+    flows.leave(flow, 0.0, SILENCE, is_unreachable=True)
     flows.take(NOW_MS, 0.0)
     assert not flows.can_send
 
@@ -90,7 +92,7 @@ def test_one_failed_connect_beside_slow_calls_does_not_stop_a_healthy_host() -> 
     for _ in range(4):
         flows.take(NOW_MS, 0.0)
     for at in (1.0, 2.0):
-        flows.leave(flow, at, is_unreachable=True, has_failed=True)
+        flows.leave(flow, at, SILENCE, is_unreachable=True)
         assert flows.can_send, "one tries again, though four slow ones are under way"
         flows.take(NOW_MS, 0.0)
         assert not flows.can_send
@@ -103,7 +105,7 @@ def test_a_host_once_reached_has_its_places_when_it_comes_again() -> None:
     joined(flows, "a")
     flow, _ = flows.take(NOW_MS, 0.0)
     flows.open_wide(flow)
-    flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+    flows.leave(flow, 0.0, ANSWER, is_unreachable=False)
     joined(flows, *"aaaa")
     for _ in range(4):
         assert flows.can_send
@@ -118,7 +120,7 @@ def test_a_freed_place_goes_to_the_next_of_its_flow_in_order_of_arrival() -> Non
         flow, waiting = flows.take(NOW_MS, 0.0)
         order.append(waiting.since)
         assert not flows.can_send
-        flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+        flows.leave(flow, 0.0, ANSWER, is_unreachable=False)
     assert order == [0, 1, 2]
 
 
@@ -128,7 +130,7 @@ def test_who_waited_too_long_is_taken_out_and_the_rest_go_on() -> None:
     flow, _ = flows.take(NOW_MS, 0.0)
     assert sorted(waiting.since for _, waiting in flows.crowded_out(2 + LONGEST_S, LONGEST_S)) == [1, 2]
     assert not flows.can_send
-    flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+    flows.leave(flow, 0.0, ANSWER, is_unreachable=False)
     assert taken(flows) == ["a"]
     assert (flows.running, flows.waiting) == (1, 0)
 
@@ -137,7 +139,7 @@ def test_idle_hosts_are_forgotten() -> None:
     flows = Flows(places_per_host=1, places_total=10)
     joined(flows, "a", "b")
     flow, _ = flows.take(NOW_MS, 0.0)
-    flows.leave(flow, 0.0, is_unreachable=False, has_failed=False)
+    flows.leave(flow, 0.0, ANSWER, is_unreachable=False)
     flows.clear()
     assert not flows._flows
 
@@ -178,18 +180,19 @@ def join_of(flows: Flows, app: str, host: str, number: int = 1) -> None:
         flows.join(Waiting(Outcomes().call(f"http://{host}/", app=app), since))
 
 
-def started(flows: Flows) -> list[Flow]:
+def started(flows: Flows, at: float = 0.0) -> list[Flow]:
     """Start all that can start, at hosts that can be reached."""
     found = []
     while flows.can_send:
-        flow, _ = flows.take(NOW_MS, 0.0)
+        flow, _ = flows.take(NOW_MS, at)
         flows.open_wide(flow)
         found.append(flow)
     return found
 
 
 def end(flows: Flows, flow: Flow, *, at: float, has_failed: bool | None) -> None:
-    flows.leave(flow, at, is_unreachable=False, has_failed=has_failed)
+    reply = None if has_failed is None else SILENCE if has_failed else ANSWER
+    flows.leave(flow, at, reply, is_unreachable=False)
 
 
 def test_places_halve_when_a_call_fails_and_calls_that_fail_together_count_once() -> None:
@@ -206,11 +209,13 @@ def test_places_halve_when_a_call_fails_and_calls_that_fail_together_count_once(
 def test_one_place_is_left_to_try_a_failing_host_with() -> None:
     flows = Flows(places_per_host=8, places_total=100)
     join_of(flows, "app", "a", 30)
-    for at in range(10):
+    for at in range(0, 100, 10):
+        flows.try_again(float(at))
         for flow in started(flows):
             end(flows, flow, at=float(at), has_failed=True)
             at += 1
     join_of(flows, "app", "a", 5)
+    flows.try_again(100.0)
     assert len(started(flows)) == 1
 
 
@@ -219,6 +224,7 @@ def test_a_host_that_answers_again_has_one_place_more_for_each_answer() -> None:
     join_of(flows, "app", "a", 100)
     for number, flow in enumerate(started(flows)):
         end(flows, flow, at=float(number), has_failed=True)
+    flows.try_again(9.0)
     numbers = []
     for _ in range(4):
         under_way = started(flows)
@@ -331,7 +337,7 @@ def test_one_apps_failures_at_a_host_take_no_place_from_another_app() -> None:
     join_of(flows, "evil", "a", 8)
     for at, flow in enumerate(started(flows)):
         is_evil = flow.app.name == "evil"
-        flows.leave(flow, float(at), is_unreachable=is_evil, has_failed=is_evil)
+        flows.leave(flow, float(at), SILENCE if is_evil else ANSWER, is_unreachable=is_evil)
     join_of(flows, "evil", "a", 8)
     join_of(flows, "good", "a", 4)
     assert Counter(flow.app.name for flow in started(flows)) == {"evil": 1, "good": 4}
@@ -341,7 +347,7 @@ def test_failures_over_tls_take_no_place_from_plain_calls() -> None:
     flows = Flows(places_per_host=8, places_total=100)
     flows.join(Waiting(Outcomes().call("https://a:80/"), 0))
     (flow,) = started(flows)
-    flows.leave(flow, 0.0, is_unreachable=True, has_failed=True)
+    flows.leave(flow, 0.0, SILENCE, is_unreachable=True)
     join_of(flows, "app", "a", 8)
     assert len(started(flows)) == 8
 
@@ -435,8 +441,9 @@ def hanging(places: int = 2) -> Flows:
     """Return flows to a host that has one place left, and a call there that hangs since moment 0."""
     flows = Flows(places_per_host=places, places_total=10)
     join_of(flows, "app", "a", places + 4)
-    for number, flow in enumerate(started(flows)):
+    for number, flow in enumerate(started(flows, at=-60.0)):
         end(flows, flow, at=number - places + 1.0, has_failed=True)
+    flows.try_again(0.0)
     assert len(started(flows)) == 1
     return flows
 

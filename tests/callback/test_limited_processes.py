@@ -1,4 +1,4 @@
-"""Three processes share one app's limit, as the target counts, though one of them is killed and another comes."""
+"""Three processes share the limit of an app, or of a host, as the target counts, though one is killed."""
 
 import signal
 import subprocess
@@ -12,10 +12,11 @@ from tests.callback.counting_target import CountingTarget
 from tests.callback.limited_process import PREFIX, TIMEOUT_MS
 from tests.callback.target import wait_until
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import ANY_HOST, CallRules
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS
-from wangtimer.store.redis.told_by_app import CallLimitStore
+from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 
 APP = "shop"
 AT_ONCE, RATE = 6, 20
@@ -43,9 +44,14 @@ class Processes:
             self.kill_one()
 
 
-def limit(store_url: str, limit: CallLimit) -> None:
+def limit(store_url: str, limit: CallLimit, of: str) -> None:
     with closing(RedisConnection(store_url)) as connection:
-        CallLimitStore(connection, Keys(PREFIX)).write({APP: limit})
+        CallLimitStore(connection, Keys(PREFIX)).write({APP: limit} if of == "app" else {})
+        rules = CallRules(hosts={ANY_HOST: limit}) if of == "host" else CallRules()
+        CallRuleStore(connection, Keys(PREFIX)).write(rules)
+
+
+OF = pytest.mark.parametrize("of", ["app", "host"])
 
 
 @pytest.fixture
@@ -62,8 +68,9 @@ def started(stack: ExitStack, store_url: str, takes_s: float) -> tuple[CountingT
     return target, processes
 
 
-def test_the_target_never_has_more_calls_at_once(stack: ExitStack, redis_url: str) -> None:
-    limit(redis_url, CallLimit(at_once=AT_ONCE))
+@OF
+def test_the_target_never_has_more_calls_at_once(stack: ExitStack, redis_url: str, of: str) -> None:
+    limit(redis_url, CallLimit(at_once=AT_ONCE), of)
     target, processes = started(stack, redis_url, 0.3)
     for _ in range(2):
         calls = len(target.began_at)
@@ -77,8 +84,9 @@ def test_the_target_never_has_more_calls_at_once(stack: ExitStack, redis_url: st
     assert target.most == AT_ONCE
 
 
-def test_the_target_is_never_called_faster(stack: ExitStack, redis_url: str) -> None:
-    limit(redis_url, CallLimit(per_second=RATE))
+@OF
+def test_the_target_is_never_called_faster(stack: ExitStack, redis_url: str, of: str) -> None:
+    limit(redis_url, CallLimit(per_second=RATE), of)
     target, processes = started(stack, redis_url, 0.0)
     wait_until(lambda: len(target.began_at) >= 4 * RATE, WITHIN_S)
     processes.kill_one()

@@ -53,6 +53,8 @@ def test_apps_are_made_limited_and_disabled(
     own = operator("apps", "limit", "ads", "--firings-per-second", 2_000, "--replays-per-hour", 5)
     assert "firings per second" in own.stdout
     assert "2000" in own.stdout
+    more = json_of(operator("apps", "limit", "ads", "--calls-at-once-to-one-host", 2, "--json"))
+    assert (more["limits"]["callsAtOnce"], more["limits"]["callsAtOnceToOneHost"]) == (3, 2)
     assert [one["name"] for one in json_of(operator("apps", "list", "--json"))] == ["ads"]
     key = keyed.key("ads")
     body = {"key": "a", "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
@@ -219,3 +221,30 @@ def test_the_first_key_needs_no_key(
     refused = run("keys", "create", "x", "--app", "shpo", "--database")
     assert (refused.exit_code, "did you mean 'shop'" in refused.stderr) == (1, True)
     assert run("keys", "create", "x", "--app", "shop", "--scope", "apps:admin", "--database").exit_code == 2
+
+
+def test_what_is_paused_is_listed_and_goes_on(operator: Run) -> None:
+    operator("apps", "create", "ads")
+    paused = json_of(operator("pause", "app", "ads", "--reason", "deploying", "--json"))
+    assert (paused["name"], paused["app"], paused["reason"]) == ("app:ads", "ads", "deploying")
+    operator("pause", "all")
+    operator("pause", "host", "shop.test:443")
+    assert [one["name"] for one in json_of(operator("pauses", "--json"))] == [
+        "all",
+        "app:ads",
+        "host:shop.test:443",
+    ]
+    assert "app:ads goes on" in operator("resume", "app", "ads").output
+    assert operator("resume", "app", "ads").exit_code == 1
+    for wrong in (["all", "ads"], ["app"], ["timer"]):
+        assert operator("pause", *wrong).exit_code == 2
+
+
+def test_hosts_are_limited_listed_and_freed(operator: Run) -> None:
+    limited = json_of(operator("hosts", "limit", "shop.test:443", "--calls-per-second", 9, "--json"))
+    assert limited == {"host": "shop.test:443", "callsPerSecond": 9, "callsAtOnce": None}
+    operator("hosts", "limit", "*", "--calls-at-once", 3)
+    assert [one["host"] for one in json_of(operator("hosts", "list", "--json"))] == ["*", "shop.test:443"]
+    assert "shop.test:443 has no limit" in operator("hosts", "free", "shop.test:443").output
+    assert [one["host"] for one in json_of(operator("hosts", "list", "--json"))] == ["*"]
+    assert operator("hosts", "limit", "shop.test:443").exit_code == 2

@@ -243,3 +243,23 @@ def test_load_is_of_all_apps_unless_one_is_named(told: Told) -> None:
         "/v1/load?minutes=5",
         "/v1/load:allApps",
     ]
+
+
+def test_failing_hosts_are_of_all_apps_unless_one_is_named(told: Told) -> None:
+    host = {
+        "host": "https://a:443",
+        "since": "2026-11-21T00:00:00.000Z",
+        "lastFailedAt": "",
+        "lastError": "HTTP 503",
+    }
+    told.answer = {"items": [{"app": "shop", "waiting": 7, **host}]}
+    assert "HTTP 503" in runner_of(told.url, "")("failing-hosts").stdout
+    shown = runner_of(told.url)("failing-hosts").stdout
+    assert "https://a:443" in shown
+    assert "shop" not in shown
+    runner_of(told.url)("failing-hosts", "--all-apps")
+    assert [path for _, path, _ in told.came] == [
+        "/v1/failing-hosts:allApps",
+        "/v1/failing-hosts",
+        "/v1/failing-hosts:allApps",
+    ]

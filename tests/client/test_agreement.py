@@ -31,6 +31,8 @@ SPELLED = {
     "expires_at": "expiresAt",
     "private_key": "privateKey",
     "timer": "timer",
+    "calls_per_second": "callsPerSecond",
+    "calls_at_once": "callsAtOnce",
 }
 # A typed dictionary that is an argument of its own, where the service has its fields beside the others.
 SPREAD = "spread"

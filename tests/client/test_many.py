@@ -8,6 +8,7 @@ from tests.client.outcomes import fired
 from tests.client.served import Served
 from wangtimer.client import ChangedTimer, Client, NotFound, PreconditionFailed, Target
 from wangtimer.client.own_work import put_whole, stands_as_wanted
+from wangtimer.store.redis.failing_hosts import FailingHost
 
 TARGET: Target = {"url": "http://target.example/"}
 MINUTE_MS = 60_000
@@ -91,6 +92,17 @@ def test_the_load_is_that_of_one_app_or_of_all(served: Served, client: Client) -
     with Client(served.url, None) as operator:
         both = operator.get_load_of_all_apps(minutes=5)
     assert {app for minute in both["items"] for app in minute["apps"]} == {"shop", "bank"}
+
+
+def test_failing_hosts_are_those_of_one_app_or_of_all(served: Served, client: Client) -> None:
+    now = served.world.clock.now
+    hosts = [FailingHost(app, "http://a:80", now - 9_000, now, "HTTP 503", now) for app in ("shop", "bank")]
+    served.world.wiring.failing_hosts.tell(hosts)
+    (mine,) = client.get_failing_hosts()["items"]
+    assert (mine["host"], mine["lastError"]) == ("http://a:80", "HTTP 503")
+    with Client(served.url, None) as operator:
+        both = operator.get_failing_hosts_of_all_apps()["items"]
+    assert {(one["app"], one["waiting"]) for one in both} == {("shop", 0), ("bank", 0)}
 
 
 def test_firings_are_counted(served: Served, client: Client) -> None:

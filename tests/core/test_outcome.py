@@ -23,6 +23,7 @@ OUTCOMES = st.builds(
     st.text(),
     MAYBE,
     MAYBE,
+    MAYBE,
 )
 
 
@@ -47,6 +48,11 @@ def test_an_outcome_that_waited_in_the_outbox_from_before_the_cost_was_split_is_
     failed = FiringStatus.FAILED
     read = Outcome(Member(1, 59_000, 2), 3, failed, 59_000, 59_003, 3, 12, 500, "", "HTTP 500")
     assert Outcome.from_wire(wire) == read
+
+
+def test_an_outcome_of_a_host_that_answers_is_read_by_the_version_before() -> None:
+    wire = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000).to_wire()
+    assert "host_failing_ms" not in wire
 
 
 def test_an_outcome_that_still_pends_is_a_retry_due_in_the_slice_of_its_next_moment() -> None:

@@ -153,6 +153,7 @@ def _settle(table: Table, outcome: Outcome) -> None:
         outcome.http_status,
         outcome.output[:OUTPUT_CHARACTERS],
         outcome.error[:ERROR_CHARACTERS],
+        outcome.host_failing_ms,
     )
 
 

@@ -121,6 +121,8 @@ PICKS: dict[str, Pick] = {
     "timer": _which,
     "firing_id": _firing_id,
     "key_id": lambda chance, standing: chance.choice(standing.key_ids),
+    "what": _one_of("all", f"app:{APP}", "host:target.invalid:80"),
+    "host": _one_of("*", "target.invalid:80"),
     "ids of firings": lambda chance, standing: [_firing_id(chance, standing)],
     "keys": lambda chance, standing: chance.sample(standing.names, min(3, len(standing.names))),
     "filter of v1": _one_of({"keyContains": "a"}, {"status": "enabled"}),

@@ -133,6 +133,8 @@ IN_LANES = {
 }
 # Where an app has a limit besides.
 IN_LIMITS = IN_LANES | {"permits.carry_out": 40, "call_limits.read": 100, "call_limits.write": 30}
+# Where operators pause something.
+IN_PAUSES = IN_LANES | {"call_rules.read": 40, "call_rules.write": 2}
 # Steps of feeding, where Redis has lost what it held: who feeds, what it reads, what it adds.
 IN_FEEDING = {
     "agenda.add": 8,

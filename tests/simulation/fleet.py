@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import celeryconfig
@@ -10,17 +12,18 @@ from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryT
 from tests.simulation.evidence import Evidence
 from tests.simulation.fault import Kind
 from tests.simulation.feeders import Feeders, WatchedWindow
-from tests.simulation.scenario import PlannedTimer, Scenario, Wish
+from tests.simulation.scenario import APP, HOST, PlannedTimer, Scenario, Wish
 from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
-from wangtimer.app_teller import AppTeller
 from wangtimer.callback import Request
 from wangtimer.callback.permits import NoLimits, Permits
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.pace import Pace
+from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, TriggerOrder
@@ -29,6 +32,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.settler import Settler
@@ -47,9 +51,11 @@ from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.redis.slices import Leases
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.sweeper import Sweeper
+from wangtimer.teller import Teller
 from wangtimer.testing.doubles import (
     MemoryAgenda,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
@@ -62,7 +68,6 @@ from wangtimer.testing.doubles import (
 from wangtimer.testing.doubles.hand_clock import START_MS
 from wangtimer.trigger import ArmRule, Trigger
 
-APP = "shop"
 # A step of a minute, so that a run of two minutes plans many times; seldom, so that timers wait for it.
 # Redis holds half a minute ahead, so that most firings come there by the feeder; adders add what is nearer than this.
 SETTINGS = Settings.model_construct(step_s=60, plan_every_s=10, window_s=30, window_memory_mb=0)
@@ -95,6 +100,7 @@ class Stores:
         permits = MemoryPermits(slices, s.callback_timeout_ms)
         self.permits: Any = SteppedStore(process, "permits", permits, "redis")
         self.call_limits: Any = SteppedStore(process, "call_limits", MemoryCallLimits(redis), "redis")
+        self.call_rules: Any = SteppedStore(process, "call_rules", MemoryCallRules(redis), "redis")
         self.agenda: Any = SteppedStore(process, "agenda", MemoryAgenda(redis), "redis")
         definitions = MemoryDefinitions(redis, fleet.sim.clock, 3 * s.step_s)
         self.definitions: Any = SteppedStore(process, "definitions", definitions, "redis")
@@ -116,6 +122,9 @@ class Fleet:
     def __init__(self, sim: Simulation, scenario: Scenario) -> None:
         self.sim = sim
         self.scenario = scenario
+        nowhere: Any = SimpleNamespace(read=lambda: None)
+        self._no_rules = KnownRules(nowhere, nowhere, dict, CallRules)
+        self._no_rules.read()
         self.evidence = Evidence(sim)
         self.feeders = Feeders(sim)
         self.retry = RetryPolicy(scenario.most_attempts, scenario.base_pause_ms)
@@ -123,11 +132,16 @@ class Fleet:
         self.timer_ids: dict[int, int] = {}
         self.registrar: Registrar | None = None
         self.on_demand: OnDemand | None = None
+        self.rule_teller: Teller[CallRules] | None = None
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
         present = int(sim.now_ms) // MINUTE_MS
-        if scenario.limit is not None:
-            sim.redis.server.table("call_limits").update(all={APP: scenario.limit})
+        limit = scenario.host_limit
+        self.rules_in_sql = CallRules(hosts={} if limit is None else {HOST: limit})
+        if scenario.has_rules:
+            limits = {} if scenario.limit is None else {APP: scenario.limit}
+            sim.redis.server.table("call_limits").update(all=limits)
+            sim.redis.server.table("call_rules").update(all=self.rules_in_sql)
         sim.redis.server.table("window").update(fed=present, announced=present)
         if any(fault.kind is Kind.REDIS_ROLLBACK for fault in sim.faults):
             self._take_snapshots()
@@ -139,6 +153,8 @@ class Fleet:
         for number in range(2, scenario.migrators):
             sim.start(f"migrator{number}", self._boot_migrator)
         self.api = sim.start("api", self._boot_api)
+        for at_ms, rules in scenario.pauses:
+            sim.at(START_MS + at_ms, self._set_rules, rules)
         for number in range(len(scenario.timers)):
             wishes = [wish for wish in scenario.wishes if wish.timer == number]
             self._wish_next(wishes)
@@ -148,6 +164,20 @@ class Fleet:
         self.sim.after(SNAPSHOT_EVERY_MS, self._take_snapshots)
 
     # the users
+
+    def _set_rules(self, rules: CallRules) -> None:
+        """Let an operator set what is paused; a timer's pause is that of the first one there is."""
+        first = min(self.sim.sql.server.table("timers"), default=0)
+        names = frozenset(f"timer:{first}" if name == "timer" else name for name in rules.pauses.names)
+        self.rules_in_sql = CallRules(Pauses(names))
+        self.evidence.note_rules(self.rules_in_sql)
+        if self.api.takes_work():
+            self.sim.spawn(self.api, self._tell_rules)
+
+    def _tell_rules(self) -> None:
+        assert self.rule_teller is not None
+        with suppress(StoreAway):
+            self.rule_teller.tell()
 
     def _wish_next(self, wishes: list[Wish]) -> None:
         """Ask for one thing after the other, each when its moment has come and the one before has ended."""
@@ -217,7 +247,7 @@ class Fleet:
         self.evidence.note_send(dict(request.headers), process, is_told)
         if not is_told:
             return Answer(200, math.inf)
-        slow = LIMITED_MS if self.scenario.limit else (3_000, 7_000, 9_500, 12_000)
+        slow = LIMITED_MS if self.scenario.limits else (3_000, 7_000, 9_500, 12_000)
         after_ms = random.choice((5, 20, 50, 300) if random.random() < timer.is_fast else slow)
         self.evidence.note_under_way(process, min(after_ms, SETTINGS.callback_timeout_ms))
         return Answer(200 if random.random() >= timer.fails else 500, after_ms)
@@ -226,6 +256,7 @@ class Fleet:
 
     def _boot_api(self, process: Process) -> None:
         stores, s = Stores(self, process), SETTINGS
+        self.rule_teller = self._rule_teller(stores)
         self.registrar = Registrar(
             stores.timers,
             stores.hot,
@@ -301,10 +332,16 @@ class Fleet:
         self._repeat(process, "feed lanes", s.sweep_every_s, s.sweep_every_s / 2, lane_feeder.feed)
         self.sim.consume("feed lanes", process, 1, lambda _asked: lane_feeder.feed())
         if (limit := self.scenario.limit) is not None:
-            teller = AppTeller(lambda: {APP: limit}, stores.call_limits)
+            teller = Teller(lambda: {APP: limit}, stores.call_limits)
             self._repeat(process, "tell limits", s.sweep_every_s, s.sweep_every_s / 2, teller.tell)
+        if self.scenario.has_rules:
+            tell_again = self._rule_teller(stores).tell_again
+            self._repeat(process, "tell rules", s.sweep_every_s, s.sweep_every_s / 2, tell_again)
         self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
         self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
+
+    def _rule_teller(self, stores: Stores) -> Teller[CallRules]:
+        return Teller(lambda: self.rules_in_sql, stores.call_rules)
 
     def _boot_trigger(self, process: Process) -> None:
         stores, s = Stores(self, process), SETTINGS
@@ -340,11 +377,17 @@ class Fleet:
         every_s = s.settle_every_ms / 1_000
         settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
         verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
-        limit = self.scenario.limit
-        throttle = Throttle(
-            stores.permits, stores.call_limits, lambda: {APP: limit} if limit else {}, process.clock
+        limit, has_rules = self.scenario.limit, self.scenario.has_rules
+        rules = KnownRules(
+            stores.call_limits,
+            stores.call_rules,
+            lambda: {APP: limit} if limit else {},
+            lambda: self.rules_in_sql,
         )
-        permits: Permits = throttle if limit else NoLimits()
+        if not has_rules:
+            rules = self._no_rules
+        throttle = Throttle(stores.permits, rules, process.clock)
+        permits: Permits = throttle if has_rules else NoLimits()
         engine: Any = SimulatedEngine(
             self.sim, process, self._target, s.callback_timeout_ms, permits, self.scenario.sends_away
         )
@@ -378,9 +421,9 @@ class Fleet:
         )
         keeper.start()
         settler.start()
-        if limit:
+        if has_rules:
             throttle.start()
-        if self.scenario.sends_away or limit:
+        if self.scenario.sends_away or has_rules:
             mover.start()
             puller.start(executor.fire_pulled)
         process.drain = lambda: executor.drain(12.0)

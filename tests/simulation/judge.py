@@ -1,11 +1,14 @@
 """The promises, held against what happened."""
 
 from collections.abc import Iterator
+from itertools import pairwise
+from math import inf
 
 from tests.simulation.evidence import Change, Evidence, Sent, pending
 from tests.simulation.fault import Kind
 from tests.simulation.fleet import SETTINGS, Fleet
-from tests.simulation.scenario import ACTIVE_MS
+from tests.simulation.scenario import ACTIVE_MS, APP, HOST
+from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import TimerStatus
@@ -46,6 +49,8 @@ FORGOTTEN_MS = SETTINGS.callback_timeout_ms + MARGIN_MS
 LATE_SEND_S = 6.0
 # An app over its limit is late as a whole.
 LIMITED_LATE_MS = 180_000
+# Processes read what is paused, and what goes on again, every 4 s at most; a look at the lanes follows within 3 s.
+PAUSE_COUNTS_MS = 5_000
 # Where calls find no room by chance, each time again: so often in a row, once a second.
 AWAY_LATE_MS = 60_000
 
@@ -60,9 +65,10 @@ def judge(fleet: Fleet) -> list[Violation]:
     found += _unwanted(evidence)
     found += _cancelled(evidence)
     found += _left_over(fleet)
-    found += _late(evidence, fleet.scenario.limit is not None)
+    found += _late(evidence, bool(fleet.scenario.limits), _paused_ms(evidence))
     found += _hot(evidence)
     found += _over_the_limit(fleet)
+    found += _though_paused(evidence)
     return found
 
 
@@ -307,14 +313,16 @@ def _left_over(fleet: Fleet) -> list[Violation]:
 
 
 def _over_the_limit(fleet: Fleet) -> Iterator[Violation]:
-    """No target has more calls at once than its app's limit, and none is called faster, unless Redis forgot some.
+    """No target has more calls at once than its limits, and none is called faster, unless Redis forgot some.
 
     Exception: a process was frozen between its last look and the send, so that its permit had ended.
     """
-    limit, evidence = fleet.scenario.limit, fleet.evidence
-    if limit is None:
-        return
-    sim = fleet.sim
+    for limit in fleet.scenario.limits:
+        yield from _over(limit, fleet.evidence)
+
+
+def _over(limit: CallLimit, evidence: Evidence) -> Iterator[Violation]:
+    sim = evidence.sim
     forgotten_at = [moment for moment, kind in sim.world_events if kind in FORGETTING]
     if any(fault.label == "target.send" and fault.kind in FROZEN for fault in sim.struck):
         return
@@ -334,20 +342,43 @@ def _over_the_limit(fleet: Fleet) -> Iterator[Violation]:
                     return
 
 
+def _though_paused(evidence: Evidence) -> Iterator[Violation]:
+    """Nothing is sent from seconds after a pause until its end; later where something struck meanwhile."""
+    struck = evidence.sim.struck
+    counts_ms = PAUSE_COUNTS_MS + bool(struck) * TOLD_MS + sum(REPAIR_MS + fault.lasts_ms for fault in struck)
+    for (since, rules), (until, _) in pairwise([*evidence.rules, (inf, None)]):
+        assert rules is not None
+        for sent in evidence.sends:
+            is_within = since + counts_ms < sent.moment < until
+            if is_within and rules.pauses.lane_of(APP, HOST, sent.member.timer_id) is not None:
+                yield "SENT-THOUGH-PAUSED", f"{sent.member} at {_s(sent.moment)}, paused at {_s(since)}"
+
+
+def _paused_ms(evidence: Evidence) -> float:
+    """Return for how long something was paused in all."""
+    times = pairwise([*evidence.rules, (evidence.sim.now_ms, None)])
+    return sum(until - since for (since, rules), (until, _) in times if rules and rules.pauses.names)
+
+
 def _is_awaited(fleet: Fleet, member: Member) -> bool:
     """Tell whether a member is no ghost: one that came late, or came back, and is over, goes with its slice's keys."""
     row = fleet.evidence.rows.get(_key(member))
     return row is not None and row.firing.status is FiringStatus.PENDING
 
 
-def _late(evidence: Evidence, is_limited: bool) -> Iterator[Violation]:
+def _late(evidence: Evidence, is_limited: bool, paused_ms: float) -> Iterator[Violation]:
     """Without a fault all is on time; with faults it is late by what they last, and by the time to repair them."""
     sim = evidence.sim
     bound_ms = SLOW_LATE_MS if sim.is_slow else CALM_LATE_MS
     if sim.struck:
         bound_ms = sum(REPAIR_MS + fault.lasts_ms for fault in sim.struck)
         bound_ms += LONGEST_WAIT_MS * any(fault.label in ASKED_TO_VERIFY for fault in sim.struck)
-    bound_ms += AWAY_LATE_MS * evidence.has_lanes + LIMITED_LATE_MS * is_limited
+    bound_ms += (
+        paused_ms
+        + PAUSE_COUNTS_MS * bool(evidence.rules)
+        + AWAY_LATE_MS * evidence.has_lanes
+        + LIMITED_LATE_MS * is_limited
+    )
     for member, late_ms in latenesses_ms(evidence).items():
         if late_ms > bound_ms:
             yield "LATE", f"{member} by {late_ms / 1_000:.1f} s"

@@ -23,7 +23,9 @@ from tests.simulation.scenario import (
     draw_demands,
     draw_failing_targets,
     draw_limited_app,
+    draw_limited_host,
     draw_many_migrators,
+    draw_pauses,
     draw_scenario,
     draw_slow_targets,
     draw_slow_targets_each_second,
@@ -32,9 +34,11 @@ from tests.simulation.scenario import (
 )
 from tests.simulation.simulator import ProcessClock
 from wangtimer import feeder, registrar, sweeper, trigger
+from wangtimer.core.flow import limits
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor import executor, keeper, settler, throttle, verifier, wanted
+from wangtimer.executor import executor, keeper, sender, settler, throttle, verifier, wanted
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
 from wangtimer.store import refresher
@@ -645,11 +649,25 @@ _LIMITS = (
     ),
     Rule(
         "a limited call has a permit",
-        attribute(throttle.Throttle, "is_limited", lambda self, app: False),
+        attribute(throttle.Throttle, "may_begin", lambda self, app, host, permits: True),
         draw=draw_limited_app,
+    ),
+    Rule(
+        "a call has a permit of its host too",
+        attribute(limits.CallLimits, "lanes_of", lambda self, app, host: [SharedLane.of_limit(app)]),
+        draw=draw_limited_host,
+    ),
+)
+
+_PAUSES = (
+    Rule(
+        "what is paused is sent to the lane of its pause",
+        attribute(sender.Sender, "pause_of", lambda self, held, app, host: None),
+        draw=draw_pauses,
     ),
 )
 
 RULES: Mapping[str, Rule] = {
-    rule.name: rule for rule in (*_LIMITS, *_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
+    rule.name: rule
+    for rule in (*_LIMITS, *_PAUSES, *_EXECUTOR, *_SLICES, *_CLOCK, *_AGENDA, *_PLANNING, *_REPAIRS)
 }

@@ -12,6 +12,7 @@ import structlog
 from tests.simulation.fault import (
     IN_LANES,
     IN_LIMITS,
+    IN_PAUSES,
     TYPICAL,
     Fault,
     draw_clock_steps,
@@ -26,7 +27,9 @@ from tests.simulation.scenario import (
     draw_crowded_targets,
     draw_demands,
     draw_limited_app,
+    draw_limited_host,
     draw_many_migrators,
+    draw_pauses,
     draw_scenario,
 )
 from tests.simulation.simulated_threads import simulated_threads
@@ -53,10 +56,12 @@ KINDS = {
     "clock": Kind(faults=draw_clock_steps),
     "lanes": Kind(draw_crowded_targets),
     "limits": Kind(draw_limited_app),
+    "hosts": Kind(draw_limited_host),
+    "pauses": Kind(draw_pauses),
     "migrators": Kind(draw_many_migrators, draw_losses),
 }
-# In a campaign, three runs of eight are plain ones.
-TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "limits", "migrators")
+# In a campaign, three runs of ten are plain ones.
+TURNS = ("plain", "demands", "plain", "clock", "plain", "lanes", "limits", "migrators", "pauses", "hosts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +100,15 @@ def run_seed(
     """Run one seed; `faults`, `is_slow` and what `draw` returns instead of its own."""
     random = Random(seed)
     scenario = draw(random)
-    often = IN_LIMITS if scenario.limit else IN_LANES if scenario.sends_away else TYPICAL
+    often = (
+        IN_PAUSES
+        if scenario.pauses
+        else IN_LIMITS
+        if scenario.limits
+        else IN_LANES
+        if scenario.sends_away
+        else TYPICAL
+    )
     drawn = draw_faults(random, often)
     is_slow = scenario.is_slow if is_slow is None else is_slow
     sim = Simulation(seed, drawn if faults is None else faults, is_traced, clock_behind_ms, is_slow)

@@ -5,6 +5,8 @@ from random import Random
 
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.pauses import EVERYTHING, Pauses
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.testing.doubles.hand_clock import START_MS
@@ -16,6 +18,7 @@ EXPRESSIONS = tuple(
 )
 # What is done and due in a run has begun by then.
 ACTIVE_MS = 122_000
+APP, HOST = "shop", "shop.test:80"
 EDGES_MS = (59_990, 60_000, 60_010, 61_000, 90_000, 30_000, 119_500)
 
 
@@ -50,7 +53,9 @@ class Scenario:
     `credit`, `firings_per_bucket`, `chunk_size` and `lane_firings`, how many Redis may hold in lanes, stand for the
     settings; `never_told` is the share of calls whose
     engine hangs; in a slow world half of all ways take long. `sends_away` is the share of calls for which their
-    process has no room. Of the `migrators` each plans in so many threads. `limit` is how many calls the app may make.
+    process has no room. Of the `migrators` each plans in so many threads. `limit` is how many calls the app may make,
+    `host_limit` how many its target's host may get.
+    `pauses` are what operators pause, each from a moment (ms after the start) until the next one of them.
     """
 
     timers: list[PlannedTimer] = field(default_factory=list)
@@ -67,6 +72,18 @@ class Scenario:
     plan_threads: int = 1
     lane_firings: int = 1_000
     limit: CallLimit | None = None
+    host_limit: CallLimit | None = None
+    pauses: list[tuple[float, CallRules]] = field(default_factory=list)
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether operators limit or pause something."""
+        return bool(self.limits or self.pauses)
+
+    @property
+    def limits(self) -> list[CallLimit]:
+        """All limits; each counts for every call of the run."""
+        return [limit for limit in (self.limit, self.host_limit) if limit is not None]
 
 
 def draw_scenario(random: Random) -> Scenario:
@@ -144,6 +161,27 @@ def draw_limited_app(random: Random) -> Scenario:
     limit = CallLimit(random.choice((None, 0.25, 1)), random.choice((1, 2, 2)))
     sends_away = random.choice((0.0, 0.0, 0.2))
     return replace(scenario, timers=timers, limit=limit, sends_away=sends_away)
+
+
+def draw_limited_host(random: Random) -> Scenario:
+    """Return a run whose target's host has a limit, and mostly the app too: a call needs two permits."""
+    scenario = draw_limited_app(random)
+    host_limit = CallLimit(random.choice((None, 0.25, 1)), random.choice((1, 2, 2)))
+    limit = random.choice((None, scenario.limit, scenario.limit))
+    return replace(scenario, limit=limit, host_limit=host_limit)
+
+
+def draw_pauses(random: Random) -> Scenario:
+    """Return a run in which an operator pauses everything, the app, the host or a timer, for a while, once or twice."""
+    scenario = replace(draw_scenario(random), is_slow=False, sends_away=random.choice((0.0, 0.0, 0.3)))
+    at_ms, pauses = random.uniform(5_000, 50_000), []
+    for _ in range(random.choice((1, 1, 2))):
+        names = random.sample((EVERYTHING, f"app:{APP}", f"host:{HOST}", "timer"), random.choice((1, 1, 2)))
+        pauses.append((at_ms, CallRules(Pauses(frozenset(names)))))
+        at_ms += random.choice((3_000, 10_000, 40_000))
+        pauses.append((at_ms, CallRules()))
+        at_ms += random.choice((500, 15_000))
+    return replace(scenario, pauses=pauses, lane_firings=random.choice((4, 1_000)))
 
 
 def draw_many_migrators(random: Random) -> Scenario:

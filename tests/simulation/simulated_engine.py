@@ -6,7 +6,7 @@ from math import inf
 
 from tests.simulation.simulator import Process, Simulation
 from wangtimer.callback import Call, EngineStopped, Reply, Request
-from wangtimer.callback.permits import Permit, PermitAnswer, Permits
+from wangtimer.callback.permits import PermitAnswer, Permits
 from wangtimer.core.flow.slicing import SharedLane
 
 # Cut off by a stop: the target may have acted on it.
@@ -80,20 +80,23 @@ class SimulatedEngine:
         if self._process.clock.now_ms() < call.due_at_ms:  # the clock was put back
             self._await_moment(call)
             return
+        request = call.request
         if self._sends_away and self._sim.random.random() < self._sends_away:
-            request = call.request
             to = self._sim.random.choice((SharedLane.of_host(request.host), SharedLane.of_app(request.app)))
             self._send_away(call, to)
             return
         over_at_ms = self._sim.now_ms + self._timeout_ms
-        if call.permit is not None and self._process.clock.monotonic() > call.permit.begins_by:
+        if any(self._process.clock.monotonic() > permit.begins_by for permit in call.permits):
             self._give_back(call, is_unused=True)
-        if call.permit is not None or not self._permits.is_limited(call.request.app):
+        if self._permits.may_begin(request.app, request.host, call.permits):
             self._go(call, over_at_ms)
             return
+        held, call.permits = call.permits, ()
         self._permits.ask(
-            call.request.app,
+            request.app,
+            request.host,
             call.has_waited,
+            held,
             lambda answer: self._later(
                 self._sim.random.uniform(0.01, 2), lambda: self._go_on(call, answer, over_at_ms)
             ),
@@ -102,17 +105,17 @@ class SimulatedEngine:
     def _go_on(self, call: Call, answer: PermitAnswer, over_at_ms: float) -> None:
         """Send a call that got its permit; send away one that got none."""
         is_mine = id(call) in self._calls
-        if isinstance(answer, Permit):
+        if isinstance(answer, tuple):
             if is_mine:
-                call.permit = answer
+                call.permits = answer
                 self._go(call, over_at_ms)
             else:
-                self._permits.give_back(call.request.app, answer, is_unused=True)
+                self._permits.give_back(answer, is_unused=True)
         elif is_mine and answer is None:
             del self._calls[id(call)]
             call.on_held_back(call)
-        elif is_mine:
-            self._send_away(call, SharedLane.of_limit(call.request.app))
+        elif is_mine and answer is not None:
+            self._send_away(call, answer)
 
     def _send_away(self, call: Call, to: SharedLane) -> None:
         del self._calls[id(call)]
@@ -129,9 +132,9 @@ class SimulatedEngine:
         self._sim.act(self._process, "target.send", lambda: self._arrive(call))
 
     def _give_back(self, call: Call, *, is_unused: bool) -> None:
-        if call.permit is not None:
-            permit, call.permit = call.permit, None
-            self._permits.give_back(call.request.app, permit, is_unused=is_unused)
+        if call.permits:
+            permits, call.permits = call.permits, ()
+            self._permits.give_back(permits, is_unused=is_unused)
 
     def _arrive(self, call: Call) -> None:
         sent_at = self._process.clock.now_ms()

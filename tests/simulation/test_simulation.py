@@ -10,10 +10,13 @@ from tests.simulation.scenario import (
     draw_crowded_targets,
     draw_demands,
     draw_limited_app,
+    draw_limited_host,
     draw_many_migrators,
+    draw_pauses,
 )
 
 SEEDS, DEMAND_SEEDS, CLOCK_SEEDS, CROWDED_SEEDS, LIMITED_SEEDS, MIGRATOR_SEEDS = 300, 150, 150, 150, 100, 150
+PAUSED_SEEDS, LIMITED_HOST_SEEDS = 150, 100
 A_TEST = 25
 
 
@@ -49,6 +52,20 @@ def test_the_same_holds_where_calls_find_no_room_and_wait_in_lanes(first: int) -
 def test_the_same_holds_where_an_app_has_a_limit_and_the_limit_holds(first: int) -> None:
     for seed in range(first, first + A_TEST):
         run = run_seed(seed, draw=draw_limited_app)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, LIMITED_HOST_SEEDS, A_TEST))
+def test_the_same_holds_where_a_host_and_an_app_have_limits_and_both_hold(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, draw=draw_limited_host)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, PAUSED_SEEDS, A_TEST))
+def test_the_same_holds_where_operators_pause_and_nothing_is_sent_meanwhile(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, draw=draw_pauses)
         assert not run.violations, f"seed {seed}\n{run.violations}"
 
 

@@ -6,9 +6,11 @@ from itertools import count, pairwise
 
 import pytest
 
+from tests.stages.made_rules import no_rules, rules_of
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Batch, Claims, Fired
 from wangtimer.executor.lane_limits import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S
@@ -62,7 +64,7 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    throttle = Throttle(None, None, dict, clock)  # type: ignore[arg-type]
+    throttle = Throttle(None, no_rules(), clock)  # type: ignore[arg-type]
     puller = Puller(
         lanes,  # type: ignore[arg-type]
         Claims(),
@@ -117,7 +119,7 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         10_000,
         clock.monotonic,
         lambda: None,
-        Throttle(None, None, dict, clock),  # type: ignore[arg-type]
+        Throttle(None, no_rules(), clock),  # type: ignore[arg-type]
     )
     puller.fire_by(send_nobody)
     counts = []
@@ -154,18 +156,22 @@ class LimitedThrottle:
     def __init__(self) -> None:
         self.taken: list[int] = []
         self.back = 0
-        self.limits: dict[str, CallLimit] = {}
+        self.limits = CallLimits()
 
-    def is_limited(self, _app: str) -> bool:
+    def needs_permits(self, _lane: SharedLane) -> bool:
         return True
 
-    def take_all(self, wishes: Mapping[str, int]) -> dict[str, tuple[list[Permit], float]]:
+    def holds(self, _lane: SharedLane) -> bool:
+        return False
+
+    def take_all(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
         self.taken += wishes.values()
         return {
-            app: ([Permit(str(number), 1e9) for number in range(most)], 0.0) for app, most in wishes.items()
+            lane: ([Permit(str(number), 1e9, lane) for number in range(most)], 0.0)
+            for lane, most in wishes.items()
         }
 
-    def give_back_all(self, _app: str, permits: list[Permit]) -> None:
+    def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
         self.back += len(permits)
 
 
@@ -215,7 +221,7 @@ class LimitedSetting:
         limits = MemoryCallLimits(server)
         limits.write({"app": CallLimit(at_once=1)})
         self.permits = OneCallAtOnce(server, self.clock)
-        self.throttle = Throttle(self.permits, limits, dict, self.clock)  # type: ignore[arg-type]
+        self.throttle = Throttle(self.permits, rules_of(limits, server), self.clock)  # type: ignore[arg-type]
         self.throttle.warm_up()
         self.lanes.index = lambda: {lane: "token"}  # type: ignore[method-assign]
         self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
@@ -230,7 +236,7 @@ class LimitedSetting:
             self.throttle,
         )
         self.puller.fire_by(send_nobody)
-        ((self.permit,), _) = self.throttle.take("app", 1)
+        ((self.permit,), _) = self.throttle.take(lane, 1)
         self.puller.look()
         self.pulls = 0
 
@@ -249,7 +255,7 @@ class LimitedSetting:
 
 def test_a_permit_that_comes_back_behind_the_puller_is_used_before_the_next_look() -> None:
     it = LimitedSetting()
-    it.throttle.give_back("app", it.permit, is_unused=False)
+    it.throttle.give_back([it.permit], is_unused=False)
     it.puller.note_ended("host:80", "app")
     # The throttle has sent the script that gives it back; the puller's own arrives first.
     it.permits.on_the_way = it.puller.pull_freed
@@ -263,7 +269,7 @@ def test_a_limit_that_leaves_no_call_for_long_is_asked_more_and_more_seldom() ->
     it, asked = LimitedSetting(), []
     take_all = it.throttle.take_all
 
-    def noted_take(wishes: Mapping[str, int]) -> dict[str, tuple[list[Permit], float]]:
+    def noted_take(wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
         asked.append(it.clock.monotonic())
         return take_all(wishes)
 
@@ -286,10 +292,10 @@ class NotedPermits(MemoryPermits):
 
     def __init__(self, server: MemoryServer, clock: HandClock) -> None:
         super().__init__(MemorySlices(server, clock, Leases(1_000, 5_000, 8_000, 6_000)), 10_000)
-        self.trips: list[list[str]] = []
+        self.trips: list[list[SharedLane]] = []
 
     def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
-        self.trips.append([order.app for order in orders])
+        self.trips.append([order.lane for order in orders])
         return super().carry_out(orders)
 
 
@@ -305,7 +311,7 @@ class ManyLimited:
         (call_limits := MemoryCallLimits(server)).write(limits)
         self.others = list(others)
         self.permits = NotedPermits(server, self.clock)
-        throttle = Throttle(self.permits, call_limits, dict, self.clock)  # type: ignore[arg-type]
+        throttle = Throttle(self.permits, rules_of(call_limits, server), self.clock)  # type: ignore[arg-type]
         throttle.warm_up()
         self.trips: list[list[PullOrder]] = []
         self.fired: list[list[SharedLane]] = []
@@ -397,7 +403,7 @@ def test_lanes_in_which_a_call_ended_are_served_before_those_that_wait_for_a_rat
         it.puller.note_ended("h:80", lane.limited_app or "")
     it.puller.pull_freed()
     assert [order.lane for trip in it.trips for order in trip][:1] == others
-    assert it.permits.trips == [[lane.limited_app for lane in (it.lanes[2], it.lanes[0], it.lanes[1])]]
+    assert it.permits.trips == [[it.lanes[2], it.lanes[0], it.lanes[1]]]
 
 
 def test_a_limited_lane_that_cannot_be_read_holds_up_no_other() -> None:

@@ -5,15 +5,19 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.stages.made_rules import rules_of
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.throttle import BEGINS_WITHIN_S, READ_EVERY_S, READ_FIRST_EVERY_S, Throttle
 from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases
 from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
 
 APP, RATED = "shop", "rated"
+HOST = "shop.test:80"
+LANES = {app: SharedLane.of_limit(app) for app in (APP, RATED)}
 LEASES = Leases(lead_ms=1_000, lock_ms=5_000, armed_ms=8_000, running_ms=6_000)
 
 
@@ -45,7 +49,7 @@ class Setting:
 
     def start(self) -> Throttle:
         """Return the throttle of a process that starts now."""
-        throttle = Throttle(self.permits, self.limits, self._of_sql, self.clock)  # type: ignore[arg-type]
+        throttle = Throttle(self.permits, rules_of(self.limits, self.server, self._of_sql), self.clock)  # type: ignore[arg-type]
         throttle.warm_up()
         return throttle
 
@@ -56,11 +60,11 @@ class Setting:
 
     def ask(self, number: int, app: str = APP, has_waited: bool = False) -> None:
         for _ in range(number):
-            self.throttle.ask(app, has_waited, self.answers.append)
+            self.throttle.ask(app, HOST, has_waited, (), self.answers.append)
 
     @property
     def given(self) -> list[Permit]:
-        return [one for one in self.answers if isinstance(one, Permit)]
+        return [one for given in self.answers if isinstance(given, tuple) for one in given]
 
 
 @pytest.fixture
@@ -73,25 +77,25 @@ def test_calls_of_all_apps_that_ask_together_share_one_trip(it: Setting) -> None
     it.ask(2, RATED)
     it.ask(1)
     it.throttle.carry_out()
-    assert [[(one.app, one.fresh) for one in orders] for orders in it.permits.trips] == [
-        [(APP, 3), (RATED, 2)]
+    assert [[(one.lane, one.fresh) for one in orders] for orders in it.permits.trips] == [
+        [(LANES[APP], 3), (LANES[RATED], 2)]
     ]
-    assert it.answers.count(False) == 0
+    assert it.answers.count(LANES[APP]) == 0
 
 
 def test_who_gets_none_is_told_so(it: Setting) -> None:
     it.ask(5)
     it.throttle.carry_out()
     assert len(it.given) == 3
-    assert it.answers.count(False) == 2
+    assert it.answers.count(LANES[APP]) == 2
 
 
 def test_who_has_waited_goes_first(it: Setting) -> None:
     it.ask(3)
     waited: list[PermitAnswer] = []
-    it.throttle.ask(APP, True, waited.append)
+    it.throttle.ask(APP, HOST, True, (), waited.append)
     it.throttle.carry_out()
-    assert isinstance(waited[0], Permit)
+    assert isinstance(waited[0], tuple)
     assert len(it.given) == 2
 
 
@@ -105,7 +109,7 @@ def test_a_permit_is_for_a_call_that_begins_soon(it: Setting) -> None:
 def test_what_comes_back_goes_along_with_the_next_order(it: Setting) -> None:
     it.ask(3)
     it.throttle.carry_out()
-    it.throttle.give_back(APP, it.given[0], is_unused=False)
+    it.throttle.give_back(it.given[:1], is_unused=False)
     it.ask(1)
     it.throttle.carry_out()
     assert len(it.permits.trips) == 2
@@ -115,21 +119,21 @@ def test_what_comes_back_goes_along_with_the_next_order(it: Setting) -> None:
 def test_a_puller_takes_along_what_came_back(it: Setting) -> None:
     it.ask(3)
     it.throttle.carry_out()
-    it.throttle.give_back(APP, it.given[0], is_unused=False)
-    permits, wait_s = it.throttle.take(APP, 5)
+    it.throttle.give_back(it.given[:1], is_unused=False)
+    permits, wait_s = it.throttle.take(LANES[APP], 5)
     assert (len(permits), wait_s) == (1, 0.0)
     assert not it.throttle.has_wants
 
 
 def test_a_puller_takes_away_nobodys_question(it: Setting) -> None:
     it.ask(1)
-    it.throttle.take(APP, 1)
+    it.throttle.take(LANES[APP], 1)
     it.throttle.carry_out()
     assert len(it.given) == 1
 
 
 def test_a_puller_learns_when_the_rate_leaves_the_next_call(it: Setting) -> None:
-    permits, wait_s = it.throttle.take(RATED, 5)
+    permits, wait_s = it.throttle.take(LANES[RATED], 5)
     assert len(permits) == 2
     assert wait_s == pytest.approx(0.1)
 
@@ -137,7 +141,7 @@ def test_a_puller_learns_when_the_rate_leaves_the_next_call(it: Setting) -> None
 def test_a_call_a_second_that_has_ended_costs_no_command(it: Setting) -> None:
     it.ask(1, RATED)
     it.throttle.carry_out()
-    it.throttle.give_back(RATED, it.given[0], is_unused=False)
+    it.throttle.give_back(it.given[:1], is_unused=False)
     assert not it.throttle.has_wants
 
 
@@ -147,65 +151,65 @@ def test_while_redis_is_away_nobody_knows(it: Setting) -> None:
     it.throttle.carry_out()
     assert it.answers == [None, None]
     with pytest.raises(StoreAway):
-        it.throttle.take(APP, 1)
+        it.throttle.take(LANES[APP], 1)
 
 
 def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
     it.ask(1)
     it.limits.write({})
-    it.throttle.read_limits()
+    it.throttle.read_rules()
     it.throttle.carry_out()
-    assert it.answers == [None]
+    assert it.answers == [()]
     assert it.permits.trips == []
-    assert it.throttle.take(APP, 5) == ([], 0.0)
+    assert it.throttle.take(LANES[APP], 5) == ([], 0.0)
 
 
 def test_limits_stay_while_redis_has_lost_them(it: Setting) -> None:
     it.server.lose()
-    it.throttle.read_limits()
-    assert it.throttle.is_limited(APP)
+    it.throttle.read_rules()
+    assert not it.throttle.may_begin(APP, HOST, ())
     it.limits.write({})
-    it.throttle.read_limits()
-    assert not it.throttle.is_limited(APP)
+    it.throttle.read_rules()
+    assert it.throttle.may_begin(APP, HOST, ())
 
 
 def test_a_redis_that_is_away_at_the_start_is_read_later(it: Setting) -> None:
     it.server.away = True
     throttle = it.start()
     it.server.away = False
-    throttle.read_limits()
-    assert throttle.limits == it.limits.read()
+    throttle.read_rules()
+    assert throttle.limits.apps == it.limits.read()
 
 
 def test_a_process_that_starts_while_redis_has_lost_the_limits_asks_sql(it: Setting) -> None:
     it.server.lose()
     throttle = it.start()
-    assert throttle.limits == it.in_sql
-    assert not throttle.is_limited(RATED)
+    assert throttle.limits.apps == it.in_sql
+    assert throttle.may_begin(RATED, HOST, ())
     it.limits.write({RATED: CallLimit(per_second=10)})
-    throttle.read_limits()
-    assert throttle.limits == {RATED: CallLimit(per_second=10)}
+    throttle.read_rules()
+    assert throttle.limits.apps == {RATED: CallLimit(per_second=10)}
 
 
 def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
     it.server.lose()
     it.sql_is_away = True
     throttle = it.start()
-    assert throttle.is_limited("any")
-    assert throttle.take("any", 5) == ([], 0.0)
-    throttle.ask("any", False, it.answers.append)
+    assert not throttle.may_begin("any", HOST, ())
+    assert throttle.take(SharedLane.of_limit("any"), 5) == ([], 0.0)
+    throttle.ask("any", HOST, False, (), it.answers.append)
     with pytest.raises(StoreAway):
         throttle.run_once()
     assert it.answers == [None]
     # Until the next reading who asks waits: an answer would be asked for again at once.
-    throttle.ask("any", False, it.answers.append)
+    throttle.ask("any", HOST, False, (), it.answers.append)
     throttle.run_once()
     assert it.answers == [None]
     it.clock.sleep(READ_FIRST_EVERY_S)
     it.sql_is_away = False
     throttle.run_once()
-    assert it.answers == [None, None]
-    assert not throttle.is_limited("any")
+    assert it.answers == [None, ()]
+    assert throttle.may_begin("any", HOST, ())
     assert it.permits.trips == []
 
 
@@ -214,16 +218,17 @@ def test_limits_are_read_again_seldom(it: Setting) -> None:
     it.limits.write({})
     it.clock.sleep(READ_EVERY_S - 0.1)
     it.throttle.run_once()
-    assert it.throttle.is_limited(APP)
+    assert not it.throttle.may_begin(APP, HOST, ())
     it.clock.sleep(0.1)
     it.throttle.run_once()
-    assert not it.throttle.is_limited(APP)
+    assert it.throttle.may_begin(APP, HOST, ())
 
 
 def test_limits_that_cannot_be_read_stop_no_start(it: Setting) -> None:
     def fail() -> None:
         raise TypeError("a later format")
 
-    throttle = Throttle(it.permits, SimpleNamespace(read=fail), dict, it.clock)  # type: ignore[arg-type]
+    rules = rules_of(SimpleNamespace(read=fail), it.server)
+    throttle = Throttle(it.permits, rules, it.clock)  # type: ignore[arg-type]
     throttle.warm_up()
     assert not throttle.has_wants

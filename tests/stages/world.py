@@ -20,10 +20,11 @@ from tests.fakes import (
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
-from wangtimer.app_teller import AppTeller
+from wangtimer.callback.permits import Permit
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.planning import Ahead
@@ -38,6 +39,7 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
@@ -67,11 +69,13 @@ from wangtimer.store.redis.window import WindowRule
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.sweeper import Sweeper
+from wangtimer.teller import Teller
 from wangtimer.testing.doubles import (
     UNLIMITED,
     MemoryAgenda,
     MemoryAppQueues,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryEngine,
     MemoryLanes,
@@ -240,8 +244,8 @@ class PromptThrottle(Throttle):
 
     on_asked: Callable[[], None]
 
-    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
-        super().ask(app, has_waited, answer)
+    def ask(self, app: str, host: str, has_waited: bool, held: tuple[Permit, ...], answer: OnPermit) -> None:
+        super().ask(app, host, has_waited, held, answer)
         self.on_asked()
 
 
@@ -255,9 +259,13 @@ class ExecutorNode(Node):
         self.is_stopping = False
         self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
         self.claims = Claims()
-        self.throttle = PromptThrottle(
-            self.permits, world.call_limits, lambda: world.limits_in_sql, world.time
+        rules = KnownRules(
+            world.call_limits,  # type: ignore[arg-type]
+            world.call_rules,  # type: ignore[arg-type]
+            lambda: world.limits_in_sql,
+            lambda: world.rules_in_sql,
         )
+        self.throttle = PromptThrottle(self.permits, rules, world.time)
         self.throttle.warm_up()
         self.throttle.on_asked = self._ask_for_permits
         self._is_asking = False
@@ -332,10 +340,10 @@ class ExecutorNode(Node):
         if self.throttle.has_wants:
             self._ask_for_permits()
         self._settle_soon()
-        is_throttled = self.throttle.limits and self._world.redis.table("lanes")
+        is_throttled = self.throttle.limits.has_any and self._world.redis.table("lanes")
         self._is_looking = bool(is_throttled or self.claims.current() or self._time.tasks_of(self.process))
         if self._is_looking:
-            every_ms = RATE_LOOK_MS if self.throttle.limits else self._settle_every_ms
+            every_ms = RATE_LOOK_MS if self.throttle.limits.has_any else self._settle_every_ms
             self._time.at(self._time.now_ms() + every_ms, self.process, self._look)
 
     def _ask_for_permits(self) -> None:
@@ -350,9 +358,13 @@ class ExecutorNode(Node):
         self.throttle.carry_out()
 
     def _look_at_lanes(self) -> None:
-        """Read the limits, and pull from every lane, as the puller's own loop does."""
-        if self.throttle.limits or self._world.redis.table("call_limits"):
-            self._spawn_quietly(self.throttle.read_limits)
+        """Read the rules, and pull from every lane, as the puller's own loop does."""
+        if (
+            self.throttle.limits.has_any
+            or self._world.redis.table("call_limits")
+            or self._world.redis.table("call_rules")
+        ):
+            self._spawn_quietly(self.throttle.read_rules)
         if self._world.redis.table("lanes"):
             self._spawn_quietly(self.puller.look)
             self._keep_looking()
@@ -423,6 +435,8 @@ class World:
         self.queue_workers = MemoryQueueWorkers(self.redis)
         self.queues_in_sql: Mapping[str, str] = {}
         self.limits_in_sql: Mapping[str, CallLimit] = {}
+        self.call_rules = MemoryCallRules(self.redis)
+        self.rules_in_sql = CallRules()
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)
@@ -466,7 +480,7 @@ class World:
         """Give an app a queue of its own, or take it away, as an operator does."""
         others = {one: name for one, name in self.queues_in_sql.items() if one != app}
         self.queues_in_sql = others if queue is None else {**others, app: queue}
-        AppTeller(lambda: self.queues_in_sql, self.app_queues).tell()
+        Teller(lambda: self.queues_in_sql, self.app_queues).tell()
 
     def message_queue_of(self, queue: int) -> str:
         """Return the queue of messages by which firings of a queue go now."""

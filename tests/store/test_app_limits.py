@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import pytest
 from sqlalchemy import insert, update
 
-from wangtimer.app_teller import AppTeller
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
+from wangtimer.teller import Teller
 from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryServer
 
 
@@ -22,14 +22,14 @@ def test_each_app_with_a_limit_of_calls_is_told(database: Database) -> None:
     make(database, free=None, other='{"timers":5}', rated='{"callsPerSecond":50}')
     make(database, both='{"callsPerSecond":0.5,"callsAtOnce":7}')
     call_limits = MemoryCallLimits(MemoryServer("Redis", HandClock()))
-    AppTeller(AppLimits(database).of_calls, call_limits).tell()  # type: ignore[arg-type]
+    Teller(AppLimits(database).of_calls, call_limits).tell()  # type: ignore[arg-type]
     assert call_limits.read() == {"rated": CallLimit(50.0), "both": CallLimit(0.5, 7)}
 
 
 def test_a_sweep_tells_what_redis_lost(database: Database) -> None:
     server = MemoryServer("Redis", HandClock())
     call_limits = MemoryCallLimits(server)
-    teller = AppTeller(AppLimits(database).of_calls, call_limits)  # type: ignore[arg-type]
+    teller = Teller(AppLimits(database).of_calls, call_limits)  # type: ignore[arg-type]
 
     def told_again() -> object:
         server.lose()
@@ -43,7 +43,7 @@ def test_a_sweep_tells_what_redis_lost(database: Database) -> None:
 
 def test_the_next_sweep_of_any_process_tells_that_a_limit_was_removed(database: Database) -> None:
     call_limits = MemoryCallLimits(MemoryServer("Redis", HandClock()))
-    one, other, api = (AppTeller(AppLimits(database).of_calls, call_limits) for _ in range(3))  # type: ignore[arg-type]
+    one, other, api = (Teller(AppLimits(database).of_calls, call_limits) for _ in range(3))  # type: ignore[arg-type]
     one.tell_again()
     other.tell_again()
     make(database, rated='{"callsPerSecond":50}')
@@ -63,7 +63,7 @@ def test_a_sweep_writes_nothing_that_redis_has(database: Database) -> None:
             super().write(limits)
 
     call_limits = NotedLimits(MemoryServer("Redis", HandClock()))
-    teller = AppTeller(AppLimits(database).of_calls, call_limits)  # type: ignore[arg-type]
+    teller = Teller(AppLimits(database).of_calls, call_limits)  # type: ignore[arg-type]
     for _ in range(3):
         teller.tell_again()
     make(database, rated='{"callsPerSecond":50}')

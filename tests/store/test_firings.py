@@ -107,6 +107,12 @@ def test_an_outcome_is_recorded(sql: SqlWorld) -> None:
     assert settled(sql, SUCCESS) == FiringRecord(after, AT + 3, 3, 12, 200, "ok", "")
 
 
+def test_how_long_its_host_was_failing_is_recorded_with_each_outcome(sql: SqlWorld) -> None:
+    assert settled(sql, RETRY._replace(host_failing_ms=4_000)).host_failing_ms == 4_000
+    again = outcome_of(RETRY.member._replace(attempt=2), SUCCEEDED)
+    assert settled(sql, again).host_failing_ms is None
+
+
 def test_a_skipped_firing_says_why_and_was_never_sent(sql: SqlWorld) -> None:
     after = ROW._replace(status=SKIPPED)
     skipped = outcome_of(FIRST, SKIPPED, error="disabled")

@@ -12,14 +12,14 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
-from wangtimer.store.redis.told_by_app import CallLimitStore
+from wangtimer.store.redis.told_rules import CallLimitStore
 
 APP = "shop"
 LANE = SharedLane.of_limit(APP)
 
 
 def order(token: str = "a", per_second: float | None = None, at_once: int | None = None) -> PermitOrder:
-    return PermitOrder(APP, CallLimit(per_second, at_once), token)
+    return PermitOrder(LANE, CallLimit(per_second, at_once), token)
 
 
 def given(hot: HotWorld, order: PermitOrder) -> Permitted:

@@ -443,7 +443,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.lanes.fed(lane, "t", None)
         hot.lanes.enter([lane])
         hot.lanes.forget(lane, "t")
-        hot.permits.carry_out([PermitOrder("shop", CallLimit(9, 9), "a", fresh=1)])
+        hot.permits.carry_out([PermitOrder(SharedLane.of_limit("shop"), CallLimit(9, 9), "a", fresh=1)])
         SigningCopies(connection, Keys("wt")).put([AppSigning(app, 1, False, ()) for app in ("a", "b")])
 
     lua = resources.files("wangtimer.store.redis").joinpath("lua")

@@ -27,7 +27,7 @@ from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.told_by_app import AppQueueStore, CallLimitStore
+from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
@@ -41,6 +41,7 @@ from wangtimer.testing.doubles import (
     MemoryAgenda,
     MemoryAppQueues,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
@@ -76,6 +77,7 @@ class HotWorld:
     lanes: LaneStore
     permits: PermitStore
     call_limits: CallLimitStore
+    call_rules: CallRuleStore
     app_queues: AppQueueStore
     queue_workers: QueueWorkers
     agenda: Agenda
@@ -147,6 +149,7 @@ def memory_hot() -> HotWorld:
         MemoryLanes(slices, LaneBudget(0, LANE_FIRINGS)),
         MemoryPermits(slices, TIMEOUT_MS),
         MemoryCallLimits(server),
+        MemoryCallRules(server),
         MemoryAppQueues(server),
         MemoryQueueWorkers(server),
         MemoryAgenda(server),
@@ -201,6 +204,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         LaneStore(connection, keys, clock, LEASES, LaneBudget(0, LANE_FIRINGS)),
         PermitStore(connection, keys, clock, TIMEOUT_MS),
         CallLimitStore(connection, keys),
+        CallRuleStore(connection, keys),
         AppQueueStore(connection, keys),
         QueueWorkers(connection, keys, clock),
         Agenda(connection, keys),

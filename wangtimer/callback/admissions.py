@@ -1,4 +1,4 @@
-"""Calls that have their host's place and wait for a permit: host first, then app."""
+"""Calls that have their host's place and wait for permits: host first, then app."""
 
 from collections import deque
 from collections.abc import Callable
@@ -6,12 +6,12 @@ from functools import partial
 from typing import NamedTuple
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.permits import Permit, PermitAnswer, Permits
+from wangtimer.callback.permits import PermitAnswer, Permits
 from wangtimer.callback.places import Flow
 
 
 class Admission(NamedTuple):
-    """A call with a place, for which a permit was asked."""
+    """A call with a place, for which permits were asked."""
 
     call: Call
     flow: Flow
@@ -21,7 +21,7 @@ class Admission(NamedTuple):
 class Admissions:
     """Keeps the permits of an engine's calls. The engine's thread uses it; answers come from another one.
 
-    A call that was pulled with a permit gives it back unless it gets its place at once: a host that hangs would hold
+    A call that was pulled with permits gives them back unless it gets its place at once: a host that hangs would hold
     its app's permits. It asks anew when it has its place.
     """
 
@@ -29,7 +29,7 @@ class Admissions:
         self._permits = permits
         self._wake = wake
         self._asked: dict[int, Admission] = {}
-        self._answered: deque[tuple[int, str, PermitAnswer]] = deque()
+        self._answered: deque[tuple[int, PermitAnswer]] = deque()
         self._arrived: dict[int, Call] = {}
 
     def __len__(self) -> int:
@@ -37,16 +37,15 @@ class Admissions:
 
     def note_ripe(self, call: Call) -> None:
         """Learn of a call whose moment has come, before it joins its flow."""
-        if call.permit is not None:
+        if call.permits:
             self._arrived[id(call)] = call
 
     def is_admitted(self, call: Call, now: float) -> bool:
-        """Tell whether a call that has its place may be sent: it has a permit, or needs none."""
+        """Tell whether a call that has its place may be sent: it has the permits it needs."""
         self._arrived.pop(id(call), None)
-        if call.permit is not None and now <= call.permit.begins_by:
-            return True
-        self.give_back(call, is_unused=True)
-        return not self._permits.is_limited(call.request.app)
+        if any(now > permit.begins_by for permit in call.permits):
+            self.give_back(call, is_unused=True)
+        return self._permits.may_begin(call.request.app, call.request.host, call.permits)
 
     def give_back_without_place(self) -> None:
         """Give back the permits of calls that came with one and did not get their place at once."""
@@ -55,29 +54,30 @@ class Admissions:
         self._arrived.clear()
 
     def ask(self, asked: Admission) -> None:
-        """Ask for a permit."""
-        call = asked.call
+        """Ask for the permits that the call does not have yet."""
+        call, request = asked.call, asked.call.request
         self._asked[id(call)] = asked
-        app = call.request.app
-        self._permits.ask(app, call.has_waited, partial(self._take_answer, id(call), app))
+        held, call.permits = call.permits, ()
+        answer = partial(self._take_answer, id(call))
+        self._permits.ask(request.app, request.host, call.has_waited, held, answer)
 
     def answers(self) -> list[tuple[Admission, PermitAnswer]]:
         """Return the calls for which an answer came."""
         answers = []
         while self._answered:
-            key, app, answer = self._answered.popleft()
+            key, answer = self._answered.popleft()
             asked = self._asked.pop(key, None)
             if asked is not None:
                 answers.append((asked, answer))
-            elif isinstance(answer, Permit):
-                self._permits.give_back(app, answer, is_unused=True)
+            elif isinstance(answer, tuple):
+                self._permits.give_back(answer, is_unused=True)
         return answers
 
     def give_back(self, call: Call, *, is_unused: bool) -> None:
-        """Give back the permit of a call, if it has one."""
-        if call.permit is not None:
-            permit, call.permit = call.permit, None
-            self._permits.give_back(call.request.app, permit, is_unused=is_unused)
+        """Give back the permits of a call."""
+        if call.permits:
+            permits, call.permits = call.permits, ()
+            self._permits.give_back(permits, is_unused=is_unused)
 
     def drop(self) -> list[Admission]:
         """Forget, and return, the calls that wait for an answer."""
@@ -85,6 +85,6 @@ class Admissions:
         self._asked.clear()
         return dropped
 
-    def _take_answer(self, key: int, app: str, answer: PermitAnswer) -> None:
-        self._answered.append((key, app, answer))
+    def _take_answer(self, key: int, answer: PermitAnswer) -> None:
+        self._answered.append((key, answer))
         self._wake()

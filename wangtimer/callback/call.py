@@ -24,11 +24,11 @@ class Call(Protocol):
     `may_send` is asked when the connection is open, right before the request is written. If it returns False or raises,
     nothing is sent, `on_held_back` is called, and the engine forgets the call.
 
-    `permit` is the one that it was pulled with, or got from the engine, which gives it back; None: none. `has_waited`:
-    it was pulled from a lane.
+    `permits` are those that it was pulled with, or got from the engine, which gives them back. `has_waited`: it was
+    pulled from a lane.
     """
 
-    permit: Permit | None
+    permits: tuple[Permit, ...]
 
     @property
     def has_waited(self) -> bool:

@@ -13,15 +13,16 @@ from wangtimer.callback.call import Call
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
 from wangtimer.callback.flows import Flows
+from wangtimer.callback.health import Health
 from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
-from wangtimer.callback.permits import NoLimits, Permit, PermitAnswer, Permits
+from wangtimer.callback.permits import NoLimits, PermitAnswer, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.reply import Reply
-from wangtimer.callback.request import Request
+from wangtimer.callback.request import Request, Route
 from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
@@ -146,6 +147,14 @@ class DeliveryEngine:
         """Return how many more calls of a lane could start at once."""
         return self._flows.room_in(lane, self._clock.monotonic())
 
+    def failing(self) -> dict[Route, Health]:
+        """Return the hosts that are failing now, for an app's calls each. Any thread may ask."""
+        return self._flows.failing()
+
+    def health_of(self, route: Route) -> Health | None:
+        """Return the health of a host for an app's calls; None if it is not known. Any thread may ask."""
+        return self._flows.health_of(route)
+
     def _run(self) -> None:
         while not self._is_over():
             try:
@@ -216,16 +225,16 @@ class DeliveryEngine:
         self._admissions.give_back_without_place()
 
     def _go_on(self, asked: Admission, answer: PermitAnswer) -> None:
-        """Send a call that got its permit; send away one that got none."""
+        """Send a call that got its permits; send away one that did not."""
         call, flow, deadline_at = asked
-        if isinstance(answer, Permit):
-            call.permit = answer
+        if isinstance(answer, tuple):
+            call.permits = answer
             self._start(flow, call, deadline_at)
         elif answer is None:
             self._end(call, flow, None, True)
         else:
-            self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=None)
-            _tell(call.on_no_room, call, SharedLane.of_limit(call.request.app))
+            self._flows.leave(flow, self._clock.monotonic(), None, is_unreachable=False)
+            _tell(call.on_no_room, call, answer)
 
     def _start(self, flow: Flow, call: Call, deadline_at: float) -> None:
         fault = call.request.fault
@@ -248,9 +257,10 @@ class DeliveryEngine:
 
     def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
         """Free the call's place, give back its permit, and tell its listener the result."""
-        has_failed = None if reply is None else bool(reply.error)
         now = self._clock.monotonic()
-        self._flows.leave(flow, now, is_unreachable=not is_reachable, has_failed=has_failed)
+        if reply is not None and flow.to.health.was_ever_failing:
+            reply = self._flows.with_wait(flow, call, reply, self._clock.now_ms(), now)
+        self._flows.leave(flow, now, reply, is_unreachable=not is_reachable)
         self._admissions.give_back(call, is_unused=reply is None)
         if reply is None:
             _tell(call.on_held_back, call)
@@ -314,7 +324,7 @@ class DeliveryEngine:
         self._unsent += self._flows.clear()
         now = self._clock.monotonic()
         for call, flow, _ in self._admissions.drop():
-            self._flows.leave(flow, now, is_unreachable=False, has_failed=None)
+            self._flows.leave(flow, now, None, is_unreachable=False)
             self._unsent.append(call)
         for call in self._unsent:
             self._admissions.give_back(call, is_unused=True)

@@ -4,7 +4,9 @@ from collections import deque
 from itertools import islice
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.health import Health, Sign, sign_of
 from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Flow, Host, Waiting, Way, share_of
+from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -22,7 +24,8 @@ _MOST_WAYS = 10_000
 class Flows:
     """All flows of an engine, and the caps they keep. Pure: no clock, no I/O; one thread.
 
-    * An app has `places_per_host` places at a host, fewer while its calls there fail. All apps together have as many.
+    * An app has `places_per_host` places at a host, fewer while its calls there fail, one while the host is failing.
+      All apps together have as many.
     * An app has as many of all connections as are free. So another app's calls start at once, however many targets of
       one app hang.
     * A host has as many of its app's share as are free of that. So an app's calls to its other targets start at once,
@@ -35,6 +38,7 @@ class Flows:
         self._hosts: dict[str, Host] = {}
         self._ways: dict[Route, Way] = {}
         self._most_ways = _MOST_WAYS
+        self._failing: dict[Route, Way] = {}
         self._apps: dict[str, App] = {}
         self._blocked_apps: dict[str, App] = {}
         self._flows: dict[Route, Flow] = {}
@@ -89,32 +93,54 @@ class Flows:
             flow.to.is_reached = True
             self._go_on(flow)
 
-    def leave(self, flow: Flow, now: float, *, is_unreachable: bool, has_failed: bool | None) -> None:
-        """Free the place of a call that ended; `has_failed` is None if it was not sent at all.
+    def leave(self, flow: Flow, now: float, reply: Reply | None, *, is_unreachable: bool) -> None:
+        """Free the place of a call that ended; `reply` is None if it was not sent at all.
 
         If the host is unreachable, the flow gets one place beside the calls under way, until the host is reached.
         """
         self._count_running(flow, -1)
-        flow.to.end(bool(has_failed))
+        sign = Sign.NOT_ASKED if reply is None else sign_of(reply)
+        flow.to.end(is_silent=sign is Sign.SILENT)
         if is_unreachable:
             flow.to.lose()
-        if has_failed is not None:
+        if reply is not None:
             flow.to.throughput.count(now)
             flow.to.host.throughput.count(now)
             flow.app.throughput.count(now)
-            if has_failed:
-                flow.to.fail(now)
-            else:
-                flow.to.succeed()
+            flow.to.learn(sign, now, reply)
+            self._note_health(flow)
         self._go_on(flow)
         self._let_in(flow.to.host)
         self._let_in_one_blocked()
         self._forget_if_idle(flow)
 
+    def with_wait(self, flow: Flow, call: Call, reply: Reply, now_ms: float, now: float) -> Reply:
+        """Return a reply that says how long its host was failing while its call waited.
+
+        Call it before `leave`; `now_ms` and `now` are the same moment by the deployment's clock and the stop-watch.
+        """
+        due_at, sent_at = (now - (now_ms - at_ms) / 1_000 for at_ms in (call.due_at_ms, reply.sent_at_ms))
+        failing_ms = round(1_000 * flow.to.health.failing_within(due_at, sent_at))
+        return reply._replace(host_failing_ms=failing_ms) if failing_ms else reply
+
+    def health_of(self, route: Route) -> Health | None:
+        """Return the health of a host for an app's calls; None if it is not known. Any thread may ask."""
+        way = self._ways.get(route)
+        return None if way is None else way.health
+
+    def failing(self) -> dict[Route, Health]:
+        """Return the hosts that are failing now. Any thread may ask."""
+        return {route: way.health for route, way in list(self._failing.items())}
+
     def try_again(self, now: float) -> None:
-        """Let in one more call of each flow whose calls have hung for a while."""
+        """Let in one more call of each flow whose calls have hung for a while, or whose rest is over."""
         for flow in self._flows.values():
-            if flow.has_waiting and flow.to.may_be_tried_again(now):
+            if not flow.has_waiting:
+                continue
+            if flow.to.rests and not flow.to.rests_at(now):
+                flow.to.rests = False
+                self._go_on(flow)
+            if flow.to.may_be_tried_again(now):
                 flow.to.try_again()
                 self._go_on(flow)
 
@@ -142,18 +168,22 @@ class Flows:
                 out += self._thin_out(flows, too_many, now, longest_wait_s, lane)
             for flow in flows:
                 if flow.to.waiting > FEW or flow.waits_since <= now - longest_wait_s:
-                    too_many = flow.to.waiting - max(FEW, int(flow.to.throughput.per_s(now) * longest_wait_s))
+                    too_many = flow.to.waiting - max(FEW, int(flow.to.ends_per_s(now) * longest_wait_s))
                     out += self._thin_out([flow], too_many, now, longest_wait_s, lane)
         return out
 
     def room_in(self, lane: SharedLane, now: float) -> int:
         """Return how many more calls could start at once here; any thread may ask."""
         free = self._places_total - self.running - self.waiting
-        if lane.app is not None:
-            app = self._apps.get(lane.app)
+        kind, _, name = (lane.paused or lane.shown).partition(":")
+        name = lane.limited_host or name
+        if kind in ("all", "timer"):
+            return max(0, min(free, share_of(self._places_total, self.running) - self.waiting))
+        if kind in ("app", "limit"):
+            app = self._apps.get(name)
             in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)
             return max(0, min(free, in_app))
-        host = self._hosts.get(lane.name)
+        host = self._hosts.get(name)
         if host is None:
             return min(free, PLACES_UNTIL_REACHED)
         ways = list(host.ways.values())
@@ -191,10 +221,11 @@ class Flows:
 
     def _room_on(self, way: Way, now: float) -> int:
         at_host = way.host.free + way.stuck
-        places = min(1, at_host + 1) if way.may_be_tried_again(now) else min(way.free, at_host)
+        free = 0 if way.rests_at(now) else way.free_but_for_rest
+        places = min(1, at_host + 1) if way.may_be_tried_again(now) else min(free, at_host)
         if way.app is not None:
             places = min(places, self._free_of(way.app) - way.running)
-        return places - way.waiting + int(way.throughput.per_s(now) * PULL_S)
+        return places - way.waiting + int(way.ends_per_s(now) * PULL_S)
 
     def _flow(self, route: Route, host: str) -> Flow:
         flow = self._flows.get(route)
@@ -223,6 +254,7 @@ class Flows:
         for route, way in list(self._ways.items()):
             if way.is_idle:
                 del self._ways[route], way.host.ways[route]
+                self._failing.pop(route, None)
                 if not way.host.ways:
                     del self._hosts[way.host.name]
 
@@ -247,6 +279,12 @@ class Flows:
         flow.to.host.running += number
         flow.app.running += number
         self.running += number
+
+    def _note_health(self, flow: Flow) -> None:
+        if flow.to.health.is_failing:
+            self._failing[flow.route] = flow.to
+        elif self._failing:
+            self._failing.pop(flow.route, None)
 
     def _stand(self, flow: Flow, line: deque[Flow] | None) -> None:
         """Move a flow to the end of a line, or out of them."""

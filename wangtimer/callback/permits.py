@@ -1,46 +1,65 @@
-"""What a call of an app with a limit needs before it is sent."""
+"""What a call to which a limit applies needs before it is sent."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
+
+from wangtimer.core.flow.slicing import SharedLane
 
 
 class Permit(NamedTuple):
-    """Leave for one call, which is to begin by `begins_by` (seconds of the stop-watch)."""
+    """Leave of one limit, that of the lane, for one call, which is to begin by `begins_by` (s of the stop-watch)."""
 
     name: str
     begins_by: float
+    lane: SharedLane
 
 
-# A permit; or False: the app's limit leaves none now; or None: nobody knows, since Redis or the limits are away.
-PermitAnswer = Permit | bool | None
+# A call's permits, one of each limit; or the lane to wait in, as a limit leaves no call now, or a pause none; or None:
+# nobody knows, since Redis or the limits are away.
+PermitAnswer = tuple[Permit, ...] | SharedLane | None
 
 
 class Permits(Protocol):
-    """The limits of apps, as the engine sees them. Every method is quick: no I/O."""
+    """The limits and the pauses, as the engine sees them. Every method is quick: no I/O."""
 
-    def is_limited(self, app: str) -> bool:
-        """Tell whether calls of this app need a permit."""
+    def may_begin(self, app: str, host: str, permits: Sequence[Permit]) -> bool:
+        """Tell whether a call of this app to this host and port needs no other permits than these."""
 
-    def ask(self, app: str, has_waited: bool, answer: Callable[[PermitAnswer], None]) -> None:
-        """Ask for a permit; `answer` is called once, soon, by any thread.
+    def ask(
+        self,
+        app: str,
+        host: str,
+        has_waited: bool,
+        held: tuple[Permit, ...],
+        answer: Callable[[PermitAnswer], None],
+    ) -> None:
+        """Ask for the permits that a call needs beside those `held`; `answer` is called once, soon, by any thread.
 
-        While others wait in the lane of the limit, only a call that has waited in a lane gets one.
+        While others wait in the lane of a limit, only a call that has waited in a lane gets its permit. Where a call
+        does not get all, those that it has are given back.
         """
 
-    def give_back(self, app: str, permit: Permit, *, is_unused: bool) -> None:
-        """Give back a permit: its call has ended, or none was made with it."""
+    def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
+        """Give back permits: their call has ended, or none was made with them."""
 
 
 class NoLimits:
-    """No app has a limit."""
+    """There is no limit."""
 
-    def is_limited(self, _app: str) -> bool:
-        """Return False."""
-        return False
+    def may_begin(self, _app: str, _host: str, _permits: Sequence[Permit]) -> bool:
+        """Return True."""
+        return True
 
-    def ask(self, _app: str, _has_waited: bool, answer: Callable[[PermitAnswer], None]) -> None:
+    def ask(
+        self,
+        _app: str,
+        _host: str,
+        _has_waited: bool,
+        _held: tuple[Permit, ...],
+        answer: Callable[[PermitAnswer], None],
+    ) -> None:
         """Answer that nobody knows: nobody asks."""
         answer(None)
 
-    def give_back(self, _app: str, _permit: Permit, *, is_unused: bool) -> None:
+    def give_back(self, _permits: Sequence[Permit], *, is_unused: bool) -> None:
         """Do nothing: there is none."""

@@ -5,18 +5,16 @@ from collections import deque
 from typing import NamedTuple
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.health import TRIED_AGAIN_S, Health, Sign
+from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.core.flow.backlog import BACKLOG_SHARE, is_backlog
 
 # An unreachable host holds each call that tries it, and its place among all, for the time to connect. So one call tries
 # a host until it has connected.
 PLACES_UNTIL_REACHED = 1
-# After so long one more call tries a host all of whose places are taken by calls that seem to hang, beside so many more
-# than it has places. So it is seen within that time, not within a time-out, that the host answers again.
-TRIED_AGAIN_S = 5.0
+# So many calls more than it has places may try a host all of whose places are taken by calls that seem to hang.
 MOST_BESIDE = 1
-# Calls that began together time out together: they count as one failure.
-ONE_FAILURE_S = 0.05
 # However many apps have slow targets, each may have so many calls under way.
 LEAST_SHARE = 10
 # After this time, an ended call counts half as much.
@@ -79,17 +77,18 @@ class Host:
 class Way:
     """The places of one app's calls to one scheme, host and port in this process.
 
-    They halve when a call fails (a time-out, a refusal, a broken answer), and grow by one with each whole answer,
-    whatever its status. So a host that hangs is soon tried by one call at a time, every few seconds; a host that
-    recovers has all its places again after as many answers.
+    They halve when a call is left without a whole answer, and grow by one with each answer, whatever its status. While
+    the host is failing one is left, and it *rests* between the calls that try it. So a host that hangs is soon tried by
+    one call at a time, every few seconds; a host that recovers has all its places again after as many answers.
     """
 
     __slots__ = (
-        "_failed_at",
         "app",
+        "health",
         "host",
         "is_reached",
         "places",
+        "rests",
         "running",
         "started_at",
         "stuck",
@@ -100,7 +99,9 @@ class Way:
 
     def __init__(self, host: Host) -> None:
         self.host = host
+        self.health = Health()
         self.places = host.most
+        self.rests = False  # it is failing, and the rest after the last try is not known to be over
         self.running = 0
         self.waiting = 0
         self.is_reached = False
@@ -109,14 +110,22 @@ class Way:
         self.tried_beside = 0  # while it is not reached: calls under way that are no reason not to try
         self.throughput = Throughput()
         self.app: App | None = None  # whose it is, since it had calls last
-        self._failed_at = float("-inf")
 
     @property
     def free(self) -> int:
         """How many calls may start now."""
+        return 0 if self.rests else self.free_but_for_rest
+
+    @property
+    def free_but_for_rest(self) -> int:
+        """How many calls may start once it does not rest."""
         if self.is_reached:
             return min(self.places + self.stuck, self.host.most) - self.running
         return min(self.places, self.tried_beside + PLACES_UNTIL_REACHED) - self.running
+
+    def rests_at(self, now: float) -> bool:
+        """Whether the rest after the last try lasts."""
+        return self.rests and now - self.started_at < self.health.rest_s
 
     @property
     def free_at_host(self) -> int:
@@ -135,35 +144,40 @@ class Way:
         """Whether no call is here."""
         return not (self.running or self.waiting)
 
+    def ends_per_s(self, now: float) -> float:
+        """Return how many calls a second will end soon: as many as did lately, none to count on while it is failing."""
+        return 0.0 if self.health.is_failing else self.throughput.per_s(now)
+
     def may_be_tried_again(self, now: float) -> bool:
         """Whether calls that hang hold all its places, and one more call may try."""
         has_room = self.running < self.host.most and self.running <= self.places + MOST_BESIDE
-        is_taken = self.is_reached and self.free <= 0
+        is_taken = self.is_reached and self.free_but_for_rest <= 0
         return is_taken and has_room and now - self.started_at >= TRIED_AGAIN_S
 
     def try_again(self) -> None:
         """Count as many of the calls under way as stuck as leave one place free."""
         self.stuck = self.running - self.places + 1
 
-    def end(self, has_failed: bool) -> None:
-        """Learn that a call ended; a failed one counts as one that was stuck."""
-        self.stuck = max(0, self.stuck - 1) if has_failed else min(self.stuck, self.running)
+    def end(self, is_silent: bool) -> None:
+        """Learn that a call ended; one without an answer counts as one that was stuck."""
+        self.stuck = max(0, self.stuck - 1) if is_silent else min(self.stuck, self.running)
 
     def lose(self) -> None:
         """Give it one place until it is reached, beside the calls under way, which may be slow."""
         self.tried_beside = min(self.tried_beside, self.running) if not self.is_reached else self.running
         self.is_reached = False
 
-    def succeed(self) -> None:
-        """Give it one more place, for an answer."""
-        if self.places < self.host.most:
-            self.places += 1
-
-    def fail(self, now: float) -> None:
-        """Halve its places, unless another failure just did; one always remains, to try with."""
-        if now - self._failed_at >= ONE_FAILURE_S:
-            self._failed_at = now
-            self.places = max(1, self.places // 2)
+    def learn(self, sign: Sign, now: float, reply: Reply) -> None:
+        """Learn what a call's end says; failures that come together halve the places once."""
+        if sign is Sign.ANSWERED:
+            self.health.answer(now)
+            self.rests = False
+            self.places = min(self.host.most, self.places + 1)
+        elif sign is not Sign.NOT_ASKED:
+            if self.health.fail(now, reply.shown_error) and sign is Sign.SILENT:
+                self.places = max(1, self.places // 2)
+            if self.health.is_failing:
+                self.places, self.rests = 1, True
 
 
 class App:

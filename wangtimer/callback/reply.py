@@ -18,6 +18,7 @@ class Reply(NamedTuple):
     `connect_ms`   the part of the cost until the connection was open (name, TCP, TLS; 0 for one
                    kept open); None if there was none
     `first_byte_ms`  the part until the answer began; None if none did
+    `host_failing_ms`  between the call's moment and its sending, how long its host was failing; None: not at all
     `is_refused`   the rules of egress do not allow it; another attempt would be refused too
     """
 
@@ -30,8 +31,16 @@ class Reply(NamedTuple):
     connect_ms: int | None = None
     first_byte_ms: int | None = None
     is_refused: bool = False
+    host_failing_ms: int | None = None
 
     @property
     def succeeded(self) -> bool:
         """Tell whether a complete 2xx answer came."""
         return not self.error and self.http_status is not None and 200 <= self.http_status < 300
+
+    @property
+    def shown_error(self) -> str:
+        """Why the call did not succeed, as records say it; "" if it did."""
+        if self.error or self.succeeded:
+            return self.error
+        return f"HTTP {self.http_status}"

@@ -12,10 +12,13 @@ from wangtimer.cli.admin.settings import settings
 from wangtimer.cli.admin.signing_commands import signing
 from wangtimer.cli.apps.app_commands import apps
 from wangtimer.cli.apps.audit_command import audit
+from wangtimer.cli.apps.host_commands import hosts
 from wangtimer.cli.apps.key_commands import keys
+from wangtimer.cli.apps.pause_commands import pause, pauses, resume
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.doctor.doctor import doctor
+from wangtimer.cli.firings.failing_hosts_command import failing_hosts
 from wangtimer.cli.firings.firing_commands import firings
 from wangtimer.cli.firings.load_command import load
 from wangtimer.cli.importing.import_commands import import_timers
@@ -64,11 +67,16 @@ commands.add_command(timers)
 commands.add_command(targets)
 commands.add_command(firings)
 commands.add_command(load)
+commands.add_command(failing_hosts)
 commands.add_command(apps)
 commands.add_command(keys)
 commands.add_command(signing)
 commands.add_command(client_certificate)
 commands.add_command(audit)
+commands.add_command(hosts)
+commands.add_command(pause)
+commands.add_command(resume)
+commands.add_command(pauses)
 commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)

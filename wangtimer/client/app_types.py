@@ -8,6 +8,8 @@ class AppLimits(TypedDict, total=False):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    callsPerSecondToOneHost: int | None
+    callsAtOnceToOneHost: int | None
     timers: int | None
     firingsPerSecond: int | None
     requestsPerSecond: int | None
@@ -21,6 +23,8 @@ class ShownAppLimits(TypedDict):
 
     callsPerSecond: int | None
     callsAtOnce: int | None
+    callsPerSecondToOneHost: int | None
+    callsAtOnceToOneHost: int | None
     timers: int | None
     firingsPerSecond: int | None
     requestsPerSecond: int | None
@@ -82,6 +86,37 @@ class AppsPage(TypedDict):
     """A page of apps."""
 
     items: list[App]
+    nextCursor: str | None
+
+
+class Pause(TypedDict):
+    """Something that an operator paused; `app` None: no single app's."""
+
+    name: str
+    app: str | None
+    since: str
+    reason: str
+
+
+class PausesPage(TypedDict):
+    """A page of pauses."""
+
+    items: list[Pause]
+    nextCursor: str | None
+
+
+class HostLimit(TypedDict):
+    """The limit of a target's host and port, over all apps; `host` `*`: every other. None: no such limit."""
+
+    host: str
+    callsPerSecond: int | None
+    callsAtOnce: int | None
+
+
+class HostLimitsPage(TypedDict):
+    """A page of limits of hosts."""
+
+    items: list[HostLimit]
     nextCursor: str | None
 
 

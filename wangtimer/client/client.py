@@ -10,8 +10,11 @@ from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
 from .certificate_calls import CertificateCalls
+from .failing_host_calls import FailingHostCalls
 from .follow_calls import FollowCalls
+from .host_limit_calls import HostLimitCalls
 from .many_timer_calls import ManyTimerCalls
+from .pause_calls import PauseCalls
 from .signing_calls import SigningCalls
 from .target_calls import TargetCalls
 from .transport import Transport
@@ -24,8 +27,11 @@ class Client(
     FollowCalls,
     ManyTimerCalls,
     TargetCalls,
+    FailingHostCalls,
     CalendarCalls,
     AppCalls,
+    HostLimitCalls,
+    PauseCalls,
     SigningCalls,
     CertificateCalls,
     AuditCalls,

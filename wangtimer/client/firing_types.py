@@ -23,6 +23,7 @@ class Firing(TypedDict):
     output: str
     error: str
     waitedFor: str
+    hostFailingMs: int | None
 
 
 class FiringsPage(TypedDict):
@@ -133,3 +134,31 @@ class PartsHealth(TypedDict):
     sql: PartHealth
     store: PartHealth
     broker: PartHealth
+
+
+class FailingHost(TypedDict):
+    """A host (scheme, host and port) that fails each call of an app since a moment; `lastError` says what came."""
+
+    host: str
+    since: str
+    lastFailedAt: str
+    lastError: str
+
+
+class FailingHosts(TypedDict):
+    """The hosts that fail each of the app's calls, the longest failing first."""
+
+    items: list[FailingHost]
+
+
+class FailingHostOfApp(FailingHost):
+    """The same, of one of all apps; `waiting` firings wait for it or a limit of it, those of other apps included."""
+
+    app: str
+    waiting: int
+
+
+class FailingHostsOfAllApps(TypedDict):
+    """The hosts that fail each call of some app, the longest failing first."""
+
+    items: list[FailingHostOfApp]

@@ -35,6 +35,7 @@ class Subject(Enum):
     APP = auto()
     KEY = auto()
     SECRET = auto()
+    PAUSE = auto()
     TARGET = auto()
 
 

@@ -51,10 +51,10 @@ class Claim:
         self._room: Room | None = None
         self._permits = list(permits)
 
-    def take_permit(self) -> Permit | None:
-        """Take out a permit for a call of this claim; None if none is left."""
+    def take_permit(self) -> tuple[Permit, ...]:
+        """Take out a permit for a call of this claim; none if none is left."""
         with self._lock:
-            return self._permits.pop(0) if self._permits else None
+            return (self._permits.pop(0),) if self._permits else ()
 
     def take_permits(self) -> list[Permit]:
         """Take out the permits that no call has taken."""

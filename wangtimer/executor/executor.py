@@ -420,10 +420,11 @@ class Executor:
     ) -> dict[Member, str]:
         """Return which late first attempts are no longer to be made, and why.
 
-        A member that waited for room missed nothing, but is not sent past its catch-up window. If this node cannot
-        work that out, the member gets a verdict in `verdicts`: to wait, and at last to fail.
+        A member that waited for room missed nothing, but is not sent past its catch-up window; one that waited for a
+        pause to end was missed as after any outage. If this node cannot work that out, the member gets a verdict in
+        `verdicts`: to wait, and at last to fail.
         """
-        has_waited = isinstance(claim.stands_in, SharedLane)
+        has_waited = isinstance(claim.stands_in, SharedLane) and claim.stands_in.paused is None
         now = self._clock.now_ms()
         reasons = {}
         for due in asked:

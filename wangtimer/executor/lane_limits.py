@@ -1,6 +1,7 @@
-"""Lanes of limited apps: how many permits to take for their firings, and when to ask a limit again."""
+"""Lanes of limits: how many permits to take for their firings, and when to ask a limit again."""
 
-from collections.abc import Container, Mapping
+from collections import deque
+from collections.abc import Container, Mapping, Sequence
 
 import structlog
 
@@ -12,7 +13,7 @@ from wangtimer.executor.throttle import Throttle
 
 log = structlog.get_logger()
 
-# How often a lane is pulled whose app may make so many calls a second: the rate stores up those of twice this time.
+# How often a lane is pulled whose limit is one on calls a second: the rate stores up those of twice this time.
 RATE_EVERY_S = 0.05
 
 # A limit that leaves no call, and says not when, is asked again after `RATE_EVERY_S`, then after twice that, up to
@@ -29,17 +30,22 @@ class LaneLimits:
     def __init__(self, throttle: Throttle, clock: Clock) -> None:
         self._throttle = throttle
         self._clock = clock
-        # When the limit of a lane's app may leave the next call, s of the stop-watch.
+        # When the limit of a lane may leave the next call, s of the stop-watch.
         self._again_at: dict[SharedLane, float] = {}
         # The next pause of a lane whose limit left no call.
         self._pauses_s: dict[SharedLane, float] = {}
+        # Lanes whose firings could not use their permits.
+        self._unused: deque[SharedLane] = deque()
         # How many firings a lane had at the last pull.
         self._crowds: dict[SharedLane, int] = {}
 
     def count_for(self, lane: SharedLane) -> bool:
         """Tell whether firings of this lane need permits."""
-        app = lane.limited_app
-        return app is not None and self._throttle.is_limited(app)
+        return lane.is_of_limit and self._throttle.needs_permits(lane)
+
+    def hold(self, lane: SharedLane) -> bool:
+        """Tell whether nothing is to be taken from this lane: an operator paused all that waits there."""
+        return self._throttle.holds(lane)
 
     def keep(self, lanes: Container[SharedLane]) -> None:
         """Forget what is known of all other lanes."""
@@ -47,13 +53,27 @@ class LaneLimits:
         self._pauses_s = {lane: pause_s for lane, pause_s in self._pauses_s.items() if lane in lanes}
         self._crowds = {lane: number for lane, number in self._crowds.items() if lane in lanes}
 
+    def note_unused(self, lane: SharedLane) -> None:
+        """Learn that a permit came back unused, as another limit refused its call; quick, from any thread.
+
+        The limit is asked again after `RATE_EVERY_S`.
+        """
+        self._unused.append(lane)
+
+    def _note_all_unused(self) -> None:
+        while self._unused:
+            lane, at = self._unused.popleft(), self._clock.monotonic() + RATE_EVERY_S
+            self._again_at[lane] = min(at, self._again_at.get(lane, at))
+
     @property
     def next_at(self) -> float:
         """When a limit is to be asked again, s of the stop-watch."""
+        self._note_all_unused()
         return min(self._again_at.values(), default=float("inf"))
 
     def take_ripe(self) -> list[SharedLane]:
         """Take out the lanes whose limits are to be asked again now, the longest ripe first."""
+        self._note_all_unused()
         now = self._clock.monotonic()
         ripe = sorted((at, lane.key, lane) for lane, at in self._again_at.items() if at <= now)
         for _, _, lane in ripe:
@@ -65,8 +85,8 @@ class LaneLimits:
         self._pauses_s.pop(lane, None)
 
     def has_rate(self, lane: SharedLane) -> bool:
-        """Tell whether the lane's app may make so many calls a second: then its rate says when the next may begin."""
-        limit = self._throttle.limits.get(lane.limited_app or "")
+        """Tell whether the lane's limit is one on calls a second: then its rate says when the next may begin."""
+        limit = self._throttle.limits.limit_of(lane)
         return limit is not None and limit.per_second is not None
 
     def note_pull(self, lane: SharedLane, taken: int, waiting: int) -> None:
@@ -81,7 +101,7 @@ class LaneLimits:
         Few for a lane in which few wait: others' calls would be refused until the rest is given back.
         """
         most = max(0, min(room, max(FEW_PERMITS, 2 * self._crowds.get(lane, 0))))
-        limit = self._throttle.limits.get(lane.limited_app or "")
+        limit = self._throttle.limits.limit_of(lane)
         return most if limit is None else limit.most_together(most)
 
     def take(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, list[Permit] | None]:
@@ -92,26 +112,25 @@ class LaneLimits:
         for lane, wish in wishes.items():
             if wish > 0:
                 self._again_at.pop(lane, None)
-        apps = {lane: lane.limited_app or "" for lane in wishes if self.count_for(lane)}
-        taken = self._take({apps[lane]: wishes[lane] for lane in apps if wishes[lane] > 0})
+        limited = [lane for lane in wishes if self.count_for(lane)]
+        taken = self._take({lane: wishes[lane] for lane in limited if wishes[lane] > 0})
         permits: dict[SharedLane, list[Permit] | None] = dict.fromkeys(wishes)
-        for lane, app in apps.items():
+        for lane in limited:
             permits[lane] = []
-            if app in taken:
-                mine, wait_s = taken[app]
+            if lane in taken:
+                mine, wait_s = taken[lane]
                 permits[lane] = mine
                 is_used_up = self.has_rate(lane) and len(mine) < wishes[lane]
                 self._ask_again(lane, wait_s, is_in_vain=not mine, is_used_up=is_used_up)
         return permits
 
-    def give_back(self, lane: SharedLane, permits: list[Permit]) -> None:
+    def give_back(self, permits: Sequence[Permit]) -> None:
         """Give back permits with which no call was made."""
-        app = lane.limited_app
-        if app is not None and permits:
-            self._throttle.give_back_all(app, permits)
+        if permits:
+            self._throttle.give_back(permits, is_unused=True)
 
-    def _take(self, wishes: Mapping[str, int]) -> Mapping[str, tuple[list[Permit], float]]:
-        """Take permits for all apps in one trip; one by one if that fails, so that a bad counter harms one app."""
+    def _take(self, wishes: Mapping[SharedLane, int]) -> Mapping[SharedLane, tuple[list[Permit], float]]:
+        """Take permits of all limits in one trip; one by one if that fails, so that a bad counter harms one."""
         if not wishes:
             return {}
         try:
@@ -119,15 +138,15 @@ class LaneLimits:
         except StoreAway:
             raise
         except Exception:
-            log.exception("permits_taken_one_by_one", apps=len(wishes))
-        taken: dict[str, tuple[list[Permit], float]] = {}
-        for app, most in wishes.items():
+            log.exception("permits_taken_one_by_one", limits=len(wishes))
+        taken: dict[SharedLane, tuple[list[Permit], float]] = {}
+        for lane, most in wishes.items():
             try:
-                taken |= self._throttle.take_all({app: most})
+                taken |= self._throttle.take_all({lane: most})
             except StoreAway:
                 raise
             except Exception:
-                log.exception("no_permits_taken", app=app)
+                log.exception("no_permits_taken", limit=lane.key)
         return taken
 
     def _ask_again(self, lane: SharedLane, wait_s: float, *, is_in_vain: bool, is_used_up: bool) -> None:

@@ -1,9 +1,11 @@
 """The mover: takes firings without room here to their lane, where they wait outside every process."""
 
+import heapq
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Event, Thread
+from itertools import count
+from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 import structlog
@@ -54,7 +56,11 @@ class Mover:
         self._clock = clock
         self._lease_s = lease_s
         self._moves: deque[Move] = deque()
+        # Moves that rest until a moment of the stop-watch, the first of them first.
+        self._resting: list[tuple[float, int, Move]] = []
+        self._arrivals = count()
         self._wake = Event()
+        self._lock = Lock()
         self._sql_rest = SqlRest()
 
     def start(self) -> None:
@@ -62,18 +68,37 @@ class Mover:
         Thread(target=self._run, name="mover", daemon=True).start()
         Thread(target=self._keep_relieving, name="mover relief", daemon=True).start()
 
-    def take(self, move: Move) -> None:
-        """Queue a move; quick, from any thread."""
-        self._moves.append(move)
+    def take(self, move: Move, after_s: float = 0.0) -> None:
+        """Queue a move, to be made after so long; quick, from any thread."""
+        if after_s > 0:
+            rest = self._clock.monotonic() + after_s, next(self._arrivals), move
+            with self._lock:
+                heapq.heappush(self._resting, rest)
+        else:
+            self._moves.append(move)
         self._wake.set()
 
     @property
     def has_moves(self) -> bool:
-        """Whether there is something to move."""
-        return bool(self._moves)
+        """Whether there is something to move now."""
+        return bool(self._moves) or self._rest_s <= 0
+
+    @property
+    def _rest_s(self) -> float:
+        with self._lock:
+            first = self._resting[0][0] if self._resting else float("inf")
+        return min(LONGEST_REST_S, first - self._clock.monotonic())
+
+    def _end_rests(self) -> None:
+        """Queue the moves whose rest is over."""
+        now = self._clock.monotonic()
+        with self._lock:
+            while self._resting and self._resting[0][0] <= now:
+                self._moves.append(heapq.heappop(self._resting)[2])
 
     def move_all(self) -> None:
         """Make the moves queued by now."""
+        self._end_rests()
         for _ in range(0, len(self._moves), MOST_AT_ONCE):
             self._move_guarded(self._next_part())
 
@@ -186,7 +211,7 @@ class Mover:
 
     def _run(self) -> None:
         while True:
-            self._wake.wait(LONGEST_REST_S)
+            self._wake.wait(max(0.0, self._rest_s))
             self._clock.sleep(GATHER_S)
             self._wake.clear()
             try:

@@ -9,7 +9,8 @@ import structlog
 from wangtimer.callback.permits import Permit
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.pauses import Pauses
+from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired
 from wangtimer.executor.lane_limits import LaneLimits
@@ -66,6 +67,7 @@ class Puller:
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
         self._reader = LaneReader(lanes, claims, seconds_since_reconnect)
         self._send_feed_lanes = send_feed_lanes
+        self._throttle = throttle
         self._limits = LaneLimits(throttle, clock)
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
@@ -109,13 +111,32 @@ class Puller:
         is_quiet = not self._known and self._clock.monotonic() >= self._expects_until
         return LOOK_IN_VAIN_EVERY_S if is_quiet else LOOK_EVERY_S
 
-    def note_ended(self, host: str, app: str, queue: int = 0) -> None:
+    @property
+    def pauses(self) -> Pauses:
+        """What operators paused, as this process last read it."""
+        return self._throttle.pauses
+
+    def note_ended(self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
-            for lane in lanes_of(host, app, queue):
-                if lane in self._known:
+            for lane in dict.fromkeys((*lanes_of(host, app, queue), stood_in)):
+                if isinstance(lane, SharedLane) and lane in self._known:
                     self._limits.note_ended(lane)
                     self._pull_soon(lane)
+
+    def note_unused(self, lane: SharedLane) -> None:
+        """Learn that a firing of a limit's lane could not use its permit: another one may; quick, from any thread.
+
+        The lane of a host is pulled at once, so that its other apps' calls go. That of an app waits a little: else each
+        would find the permit that it lacks taken by the other, again and again.
+        """
+        if lane not in self._known:
+            return
+        if lane.limited_host is not None:
+            self._pull_soon(lane)
+        else:
+            self._limits.note_unused(lane)
+            self._wake.set()
 
     @property
     def has_freed(self) -> bool:
@@ -130,8 +151,8 @@ class Puller:
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
         self._limits.keep(index)
         in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
-        for is_limited, some in groupby(in_order[:LANES_A_LOOK], self._limits.count_for):
-            for lanes in [list(some)] if is_limited else ([lane] for lane in some):
+        for are_together, some in groupby(in_order[:LANES_A_LOOK], self._is_pulled_with_others):
+            for lanes in [list(some)] if are_together else ([lane] for lane in some):
                 self._look_at(lanes, index)
                 self._pull_ripe()
 
@@ -145,7 +166,7 @@ class Puller:
             self._freed.pop(lane, None)
             if self._limits.count_for(lane):
                 limited.append(lane)
-            elif self._room_in(lane) > 0:
+            elif self._room_for(lane) > 0:
                 self._pull([lane])
         self._pull_ripe(sorted(limited, key=self._limits.has_rate))
 
@@ -172,7 +193,15 @@ class Puller:
             return False
         looked_at = self._looked_at.get(lane, float("-inf"))
         is_lately = self._clock.monotonic() - looked_at < LOOK_WITHOUT_ROOM_EVERY_S
-        return is_lately and self._room_in(lane) <= 0
+        return is_lately and self._room_for(lane) <= 0
+
+    def _is_pulled_with_others(self, lane: SharedLane) -> bool:
+        """Tell whether it shares trips: lanes of limits come up often, and a look takes little from paused ones."""
+        return self._limits.count_for(lane) or self._limits.hold(lane)
+
+    def _room_for(self, lane: SharedLane) -> int:
+        """Return how many firings of the lane could be sent at once; none while an operator paused them."""
+        return 0 if self._is_stopped or self._limits.hold(lane) else self._room_in(lane)
 
     def _pull_soon(self, lane: SharedLane) -> None:
         self._freed[lane] = None
@@ -193,8 +222,8 @@ class Puller:
                     permits, {lane: wish for lane, wish in wishes.items() if is_look or permits[lane] != []}
                 )
             finally:
-                for lane, left in permits.items():
-                    self._limits.give_back(lane, left or [])
+                for left in permits.values():
+                    self._limits.give_back(left or [])
         return found
 
     def _wishes(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
@@ -206,7 +235,7 @@ class Puller:
         wishes: dict[SharedLane, int] = {}
         most = wished = held = 0
         for lane in lanes[:LANES_A_TRIP]:
-            room = 0 if self._is_stopped else self._room_in(lane)
+            room = self._room_for(lane)
             wish = self._limits.wish(lane, room) if self._limits.count_for(lane) else room
             most, wished = max(most, room), wished + wish
             held += self._most_of(lane, wish)
@@ -308,6 +337,12 @@ class Puller:
                 log.exception("puller_stumbled")
 
 
-def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, SharedLane, SharedLane]:
-    """Return the lanes in which a call of this app, which has this queue, to this host may wait."""
-    return SharedLane.of_host(host, queue), SharedLane.of_app(app), SharedLane.of_limit(app)
+def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, ...]:
+    """Return the lanes in which a call of this app, which has this queue, may wait for room or for a limit."""
+    return (
+        SharedLane.of_host(host, queue),
+        SharedLane.of_app(app),
+        SharedLane.of_host_limit(host).in_queue(queue),
+        SharedLane.of_app_at_host(app, host),
+        SharedLane.of_limit(app),
+    )

@@ -33,6 +33,9 @@ from wangtimer.store.redis.slices import SliceStore
 
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
 OLDEST_TIMESTAMP_S = 1
+# Who goes from one limit to another rests for this part of the time that it is late by then, within these bounds.
+REST_SHARE = 0.2
+SHORTEST_REST_S, LONGEST_REST_S = 0.05, 1.0
 
 
 class Ready(NamedTuple):
@@ -138,7 +141,10 @@ class Sender:
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
-            if died < ALONE_AFTER and (lane := behind.of(one)) is not None:
+            lane = self.pause_of(one.held, one.definition.app, one.host_port)
+            if lane is None and died < ALONE_AFTER:
+                lane = behind.of(one)
+            if lane is not None:
                 self.move(one.held, lane, one.due_at)
                 continue
             try:
@@ -154,7 +160,7 @@ class Sender:
             if died >= ALONE_AFTER:
                 quarantined.append(Quarantined(one.held, attempt))
             else:
-                attempt.permit = one.held.claim.take_permit()
+                attempt.permits = one.held.claim.take_permit()
                 calls.append(attempt)
         self._engine.submit(calls)
         _hand_on(call.held for call in calls)
@@ -167,23 +173,47 @@ class Sender:
         """Tell whether the member is held, with a second of its lease surely left."""
         return held.claim.is_safe(held.member, self._clock.monotonic(), self._lease_s)
 
+    def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
+        """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
+        lane = self._puller.pauses.lane_of(app, host, held.member.timer_id)
+        return None if lane is None else lane.in_queue(self._queue_of(app))
+
     def ask_again(self, attempt: "Attempt") -> None:
-        """Send a member whose lease may be over, if a renewal shows that it is still held."""
-        if attempt.held.claim.holds(attempt.held.member):
+        """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""
+        lane = attempt.paused_in
+        if lane is not None:
+            self.move(attempt.held, lane, attempt.due_at_ms)
+        elif attempt.held.claim.holds(attempt.held.member):
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
-        """Move a member without room to a lane of its queue, outside this process."""
-        self._mover.take(Move(held, lane, due_at))
+        """Move a member without room to a lane, outside this process; after a rest if it goes from limit to limit.
+
+        The lane is one of its queue.
+        """
+        rest_s, stood_in = 0.0, held.claim.stands_in
+        if isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit:
+            rest_s = self._rest_s(due_at)
+            self._puller.note_unused(stood_in)
+        self._mover.take(Move(held, lane, due_at), rest_s)
         self._puller.expect()
         _hand_on([held])
+
+    def _rest_s(self, due_at: int) -> float:
+        """Return how long a member rests that one limit let go and another one refuses, ever longer.
+
+        Where both limits are exceeded by far, it would else go to and fro as often as permits come back.
+        """
+        late_s = (self._clock.now_ms() - due_at) / 1_000
+        return min(max(late_s * REST_SHARE, SHORTEST_REST_S), LONGEST_REST_S)
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
         self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
-        self._puller.note_ended(attempt.request.host, attempt.request.app, attempt.queue)
+        request, stood_in = attempt.request, attempt.held.claim.stands_in
+        self._puller.note_ended(request.host, request.app, stood_in, attempt.queue)
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
@@ -238,9 +268,10 @@ class Sender:
             int(reply.cost_ms),
             reply.http_status,
             without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",
-            _error_of(reply),
+            reply.shown_error,
             reply.connect_ms,
             reply.first_byte_ms,
+            reply.host_failing_ms,
         )
 
 
@@ -258,7 +289,7 @@ class Attempt:
         "due_at_ms",
         "held",
         "keep_output",
-        "permit",
+        "permits",
         "queue",
         "request",
         "secrets",
@@ -290,17 +321,25 @@ class Attempt:
         self.timeout_ms = timeout_ms
         self.keep_output = keep_output
         self.secrets = secrets
-        self.permit: Permit | None = None
+        self.permits: tuple[Permit, ...] = ()
 
     @property
     def has_waited(self) -> bool:
         """Whether it was pulled from a lane."""
         return isinstance(self.held.claim.stands_in, SharedLane)
 
+    @property
+    def paused_in(self) -> SharedLane | None:
+        """The lane in which it waits until what an operator paused goes on; None if it is not paused."""
+        return self._sender.pause_of(self.held, self.request.app, self.request.host)
+
     def may_send(self) -> bool:
-        """Tell whether the member may be sent: its lease surely lasts. A signature that is old by now is made anew."""
+        """Tell whether the member may be sent: its lease surely lasts, and it is not paused.
+
+        A signature that is old by now is made anew.
+        """
         fail_points.before(Step.SEND)
-        if not self._sender.may_send(self.held):
+        if not self._sender.may_send(self.held) or self.paused_in is not None:
             return False
         if self._keys:
             self._renew_signature()
@@ -314,7 +353,7 @@ class Attempt:
             self._timestamp_s = now_s
 
     def on_held_back(self, _call: Call) -> None:
-        """Check the lease again, then send."""
+        """Check the lease again, then send; or let it wait for a pause to end."""
         self._sender.ask_again(self)
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
@@ -347,15 +386,11 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
-    return isinstance(lane, SharedLane) and lane.in_queue(0) not in lanes_of(host, app)
+    return (
+        isinstance(lane, SharedLane) and lane.paused is None and lane.in_queue(0) not in lanes_of(host, app)
+    )
 
 
 def _hand_on(held: Iterable[Held]) -> None:
     for claim, member in held:
         claim.hand_on([member])
-
-
-def _error_of(reply: Reply) -> str:
-    if reply.error or reply.succeeded:
-        return reply.error
-    return f"HTTP {reply.http_status}"

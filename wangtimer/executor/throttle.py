@@ -1,6 +1,10 @@
-"""The throttle: gets permits for the calls of apps with a limit, a few milliseconds' calls of an app in one script."""
+"""The throttle: gets permits for calls to which limits apply, a few milliseconds' calls of a limit in one script.
 
-from collections.abc import Callable, Iterable, Mapping
+It sends calls of what is paused to the lanes of their pauses: a pause is a limit that leaves no call.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from uuid import uuid4
@@ -9,18 +13,20 @@ import structlog
 
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.limits import CallLimits
+from wangtimer.core.flow.pauses import Pauses
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.store.redis.permits import PermitOrder, PermitStore
-from wangtimer.store.redis.told_by_app import CallLimitStore
 
 log = structlog.get_logger()
 
-# Calls that ask within this share one script an app.
+# Calls that ask within this share one script a limit.
 GATHER_S = 0.003
-# How often the limits of all apps are read, never for a firing; and the same while no app has one.
+# How often the rules of operators are read, never for a firing; and the same while no app is limited or paused.
 READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
-# The same while this process knows no limits yet: no call is made until then.
+# The same while this process knows no rules yet: no call is made until then.
 READ_FIRST_EVERY_S = 0.5
 # A permit is for a call that begins within this: Redis holds it that much longer than a call may take.
 BEGINS_WITHIN_S = 1.0
@@ -30,189 +36,251 @@ OnPermit = Callable[[PermitAnswer], None]
 
 
 @dataclass(slots=True)
-class Wants:
-    """What this process wants of one app's limit, and has to give back to it."""
+class Asking:
+    """A call that asks for permits, and those that it has by now."""
 
-    waited: list[OnPermit] = field(default_factory=list)
-    fresh: list[OnPermit] = field(default_factory=list)
-    back: list[str] = field(default_factory=list)
+    app: str
+    host: str
+    has_waited: bool
+    permits: tuple[Permit, ...]
+    answer: OnPermit
+
+
+@dataclass(slots=True)
+class Returned:
+    """The permits that come back to a limit, `unused` of them unused."""
+
+    names: list[str] = field(default_factory=list)
     unused: int = 0
-
-    @property
-    def answers(self) -> list[OnPermit]:
-        """All that wait for an answer."""
-        return [*self.waited, *self.fresh]
 
 
 class Throttle:
-    """One thread a process; any thread may use it. It does nothing for apps without a limit.
+    """One thread a process; any thread may use it. It does nothing for calls to which no limit and no pause applies.
 
-    * Until this process has read the limits of all apps once, every app counts as limited and gets no permit.
+    * A call asks one limit after the other, the host's first. Each round of a few ms' calls is one trip. Who is refused
+      gives back what it has got by then, so nobody waits for a limit while it holds a permit of another.
+    * Until this process has read the rules once, every call counts as limited and gets no permit.
     * Permits that could not be given back, since Redis is away, end by themselves.
     """
 
-    def __init__(
-        self,
-        permits: PermitStore,
-        call_limits: CallLimitStore,
-        limits_in_sql: Callable[[], Mapping[str, CallLimit]],
-        clock: Clock,
-    ) -> None:
+    def __init__(self, permits: PermitStore, rules: KnownRules, clock: Clock) -> None:
         self._permits = permits
-        self._call_limits = call_limits
-        self._limits_in_sql = limits_in_sql
+        self._rules = rules
         self._clock = clock
-        self._known: Mapping[str, CallLimit] | None = None
         self._read_at = float("-inf")
-        self._wants: dict[str, Wants] = {}
+        self._asked: list[Asking] = []
+        self._returned: dict[SharedLane, Returned] = {}
         self._lock = Lock()
         self._wake = Event()
 
     def start(self) -> None:
-        """Begin to read limits and to ask, until the process ends."""
+        """Begin to read rules and to ask, until the process ends."""
         Thread(target=self._run, name="throttle", daemon=True).start()
 
-    def is_limited(self, app: str) -> bool:
-        """Tell whether calls of this app need a permit; they do while this process knows no limits yet."""
-        known = self._known
-        return known is None or app in known
+    def may_begin(self, app: str, host: str, permits: Sequence[Permit]) -> bool:
+        """Tell whether a call needs no other permits than these; none may while this process knows no rules yet."""
+        rules = self._rules
+        if not rules.are_known:
+            return False
+        if not rules.limits.has_any:
+            return True
+        return rules.pauses.lane_of(app, host) is None and not self._lacking(app, host, permits)
+
+    def needs_permits(self, lane: SharedLane) -> bool:
+        """Tell whether firings from the lane of a limit need its permits."""
+        return not self._rules.are_known or self._rules.limits.limit_of(lane) is not None
 
     @property
-    def limits(self) -> Mapping[str, CallLimit]:
-        """The limit of each app that has one, as this process last read them; none if it never did."""
-        return self._known or {}
+    def limits(self) -> CallLimits:
+        """All limits, as this process last read them; none if it never did."""
+        return self._rules.limits
 
-    def ask(self, app: str, has_waited: bool, answer: OnPermit) -> None:
-        """Ask for a permit soon; while others wait for the limit, only who has waited in a lane gets one."""
+    @property
+    def pauses(self) -> Pauses:
+        """What is paused, as this process last read it."""
+        return self._rules.pauses
+
+    def holds(self, lane: SharedLane) -> bool:
+        """Tell whether nothing is to be taken from a lane, since all in it is paused."""
+        return self._rules.holds(lane)
+
+    def ask(self, app: str, host: str, has_waited: bool, held: tuple[Permit, ...], answer: OnPermit) -> None:
+        """Ask soon for the permits that a call needs beside those held, which are given back if it does not get all.
+
+        While others wait for a limit, only who has waited in a lane gets its permit. What is paused is sent away.
+        """
         with self._lock:
-            wants = self._wants.setdefault(app, Wants())
-            (wants.waited if has_waited else wants.fresh).append(answer)
+            self._asked.append(Asking(app, host, has_waited, held, answer))
         self._wake.set()
 
-    def give_back(self, app: str, permit: Permit, *, is_unused: bool) -> None:
-        """Give back a permit soon, or when this process next asks; nobody counts a used one but of calls at once."""
-        limit = self.limits.get(app)
-        if limit is None or (limit.at_once is None and not is_unused):
-            return
-        with self._lock:
-            wants = self._wants.setdefault(app, Wants())
-            wants.back.append(permit.name)
-            wants.unused += is_unused
-        self._wake.set()
+    def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
+        """Give back permits soon, or when this process next asks; nobody counts a used one but of calls at once."""
+        if self._return(permits, is_unused):
+            self._wake.set()
 
-    def give_back_all(self, app: str, permits: Iterable[Permit]) -> None:
-        """Give back permits with which no call was made."""
-        for permit in permits:
-            self.give_back(app, permit, is_unused=True)
-
-    def take(self, app: str, most: int) -> tuple[list[Permit], float]:
+    def take(self, lane: SharedLane, most: int) -> tuple[list[Permit], float]:
         """Return up to `most` permits for firings to be pulled from the limit's lane now; raises `StoreAway`.
 
-        The second is in how many seconds the app's calls a second leave another one; 0 if they do now.
+        The second is in how many seconds the limit on calls a second leaves another one; 0 if it does now.
         """
-        return self.take_all({app: most})[app]
+        return self.take_all({lane: most})[lane]
 
-    def take_all(self, wishes: Mapping[str, int]) -> dict[str, tuple[list[Permit], float]]:
-        """Do the same for several apps, in one trip; raises `StoreAway`."""
-        limits = self.limits
-        orders = [
-            replace(_order(app, limits[app], self._backs_of(app)), waited=most)
-            for app, most in wishes.items()
-            if app in limits
+    def take_all(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
+        """Do the same for several limits, in one trip; raises `StoreAway`.
+
+        A limit of all queues is counted in the lane of the common one.
+        """
+        asked = [
+            (lane, replace(order, waited=most))
+            for lane, most in wishes.items()
+            if (order := self._order(lane.in_queue(0))) is not None
         ]
-        taken: dict[str, tuple[list[Permit], float]] = {app: ([], 0.0) for app in wishes}
-        if orders:
+        taken: dict[SharedLane, tuple[list[Permit], float]] = {lane: ([], 0.0) for lane in wishes}
+        if asked:
             asked_at = self._clock.monotonic()
-            permitted = self._permits.carry_out(orders)
-            for order, given in zip(orders, permitted, strict=True):
-                taken[order.app] = _permits(given.to_waited, asked_at), given.wait_ms / 1_000
+            permitted = self._permits.carry_out([order for _, order in asked])
+            for (lane, order), given in zip(asked, permitted, strict=True):
+                taken[lane] = _permits(given.to_waited, asked_at, order.lane), given.wait_ms / 1_000
         return taken
-
-    def _backs_of(self, app: str) -> Wants:
-        """Take out what is to be given back to an app's limit."""
-        with self._lock:
-            gathered = self._wants.get(app, Wants())
-            mine = Wants(back=gathered.back, unused=gathered.unused)
-            gathered.back, gathered.unused = [], 0
-            if not gathered.answers:
-                self._wants.pop(app, None)
-        return mine
 
     @property
     def has_wants(self) -> bool:
         """Whether something is to be asked or given back."""
-        return bool(self._wants)
+        return bool(self._asked or self._returned)
 
-    def read_limits(self) -> None:
-        """Read the limits of all apps; keep the former ones while Redis has lost them. Raises `StoreAway`.
-
-        A process without former ones asks SQL: sweeps tell Redis later than calls come due.
-        """
-        limits = self._call_limits.read()
-        if limits is None and self._known is None:
-            limits = self._limits_in_sql()
-        if limits is not None:
-            self._known = limits
+    def read_rules(self) -> None:
+        """Read the rules; raises `StoreAway`."""
+        self._rules.read()
 
     def warm_up(self) -> None:
-        """Read the limits before the first call; what cannot be read stops no start, and is read later."""
+        """Read the rules before the first call; what cannot be read stops no start, and is read later."""
         try:
-            self.read_limits()
+            self.read_rules()
         except StoreAway as error:
-            log.info("limits_not_read", error=str(error))
+            log.info("rules_not_read", error=str(error))
         except Exception:
-            log.exception("limits_not_read")
+            log.exception("rules_not_read")
 
     def carry_out(self) -> None:
-        """Ask and give back what has gathered, in one trip; while Redis is away nobody gets an answer but "unknown"."""
+        """Ask and give back what has gathered; while Redis is away nobody gets an answer but "unknown".
+
+        Each round asks one limit for each call, in one trip: as many rounds as limits apply to a call.
+        """
         with self._lock:
-            wants, self._wants = self._wants, {}
-        asked_at = self._clock.monotonic()
-        orders, wanted = [], []
-        for app, theirs in wants.items():
-            limit = self.limits.get(app)
-            if limit is None:
-                _answer(theirs.answers, [])
-                continue
-            orders.append(_order(app, limit, theirs))
-            wanted.append(theirs)
+            asked, self._asked = self._asked, []
+            returned = list(self._returned)
+        while asked or returned:
+            by_lane: defaultdict[SharedLane, list[Asking]] = defaultdict(list)
+            for one in asked:
+                lane = self._next_lane(one)
+                if lane is not None:
+                    by_lane[lane].append(one)
+            asked = self._ask_round(by_lane, [lane for lane in returned if lane not in by_lane])
+            returned = []
+
+    def _next_lane(self, one: Asking) -> SharedLane | None:
+        """Return the lane of the limit to be asked for this call next; answer it if there is none."""
+        if not self._rules.are_known:
+            self._refuse(one, None)
+            return None
+        paused_in = self.pauses.lane_of(one.app, one.host)
+        if paused_in is not None:
+            self._refuse(one, paused_in)
+            return None
+        lacking = self._lacking(one.app, one.host, one.permits)
+        if not lacking:
+            one.answer(one.permits)
+            return None
+        return lacking[0]
+
+    def _ask_round(
+        self, by_lane: Mapping[SharedLane, list[Asking]], returned: Sequence[SharedLane]
+    ) -> list[Asking]:
+        """Ask each of these limits, and give back to those of `returned`; return the calls that got a permit."""
+        orders = []
+        for lane in (*by_lane, *returned):
+            order, asked = self._order(lane), by_lane.get(lane, ())
+            if order is not None:
+                waited = sum(one.has_waited for one in asked)
+                orders.append(replace(order, waited=waited, fresh=len(asked) - waited))
         if not orders:
-            return
+            return []
+        asked_at = self._clock.monotonic()
         try:
             permitted = self._permits.carry_out(orders)
-        except StoreAway as error:
-            log.info("no_permits_without_redis", apps=len(orders), error=str(error))
-            for theirs in wanted:
-                _answer(theirs.answers, [])
-            return
-        except Exception:
-            for theirs in wanted:
-                _answer(theirs.answers, [])
+        except Exception as error:
+            for asked in by_lane.values():
+                for one in asked:
+                    self._refuse(one, None)
+            if isinstance(error, StoreAway):
+                log.info("no_permits_without_redis", limits=len(orders), error=str(error))
+                return []
             raise
-        for theirs, given in zip(wanted, permitted, strict=True):
-            _answer(theirs.waited, _with_refusals(theirs.waited, given.to_waited, asked_at))
-            _answer(theirs.fresh, _with_refusals(theirs.fresh, given.to_fresh, asked_at))
+        served: list[Asking] = []
+        for order, given in zip(orders, permitted, strict=True):
+            to_waited = _permits(given.to_waited, asked_at, order.lane)
+            to_fresh = _permits(given.to_fresh, asked_at, order.lane)
+            for one in by_lane.get(order.lane, ()):
+                mine = to_waited if one.has_waited else to_fresh
+                if mine:
+                    one.permits += (mine.pop(0),)
+                    served.append(one)
+                else:
+                    self._refuse(one, order.lane)
+        return served
+
+    def _refuse(self, one: Asking, answer: SharedLane | None) -> None:
+        """Answer a call that does not get all its permits, and give back those that it has."""
+        self.give_back(one.permits, is_unused=True)
+        one.answer(answer)
+
+    def _lacking(self, app: str, host: str, permits: Sequence[Permit]) -> list[SharedLane]:
+        held = {permit.lane for permit in permits}
+        return [lane for lane in self._rules.limits.lanes_of(app, host) if lane not in held]
+
+    def _return(self, permits: Sequence[Permit], is_unused: bool) -> bool:
+        """Note what comes back; tell whether somebody counts some of it."""
+        is_any = False
+        for permit in permits:
+            limit = self._rules.limits.limit_of(permit.lane)
+            if limit is None or (limit.at_once is None and not is_unused):
+                continue
+            is_any = True
+            with self._lock:
+                returned = self._returned.setdefault(permit.lane, Returned())
+                returned.names.append(permit.name)
+                returned.unused += is_unused
+        return is_any
+
+    def _order(self, lane: SharedLane) -> PermitOrder | None:
+        """Return an order for a limit that gives back what comes back to it; None where the limit is gone."""
+        with self._lock:
+            back = self._returned.pop(lane, Returned())
+        limit = self._rules.limits.limit_of(lane)
+        if limit is None:
+            return None
+        return PermitOrder(lane, limit, uuid4().hex, back=tuple(back.names), unused=back.unused)
 
     def run_once(self) -> None:
-        """Ask and give back what has gathered; read the limits when it is time. Raises `StoreAway`.
+        """Ask and give back what has gathered; read the rules when it is time. Raises `StoreAway`.
 
-        Until the limits are known, who asks waits for the next reading of them.
+        Until the rules are known, who asks waits for the next reading of them.
         """
-        if self.has_wants and self._known is not None:
+        if self.has_wants and self._rules.are_known:
             self._clock.sleep(GATHER_S)
             self.carry_out()
         if self._clock.monotonic() >= self._next_read_at:
             self._read_at = self._clock.monotonic()
             try:
-                self.read_limits()
+                self.read_rules()
             finally:
                 self.carry_out()
 
     @property
     def _next_read_at(self) -> float:
-        if self._known is None:
+        if not self._rules.are_known:
             return self._read_at + READ_FIRST_EVERY_S
-        return self._read_at + (READ_EVERY_S if self._known else READ_NONE_EVERY_S)
+        return self._read_at + (READ_EVERY_S if self._rules.limits.has_any else READ_NONE_EVERY_S)
 
     def _run(self) -> None:
         while True:
@@ -221,33 +289,11 @@ class Throttle:
             try:
                 self.run_once()
             except StoreAway as error:
-                log.info("limits_not_read", error=str(error))
+                log.info("rules_not_read", error=str(error))
             except Exception:
                 log.exception("throttle_stumbled")
                 self._clock.sleep(PAUSE_AFTER_FAULT_S)
 
 
-def _order(app: str, limit: CallLimit, wants: Wants) -> PermitOrder:
-    return PermitOrder(
-        app,
-        limit,
-        uuid4().hex,
-        waited=len(wants.waited),
-        fresh=len(wants.fresh),
-        back=tuple(wants.back),
-        unused=wants.unused,
-    )
-
-
-def _permits(names: Iterable[str], asked_at: float) -> list[Permit]:
-    return [Permit(name, asked_at + BEGINS_WITHIN_S) for name in names]
-
-
-def _with_refusals(answers: list[OnPermit], names: tuple[str, ...], asked_at: float) -> list[PermitAnswer]:
-    return [*_permits(names, asked_at), *([False] * (len(answers) - len(names)))]
-
-
-def _answer(asked: list[OnPermit], answers: list[PermitAnswer]) -> None:
-    """Give each its answer; None to those for which there is none."""
-    for number, answer in enumerate(asked):
-        answer(answers[number] if number < len(answers) else None)
+def _permits(names: Iterable[str], asked_at: float, lane: SharedLane) -> list[Permit]:
+    return [Permit(name, asked_at + BEGINS_WITHIN_S, lane) for name in names]

@@ -11,7 +11,7 @@ from wangtimer.core.flow.queues import CALLBACK, OwnQueues
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.queue_workers import QueueWorkers
-from wangtimer.store.redis.told_by_app import AppQueueStore
+from wangtimer.store.redis.told_rules import AppQueueStore
 
 log = structlog.get_logger()
 

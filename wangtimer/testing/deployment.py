@@ -14,6 +14,7 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.settings import Settings
+from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.tables import timers
 from wangtimer.testing.doubles import (
@@ -21,6 +22,7 @@ from wangtimer.testing.doubles import (
     MemoryAppQueues,
     MemoryBroker,
     MemoryCallLimits,
+    MemoryCallRules,
     MemoryDefinitions,
     MemoryEngine,
     MemoryLanes,
@@ -106,6 +108,14 @@ class NoStrain:
         return False
 
 
+class NoFailingHosts:
+    """Every host is called as ever, however often it fails."""
+
+    def present(self) -> list[FailingHost]:
+        """Return none."""
+        return []
+
+
 class PromptSettler(Settler):
     """Says when there is something to settle."""
 
@@ -139,6 +149,7 @@ class Deployment(Wiring):
             lanes=MemoryLanes(slices, self.lane_budget),
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
             call_limits=MemoryCallLimits(server),
+            call_rules=MemoryCallRules(server),
             app_queue_store=MemoryAppQueues(server),
             queue_workers=MemoryQueueWorkers(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
@@ -147,6 +158,7 @@ class Deployment(Wiring):
             target_copies=MemoryTargetCopies(server, self.seals),
             load=MemoryLoad(server),
             strain_mark=NoStrain(),
+            failing_hosts=NoFailingHosts(),
             bad_timers=BadTimers(),
             claims=Claims(most=PLENTY),
             room=Room(PLENTY),

@@ -35,6 +35,7 @@ def problems(world: World) -> dict[str, Any]:
         ("GET", f"{TIMERS}/key:order-43", {}),
         ("GET", "/v1/timer", {}),
         ("GET", "/v1/calendars/plant", {}),
+        ("DELETE", "/v1/pauses/all", {"headers": {}}),
         ("POST", f"{TIMERS}/key:taken:nothing", {}),
         ("DELETE", TIMERS, {}),
         ("POST", TIMERS, {"json": EVERY | {"key": "taken"}}),

@@ -8,6 +8,7 @@ from tests.api.world import World
 from tests.certificates import self_signed
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.store.redis.failing_hosts import FailingHost
 
 EXPIRE = {"url": "http://localhost:8080/expire", "json": {"order": 42}}
 NIGHTLY = {
@@ -37,9 +38,19 @@ def tell(recorder: Recorder) -> None:
     _certificate(recorder, world)
     recorder.shows("v1GetLoad", minutes=30)
     recorder.shows("v1GetLoadOfAllApps", minutes=30)
+    _failing_hosts(recorder, world)
     _apps(recorder)
     recorder.shows("v1DeleteTimer", which="key:order-42", If_Match='"4"')
     _compatible(recorder, world)
+
+
+def _failing_hosts(recorder: Recorder, world: World) -> None:
+    now = world.clock.now
+    world.wiring.failing_hosts.tell(
+        [FailingHost("shop", "http://localhost:8080", now - 95_000, now - 2_000, "HTTP 503", now)]
+    )
+    recorder.shows("v1GetFailingHosts")
+    recorder.shows("v1GetFailingHostsOfAllApps")
 
 
 def _timers(recorder: Recorder, world: World) -> None:
@@ -159,6 +170,12 @@ def _apps(recorder: Recorder) -> None:
     made = shows("v1CreateOperatorKey", {"name": "prometheus", "scopes": ["metrics:read"]})
     shows("v1ListOperatorKeys", limit=20)
     shows("v1RevokeOperatorKey", key_id=made["id"])
+    shows("v1LimitHost", {"callsAtOnce": 50}, host="shop.example.org:443")
+    shows("v1ListHostLimits", limit=20)
+    shows("v1FreeHost", host="shop.example.org:443")
+    shows("v1Pause", {"reason": "moving its database"}, what="app:billing")
+    shows("v1ListPauses", limit=20)
+    shows("v1Resume", what="app:billing")
     shows("v1ListAudit", app="billing", limit=2)
 
 

@@ -36,6 +36,8 @@ ACTING = {
     "v1PatchApp",
     "v1CreateAppKey",
     "v1CreateOperatorKey",
+    "v1LimitHost",
+    "v1Pause",
 }
 # Of no app.
 OPERATORS = {

@@ -81,7 +81,7 @@ def test_an_unknown_target_and_another_apps_are_the_same_to_a_caller(world: V1Wo
         patch(world, {"url": URL}, app="bank"),
         delete(world, app="bank"),
     ):
-        assert (answered.status, answered.json["code"], answered.json["parameter"]) == (404, 40408, "name")
+        assert (answered.status, answered.json["code"], answered.json["parameter"]) == (404, 40409, "name")
     assert get(world).json["timers"] == 0
 
 

@@ -26,8 +26,17 @@ WaitedFor = Annotated[
     str,
     Field(
         description="what its last attempt waits or waited for: a place at its target (`host:` and the host), a "
-        "connection of its app's share (`app:` and the app), or its app's limit of callbacks (`limit:` and the app): "
-        "then it was throttled, and `latenessMs` says for how long; empty: it did not wait"
+        "connection of its app's share (`app:` and the app), or a limit of callbacks (`limit:` and the app, "
+        "`host-limit:` and the host, `app-at-host:` with both): "
+        "then it was throttled, and `latenessMs` says for how long; `pause:all`, or `pause:` with `app:`, `host:` or "
+        "`timer:` and a name: an operator had paused that; empty: it did not wait"
+    ),
+]
+HostFailingMs = Annotated[
+    int | None,
+    Field(
+        description="while its last attempt waited to be sent, how long its host was failing, in ms: calls to a host "
+        "that is failing wait, and one at a time tries it; null: not at all"
     ),
 ]
 

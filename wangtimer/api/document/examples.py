@@ -32,6 +32,8 @@ _OF_OPERATION = {
     ("deleteCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("v1GetCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("v1DeleteCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
+    ("v1Pause", "404"): ErrorCode.UNKNOWN_APP,
+    ("v1Resume", "404"): ErrorCode.UNKNOWN_PAUSE,
     ("cancelFiring", "404"): ErrorCode.UNKNOWN_FIRING,
     ("editTimer", "409"): ErrorCode.VERSION_CHANGED,
     ("createTimer", "409"): ErrorCode.NAME_TAKEN,

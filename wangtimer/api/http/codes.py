@@ -85,7 +85,8 @@ class ErrorCode(Enum):
     UNKNOWN_APP = 40405, "There is no app of this name: an operator makes apps, `POST /v1/apps`."
     UNKNOWN_KEY = 40406, "There is no API key of this id."
     UNKNOWN_SECRET = 40407, "No signing secret with this id signs callbacks of this app."
-    UNKNOWN_TARGET = 40408, "This app has no named target of this name."
+    UNKNOWN_PAUSE = 40408, "Nothing of this name is paused."
+    UNKNOWN_TARGET = 40409, "This app has no named target of this name."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = (
         40901,

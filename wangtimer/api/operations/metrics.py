@@ -1,6 +1,6 @@
 """Metrics for Prometheus: firings long due without an outcome, parked outcomes, queues, parts that are away."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, wait
 from math import inf
 
@@ -15,6 +15,7 @@ from wangtimer.api.operations.probe import Probe
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
+from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
 
 log = structlog.get_logger()
@@ -24,6 +25,8 @@ SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
 # Later than any certificate expires, ms UTC.
 ENDLESS_MS = 2**53
+# Failing hosts with a series of their own.
+MOST_HOSTS = 20
 # Prometheus gives a scrape 10 s by default. A frozen part takes its own time-out, SQL up to 10 s.
 READ_WITHIN_S = 5.0
 
@@ -101,6 +104,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         _gauge(
             "wangtimer_oldest_overdue_seconds", "How long the oldest overdue firing has been due", oldest_s
         ),
+        _gauge("wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()),
         _gauge(
             "wangtimer_planning_lag_seconds",
             "How long the oldest moment that is not planned yet has been due",
@@ -139,8 +143,13 @@ def _of_store(wiring: Wiring) -> list[Metric]:
         ),
         _gauge(
             "wangtimer_throttled_firings",
-            "Firings of apps with a limit on their callbacks that wait in Redis for it",
+            "Firings that wait in Redis for a limit of calls, of an app or a target host",
             wiring.lanes.throttled(),
+        ),
+        _gauge(
+            "wangtimer_paused_firings",
+            "Firings that wait in Redis since an operator paused them",
+            wiring.lanes.paused(),
         ),
         _gauge(
             "wangtimer_unserved_queues",
@@ -157,11 +166,28 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "How often a process noted such a timer, once a minute for each at most",
             wiring.bad_timers.notes(),
         ),
+        *_of_failing_hosts(wiring.failing_hosts.present(), wiring.clock.now_ms()),
         CounterMetricFamily(
             "wangtimer_egress_refusals",
             "Connections that WANGTIMER_EGRESS refused, once for each address tried",
             wiring.refusal_count.total(),
         ),
+    ]
+
+
+def _of_failing_hosts(present: Sequence[FailingHost], now_ms: float) -> list[Metric]:
+    failing_s = GaugeMetricFamily(
+        "wangtimer_host_failing_seconds",
+        f"For how long a host has failed each call of an app: the {MOST_HOSTS} that are failing longest",
+        labels=("app", "host"),
+    )
+    for one in present[:MOST_HOSTS]:
+        failing_s.add_metric((one.app, one.origin), max(0.0, (now_ms - one.since) / 1_000))
+    return [
+        _gauge(
+            "wangtimer_failing_hosts", "Hosts that fail each call of an app, counted by app", len(present)
+        ),
+        failing_s,
     ]
 
 

@@ -6,9 +6,12 @@ from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.v1.apps.app_routes import add_app_routes
 from wangtimer.api.v1.apps.audit_routes import add_audit_routes
+from wangtimer.api.v1.apps.host_routes import add_host_routes
 from wangtimer.api.v1.apps.key_routes import add_key_routes
+from wangtimer.api.v1.apps.pause_routes import add_pause_routes
 from wangtimer.api.v1.calendar_routes import calendar_routes
 from wangtimer.api.v1.certificate_routes import certificate_routes
+from wangtimer.api.v1.failing_host_routes import failing_host_routes
 from wangtimer.api.v1.firings.demand_routes import demand_routes
 from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
@@ -27,6 +30,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         demand_routes(wiring),
         calendar_routes(wiring),
         load_routes(wiring),
+        failing_host_routes(wiring),
         _operators_routes(wiring),
         signing_routes(wiring),
         certificate_routes(wiring),
@@ -35,9 +39,11 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
 
 
 def _operators_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of apps, keys and the audit."""
+    """Return the routes of apps, keys, the audit, pauses and limits of hosts."""
     routes = Routes.of("apps", "apps")
     add_app_routes(routes, wiring)
     add_key_routes(routes, wiring)
     add_audit_routes(routes, wiring)
+    add_pause_routes(routes, wiring)
+    add_host_routes(routes, wiring)
     return routes.blueprint

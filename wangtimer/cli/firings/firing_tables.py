@@ -43,6 +43,7 @@ def show_firing(firing: Firing | FiringHistory) -> None:
             "took": _ms(firing["durationMs"]),
             "attempt": firing["attempt"],
             "waited for": firing["waitedFor"],
+            "host was failing for": _ms(firing.get("hostFailingMs")),
             "HTTP status": firing["httpStatus"],
             "error": firing["error"],
             "output": firing["output"],

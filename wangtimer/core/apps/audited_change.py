@@ -17,12 +17,14 @@ class Action(StrEnum):
     REPLAY = "replay"
     CANCEL = "cancel"
     BACKFILL = "backfill"
+    PAUSE = "pause"
+    RESUME = "resume"
 
 
 class AuditedKind(StrEnum):
     """What was changed. A `FIRING` is named by its timer and its moment, `SIGNING` by its secret's id or its app.
 
-    A `CERTIFICATE` is a client's, named by its app.
+    A `CERTIFICATE` is a client's, named by its app. `HOST` is a target's host and port, `ALL` everything.
     """
 
     TIMER = "timer"
@@ -32,6 +34,8 @@ class AuditedKind(StrEnum):
     KEY = "key"
     SIGNING = "signing"
     CERTIFICATE = "certificate"
+    HOST = "host"
+    ALL = "all"
     TARGET = "target"
 
 
@@ -40,9 +44,9 @@ class AuditedChange:
     """One change of one thing.
 
     `subject` is the id of a timer, of a firing's timer, of a key or of a signing secret, or the name of an app, a
-    calendar or a target; `name` the name of a timer or a key. `app` is whose it is; None: the operators'. `fields` are
-    names as in the API. A change of status has the words of before and after. `fire_at` is the moment of a firing, ms
-    UTC.
+    calendar, a host or a target; `name` the name of a timer or a key. `app` is whose it is; None: the operators'.
+    `fields` are names as in the API. A change of status has the words of before and after. `fire_at` is the moment of
+    a firing, ms UTC.
     """
 
     action: Action

@@ -12,6 +12,8 @@ class AppLimit(StrEnum):
 
     CALLS_PER_SECOND = "callsPerSecond"
     CALLS_AT_ONCE = "callsAtOnce"
+    CALLS_PER_SECOND_TO_ONE_HOST = "callsPerSecondToOneHost"
+    CALLS_AT_ONCE_TO_ONE_HOST = "callsAtOnceToOneHost"
     TIMERS = "timers"
     FIRINGS_PER_SECOND = "firingsPerSecond"
     REQUESTS_PER_SECOND = "requestsPerSecond"
@@ -31,6 +33,12 @@ class Described:
 DESCRIBED: Mapping[AppLimit, Described] = {
     AppLimit.CALLS_PER_SECOND: Described("callbacks a second, at most", 100_000),
     AppLimit.CALLS_AT_ONCE: Described("callbacks under way at once, at most", 100_000),
+    AppLimit.CALLS_PER_SECOND_TO_ONE_HOST: Described(
+        "callbacks a second to each target host and port, at most", 100_000
+    ),
+    AppLimit.CALLS_AT_ONCE_TO_ONE_HOST: Described(
+        "callbacks under way at once to each target host and port, at most", 100_000
+    ),
     AppLimit.TIMERS: Described("timers, at most; deleted ones do not count", 100_000_000),
     AppLimit.FIRINGS_PER_SECOND: Described(
         "firings a second that the enabled timers plan, at most; each recurring timer counts as on a day on which it "

@@ -1,4 +1,4 @@
-"""How many calls an app may make: a second, and at once."""
+"""How many calls an app, or a target host, may have: a second, and at once."""
 
 import json
 from collections.abc import Mapping
@@ -6,21 +6,21 @@ from dataclasses import dataclass
 
 # A quiet second stores up no more calls than those of this time.
 BURST_S = 0.1
-# How many figures of an app the text in Redis has; a later version may write more behind them.
+# How many figures of a limit the text in Redis has; a later version may write more behind them.
 KNOWN_FIGURES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class CallLimit:
-    """The limit of one app's calls, over all callback processes; None: no such limit. 0 holds all calls."""
+    """A limit of calls, over all callback processes; None: no such limit. 0 holds all calls."""
 
     per_second: float | None = None
     at_once: int | None = None
 
     @classmethod
-    def of_limits(cls, limits: Mapping[str, object]) -> "CallLimit | None":
-        """Read `callsPerSecond` and `callsAtOnce` of an app's limits; None if it has neither."""
-        per_second, at_once = limits.get("callsPerSecond"), limits.get("callsAtOnce")
+    def of_limits(cls, limits: Mapping[str, object], of: str = "") -> "CallLimit | None":
+        """Read `callsPerSecond` and `callsAtOnce`, with `of` behind them, of an app's limits; None without either."""
+        per_second, at_once = limits.get(f"callsPerSecond{of}"), limits.get(f"callsAtOnce{of}")
         limit = cls(
             float(per_second) if isinstance(per_second, int | float) else None,
             int(at_once) if isinstance(at_once, int | float) else None,
@@ -40,14 +40,22 @@ class CallLimit:
 
 def limits_to_text(limits: Mapping[str, CallLimit]) -> str:
     """Return the limits of all apps that have one, as Redis holds them."""
-    return json.dumps(
-        {app: [limit.per_second, limit.at_once] for app, limit in limits.items()}, separators=(",", ":")
-    )
+    return json.dumps(limits_to_figures(limits), separators=(",", ":"))
+
+
+def limits_to_figures(limits: Mapping[str, CallLimit]) -> dict[str, list[float | None]]:
+    """Return limits as texts have them."""
+    return {name: [limit.per_second, limit.at_once] for name, limit in limits.items()}
+
+
+def limits_of(figures: Mapping[str, list[float | None]]) -> dict[str, CallLimit]:
+    """Read back what `limits_to_figures` returned; of a later format the figures that are known here."""
+    return {name: CallLimit(*some[:KNOWN_FIGURES]) for name, some in figures.items()}  # type: ignore[arg-type]
 
 
 def limits_from_text(text: str) -> dict[str, CallLimit]:
     """Read back what `limits_to_text` wrote; of a later format the figures that are known here. Raises `ValueError`."""
     try:
-        return {app: CallLimit(*figures[:KNOWN_FIGURES]) for app, figures in json.loads(text).items()}
+        return limits_of(json.loads(text))
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"no limits of apps: {error}") from error

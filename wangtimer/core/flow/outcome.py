@@ -10,7 +10,8 @@ class Outcome(NamedTuple):
 
     `status` is the firing's new status: `pending` means another attempt is due at `due_at`. `lateness_ms` is
     first send minus scheduled moment. Since the call's begin: `connect_ms` until the request could be written,
-    `first_byte_ms` until the answer began, `cost_ms` until it ended.
+    `first_byte_ms` until the answer began, `cost_ms` until it ended. `host_failing_ms`: while it waited to be sent, how
+    long its host was failing; None: not at all.
     """
 
     member: Member
@@ -25,6 +26,7 @@ class Outcome(NamedTuple):
     error: str = ""
     connect_ms: int | None = None
     first_byte_ms: int | None = None
+    host_failing_ms: int | None = None
 
     @property
     def next_attempt(self) -> int:
@@ -49,8 +51,11 @@ class Outcome(NamedTuple):
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return a JSON-able form for the outbox."""
-        return self._asdict() | {"member": str(self.member)}
+        """Return a JSON-able form for the outbox, readable by a version before `host_failing_ms` where it is None."""
+        fields = self._asdict() | {"member": str(self.member)}
+        if self.host_failing_ms is None:
+            del fields["host_failing_ms"]
+        return fields
 
     @classmethod
     def from_wire(cls, fields: dict[str, Any]) -> "Outcome":

@@ -56,8 +56,11 @@ class SharedLane:
     """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
     They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
-    `app:` and the app; or `limit:` and the app, where a limit that somebody set leaves no call now. A host has a lane
-    for each queue of its own; before its key stands `q`, the number of the queue and a colon.
+    `app:` and the app. Where a limit that somebody set leaves no call now, it is `limit:` and the app, `host-limit:`
+    and the host, or `app-at-host:` with the host and the app. Or it is `pause:` and what an operator paused.
+
+    What is not one app's has a lane for each queue of its own: `q`, the number of the queue and a colon stand before
+    its key.
     """
 
     key: str
@@ -65,8 +68,7 @@ class SharedLane:
     @classmethod
     def of_host(cls, host: str, queue: int = 0) -> "SharedLane":
         """Return the lane of a host; an impossibly long name is shortened."""
-        key = f"{_QUEUE_MARK}{queue}:host:{host}" if queue else f"host:{host}"
-        return cls(key[:LANE_CHARACTERS])
+        return cls(f"{_mark(queue)}host:{host}"[:LANE_CHARACTERS])
 
     @classmethod
     def of_app(cls, app: str) -> "SharedLane":
@@ -78,13 +80,30 @@ class SharedLane:
         """Return the lane of an app whose calls are limited."""
         return cls(f"limit:{app}")
 
+    @classmethod
+    def of_host_limit(cls, host: str) -> "SharedLane":
+        """Return the lane of a host to which calls are limited, over all apps."""
+        return cls(f"host-limit:{host}"[:LANE_CHARACTERS])
+
+    @classmethod
+    def of_app_at_host(cls, app: str, host: str) -> "SharedLane":
+        """Return the lane of an app whose calls to one host are limited."""
+        return cls(f"app-at-host:{host} {app}"[:LANE_CHARACTERS])
+
+    @classmethod
+    def of_pause(cls, what: str) -> "SharedLane":
+        """Return the lane of what an operator paused; `what` is its name among the pauses."""
+        return cls(f"pause:{what}"[:LANE_CHARACTERS])
+
     def in_queue(self, queue: int) -> "SharedLane":
-        """Return the lane of the same host for a queue; a lane of an app goes by the app, and is the same for all."""
-        return self if self.app is not None or self.queue == queue else self.of_host(self.name, queue)
+        """Return the lane like this one for a queue; what is one app's goes by the app, and is the same for all."""
+        if self.app is not None or self.queue == queue:
+            return self
+        return SharedLane(f"{_mark(queue)}{self.shown}"[:LANE_CHARACTERS])
 
     @property
     def queue(self) -> int:
-        """The number of the queue of a lane of a host; 0: the common one."""
+        """The number of the queue before its key; 0: the common one, or that of its app."""
         mark, _, _ = self.key.partition(":")
         is_marked = mark.startswith(_QUEUE_MARK) and mark[1:].isdecimal()
         return int(mark[1:]) if is_marked else 0
@@ -95,19 +114,44 @@ class SharedLane:
         return self.key.partition(":")[2] if self.queue else self.key
 
     @property
+    def kind(self) -> str:
+        """`host`, `app`, `limit`, `host-limit`, `app-at-host` or `pause`."""
+        return self.shown.partition(":")[0]
+
+    @property
     def name(self) -> str:
-        """The host with its port, or the app."""
+        """What stands behind the kind: the host with its port, the app, or what is paused."""
         return self.shown.partition(":")[2]
 
     @property
     def app(self) -> str | None:
-        """The app whose firings alone wait here; None in a lane of a host."""
-        return self.name if self.key.startswith(("app:", "limit:")) else None
+        """The app whose firings alone wait here; None in any other lane."""
+        if self.kind in ("app", "limit"):
+            return self.name
+        if self.kind == "app-at-host":
+            return self.name.partition(" ")[2] or None
+        paused, _, app = self.name.partition(":")
+        return app if (self.kind, paused) == ("pause", "app") else None
+
+    @property
+    def paused(self) -> str | None:
+        """The name of the pause for whose end firings wait here; None in any other lane."""
+        return self.name if self.kind == "pause" else None
 
     @property
     def limited_app(self) -> str | None:
         """The app whose limit firings wait for here; None in any other lane."""
-        return self.name if self.key.startswith("limit:") else None
+        return self.name if self.kind == "limit" else None
+
+    @property
+    def is_of_limit(self) -> bool:
+        """Whether firings wait here for a limit that somebody set."""
+        return self.kind in ("limit", "host-limit", "app-at-host")
+
+    @property
+    def limited_host(self) -> str | None:
+        """The host to which calls that wait here are limited; None in any other lane."""
+        return self.name.partition(" ")[0] if self.kind in ("host-limit", "app-at-host") else None
 
     @property
     def tag(self) -> str:
@@ -118,6 +162,10 @@ class SharedLane:
     def ends_at(self) -> int:
         """0: it belongs to no minute."""
         return 0
+
+
+def _mark(queue: int) -> str:
+    return f"{_QUEUE_MARK}{queue}:" if queue else ""
 
 
 # Where a member stands.

@@ -32,6 +32,7 @@ class Keys:
         self.lanes = f"{prefix}:lanes"
         self.call_limits = f"{prefix}:call-limits"
         self.ways_out = f"{prefix}:ways-out"
+        self.call_rules = f"{prefix}:call-rules"
         self.app_queues = f"{prefix}:app-queues"
         self.queue_workers = f"{prefix}:queue-workers"
         self.outbox = f"{prefix}:outbox"
@@ -40,6 +41,7 @@ class Keys:
         self.bad_timers = f"{prefix}:bad"
         self.quotas = f"{prefix}:quotas"
         self.bad_notes = f"{prefix}:bad:notes"
+        self.failing_hosts = f"{prefix}:failing-hosts"
         self.refusals = f"{prefix}:egress:refusals"
 
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:

@@ -154,15 +154,21 @@ class LaneStore:
         return found
 
     def throttled(self) -> int:
-        """Return how many firings wait in Redis for the limits of their apps."""
-        lanes = [lane for lane in self.index() if lane.limited_app is not None]
-        number = 0
+        """Return how many firings wait in Redis for limits of calls."""
+        return sum(self.waiting_in([lane for lane in self.index() if lane.is_of_limit]).values())
+
+    def paused(self) -> int:
+        """Return how many firings wait in Redis since an operator paused them."""
+        return sum(self.waiting_in([lane for lane in self.index() if lane.paused is not None]).values())
+
+    def waiting_in(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
+        """Return how many firings wait in Redis in each of these lanes."""
+        found: dict[SharedLane, int] = {}
         for start in range(0, len(lanes), LANES_A_TRIP):
-            told = self._connection.command(
-                partial(self._read_rests, lanes=lanes[start : start + LANES_A_TRIP])
-            )
-            number += sum(told[::2])
-        return number
+            some = lanes[start : start + LANES_A_TRIP]
+            told = self._connection.command(partial(self._read_rests, lanes=some))
+            found |= zip(some, told[::2], strict=True)
+        return found
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
         """Begin to feed a lane; return from when on SQL alone holds its firings, ms UTC; None if Redis holds all.

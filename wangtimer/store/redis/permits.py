@@ -1,4 +1,4 @@
-"""Permits of limited apps: how many of their calls may begin, counted over all callback processes."""
+"""Permits of limits: how many calls of each may begin, counted over all callback processes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ MARGIN_MS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PermitOrder:
-    """What one process asks of one app's limit, and gives back.
+    """What one process asks of one limit, which is that of the lane, and gives back.
 
     `waited` calls that have waited in a lane want a permit, and `fresh` ones that have not. `back` are the permits of
     calls that have ended, and those of `unused`, with which no call was made. New permits are named by `token`.
     """
 
-    app: str
+    lane: SharedLane
     limit: CallLimit
     token: str
     waited: int = 0
@@ -66,7 +66,7 @@ class PermitStore:
         return [Permitted.named(order.token, *answer) for order, answer in zip(orders, answers, strict=True)]
 
     def _call(self, order: PermitOrder) -> ScriptCall:
-        lane, limit, now = SharedLane.of_limit(order.app), order.limit, int(self._clock.now_ms())
+        lane, limit, now = order.lane, order.limit, int(self._clock.now_ms())
         arguments: list[Argument] = [
             now,
             int(self._clock.latest_ms()) + self._held_ms,

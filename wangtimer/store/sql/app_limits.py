@@ -8,6 +8,9 @@ from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
 
+# Stands behind the names of limits of calls to one host.
+TO_ONE_HOST = "ToOneHost"
+
 log = structlog.get_logger()
 
 
@@ -19,12 +22,19 @@ class AppLimits:
 
     def of_calls(self) -> dict[str, CallLimit]:
         """Return the limit of each app that has one; raises `StoreAway`."""
+        return self._limits("")
+
+    def of_calls_to_one_host(self) -> dict[str, CallLimit]:
+        """Return the limit of each app's calls to one host; raises `StoreAway`."""
+        return self._limits(TO_ONE_HOST)
+
+    def _limits(self, of: str) -> dict[str, CallLimit]:
         query = select(apps.c.name, apps.c.limits).where(apps.c.limits.is_not(None))
         rows = self._database.read(lambda sql: sql.execute(query).all())
         limits = {}
         for app, text in rows:
             try:
-                limit = CallLimit.of_limits(orjson.loads(text))
+                limit = CallLimit.of_limits(orjson.loads(text), of)
             except (AttributeError, TypeError, ValueError) as error:
                 log.warning("limits_unread", app=app, error=repr(error))
                 continue

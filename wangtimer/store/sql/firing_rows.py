@@ -81,7 +81,7 @@ def settling(dialect: Dialect) -> ManyRows:
     One upsert of 200 rows costs a ninth of `UPDATE ... WHERE (a, b) IN (...)`. A missing row (SQL went back in time)
     is inserted with its outcome.
     """
-    columns = (*_PLANNED, *MEASURED, "output", "error")
+    columns = (*_PLANNED, *MEASURED, "output", "error", "host_failing_ms")
     if dialect.name == "sqlite":
         lite = sqlite_insert(firings).from_select(columns, rows_to_come(), include_defaults=False)
         new = {name: lite.excluded[name] for name in columns}
@@ -102,15 +102,14 @@ def settling(dialect: Dialect) -> ManyRows:
 
 def settled_row(outcome: Outcome, texts: Texts) -> str:
     """Write an outcome, in the order of the upsert's columns."""
-    member, bucket, status, due_at, sent, late, cost, http_status, output, error, connect, first_byte = (
-        outcome
-    )
+    member, bucket, status, due_at, sent, late, cost, http_status, output, error, *durations = outcome
+    connect, first_byte, host_failing = durations
     sent_at = number(sent)
     planned = (member.fire_at, member.timer_id, bucket, status, due_at, outcome.next_attempt)
     return (
         "(%d,%d,%d,'scheduled','%s',%d,%d," % planned + f"{sent_at},{number(late)},{sent_at},"
         f"{number(connect)},{number(first_byte)},{number(cost)},{number(http_status)},"
-        f"{texts.write(output[:OUTPUT_CHARACTERS])},{texts.write(error[:ERROR_CHARACTERS])})"
+        f"{texts.write(output[:OUTPUT_CHARACTERS])},{texts.write(error[:ERROR_CHARACTERS])},{number(host_failing)})"
     )
 
 
@@ -137,6 +136,7 @@ def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
         "http_status": new["http_status"],
         "output": new["output"],
         "error": new["error"],
+        "host_failing_ms": new["host_failing_ms"],
         # A retry leaves its lane; after the last attempt the record keeps where it waited.
         "lane": case(
             (new["status"] == _word(FiringStatus.PENDING), literal_column("''")), else_=firings.c.lane

@@ -68,6 +68,7 @@ class FiringRecord:
     http_status: int | None
     output: str
     error: str
+    host_failing_ms: int | None = None
 
     @property
     def was_sent(self) -> bool:
@@ -427,4 +428,5 @@ def record_of(row: Any) -> FiringRecord:
         written(row, "http_status"),
         row["output"],
         row["error"],
+        row["host_failing_ms"],
     )

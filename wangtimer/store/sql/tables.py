@@ -25,6 +25,7 @@ from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
+from wangtimer.core.flow.pauses import REASON_CHARACTERS
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
@@ -132,6 +133,31 @@ app_totals = Table(
     # The limits by which the total was divided over the slots; -1: by none.
     Column("most_timers", BigInteger, nullable=False, server_default=text("-1")),
     Column("most_firings", BigInteger, nullable=False, server_default=text("-1")),
+    **_MYSQL,
+)
+
+# What operators paused.
+pauses = Table(
+    "pause",
+    metadata,
+    # `all`; or `app:`, `host:` or `timer:` with an app, a host and port, or an id.
+    Column("name", String(LANE_CHARACTERS), primary_key=True),
+    # Whose it is; NULL: no single app's.
+    Column("app", String(APP_CHARACTERS), nullable=True),
+    Column("since", BigInteger, nullable=False),
+    Column("reason", String(REASON_CHARACTERS), nullable=False),
+    **_MYSQL,
+)
+
+# Limits of calls to target hosts, over all apps.
+host_limits = Table(
+    "host_limit",
+    metadata,
+    # A host and port; `*`: every other.
+    Column("host", String(LANE_CHARACTERS), primary_key=True),
+    Column("calls_per_second", BigInteger, nullable=True),
+    Column("calls_at_once", BigInteger, nullable=True),
+    Column("updated_at", BigInteger, nullable=False),
     **_MYSQL,
 )
 
@@ -372,6 +398,8 @@ firings = Table(
     Column("asked_at", BigInteger, nullable=True),
     # The lane in which the attempt waits or waited: "host:..." or "app:...", as `SharedLane` writes it.
     Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
+    # While the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all.
+    Column("host_failing_ms", BigInteger, nullable=True),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index.

@@ -18,7 +18,12 @@ from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 from wangtimer.testing.doubles.memory_target_copies import MemoryTargetCopies
-from wangtimer.testing.doubles.memory_told_by_app import MemoryAppQueues, MemoryCallLimits, MemoryQueueWorkers
+from wangtimer.testing.doubles.memory_told import (
+    MemoryAppQueues,
+    MemoryCallLimits,
+    MemoryCallRules,
+    MemoryQueueWorkers,
+)
 from wangtimer.testing.doubles.memory_window import MemoryWindow
 from wangtimer.testing.doubles.never_signed import NeverSigned
 
@@ -29,6 +34,7 @@ __all__ = [
     "MemoryAppQueues",
     "MemoryBroker",
     "MemoryCallLimits",
+    "MemoryCallRules",
     "MemoryDefinitions",
     "MemoryEngine",
     "MemoryLanes",

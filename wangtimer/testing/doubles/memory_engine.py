@@ -7,13 +7,16 @@ from functools import partial
 from wangtimer.callback import Call, EngineStopped, Reply
 from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.flows import Flows
-from wangtimer.callback.permits import NoLimits, Permit, Permits
+from wangtimer.callback.health import Health
+from wangtimer.callback.permits import NoLimits, Permits
 from wangtimer.callback.places import Flow, Waiting
+from wangtimer.callback.request import Route
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 
 UNLIMITED = 10**9
 LOOK_MS = 50.0
+_ANSWERED = Reply(0.0, 0.0, 200, "", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,12 @@ class MemoryEngine:
     def room_in(self, lane: SharedLane) -> int:
         return self._flows.room_in(lane, self._clock.monotonic())
 
+    def failing(self) -> dict[Route, Health]:
+        return self._flows.failing()
+
+    def health_of(self, route: Route) -> Health | None:
+        return self._flows.health_of(route)
+
     def stop(self, timeout_s: float) -> list[Call]:
         self._is_stopped = True
         unsent, self._waiting = list(self._waiting), {}
@@ -105,8 +114,8 @@ class MemoryEngine:
         for (call, flow, _), answer in self._admissions.answers():
             if self._is_stopped:
                 self._leave(flow, None)
-            elif isinstance(answer, Permit):
-                call.permit = answer
+            elif isinstance(answer, tuple):
+                call.permits = answer
                 self._send(flow, call)
             else:
                 del self._waiting[call]
@@ -114,7 +123,7 @@ class MemoryEngine:
                 if answer is None:
                     call.on_held_back(call)
                 else:
-                    call.on_no_room(call, SharedLane.of_limit(call.request.app))
+                    call.on_no_room(call, answer)
                 self._send_all()
 
     def _look_for_crowds(self) -> None:
@@ -149,13 +158,15 @@ class MemoryEngine:
 
     def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
         self._in_flight -= 1
-        self._leave(flow, self._learns_from_failures and bool(reply.error))
+        now = self._clock.monotonic()
+        reply = self._flows.with_wait(flow, call, reply, self._clock.now_ms(), now)
+        self._leave(flow, reply if self._learns_from_failures else _ANSWERED)
         self._admissions.give_back(call, is_unused=False)
         call.on_reply(call, reply)
         self._send_all()
 
-    def _leave(self, flow: Flow, has_failed: bool | None) -> None:
-        self._flows.leave(flow, self._clock.monotonic(), is_unreachable=False, has_failed=has_failed)
+    def _leave(self, flow: Flow, reply: Reply | None) -> None:
+        self._flows.leave(flow, self._clock.monotonic(), reply, is_unreachable=False)
 
 
 def _reply(answer: ScriptedAnswer, sent_at: float, cost_ms: float, most_ms: float) -> Reply:

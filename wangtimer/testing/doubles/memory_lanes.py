@@ -117,11 +117,13 @@ class MemoryLanes:
         return [lane for lane, (_, has_rest) in found.items() if has_rest]
 
     def throttled(self) -> int:
-        def work() -> int:
-            lanes = [one for one in self._server.table("lanes") if one.limited_app is not None]
-            return sum(len(self._slices._written(one).due) for one in lanes)
+        return sum(self.waiting_in([lane for lane in self.index() if lane.is_of_limit]).values())
 
-        return self._server.call(work)
+    def paused(self) -> int:
+        return sum(self.waiting_in([lane for lane in self.index() if lane.paused is not None]).values())
+
+    def waiting_in(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
+        return self._server.call(lambda: {lane: len(self._slices._written(lane).due) for lane in lanes})
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
         def work() -> int | None:

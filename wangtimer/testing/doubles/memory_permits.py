@@ -24,7 +24,7 @@ class MemoryPermits:
     def _carry_out(self, order: PermitOrder) -> Permitted:
         clock, limit = self._slices._clock, order.limit
         now, ends = int(clock.now_ms()), int(clock.latest_ms()) + self._held_ms
-        held: dict[str, int] = self._server.table("permits").get(order.app, {})
+        held: dict[str, int] = self._server.table("permits").get(order.lane, {})
         permits = {permit: end for permit, end in held.items() if permit not in order.back}
         free = order.waited + order.fresh
         if limit.at_once is not None:
@@ -33,21 +33,21 @@ class MemoryPermits:
                 permit: ends if end > latest else end for permit, end in permits.items() if end > over_by
             }
             free = max(0, min(free, limit.at_once - len(permits)))
-        left, at = self._server.table("tokens").get(order.app, (limit.burst, now))
+        left, at = self._server.table("tokens").get(order.lane, (limit.burst, now))
         if limit.per_second is not None:
             at = now if at > now + 1_000 else at
             left = min(limit.burst, left + order.unused + max(0, now - at) * limit.per_second / 1_000)
             free = min(free, math.floor(left + 1e-9))
         to_waited = min(order.waited, free)
-        to_fresh = 0 if self._do_others_wait(order.app, now) else min(order.fresh, free - to_waited)
+        to_fresh = 0 if self._do_others_wait(order.lane, now) else min(order.fresh, free - to_waited)
         given = Permitted.named(order.token, to_waited, to_fresh, 0)
         if limit.at_once is not None:
             permits |= dict.fromkeys(given.to_waited + given.to_fresh, ends)
-        self._server.table("permits")[order.app] = permits
+        self._server.table("permits")[order.lane] = permits
         if limit.per_second is None:
             return given
         left -= to_waited + to_fresh
-        self._server.table("tokens")[order.app] = left, max(at, now)
+        self._server.table("tokens")[order.lane] = left, max(at, now)
         wait_ms = 0
         if left < 1:
             wait_ms = (
@@ -55,8 +55,7 @@ class MemoryPermits:
             )
         return Permitted(given.to_waited, given.to_fresh, wait_ms)
 
-    def _do_others_wait(self, app: str, now: int) -> bool:
-        lane = SharedLane.of_limit(app)
+    def _do_others_wait(self, lane: SharedLane, now: int) -> bool:
         sets = self._server.table("slices").get(lane)
         waits = sets is not None and min(sets.due.values(), default=now + 1) <= now
         return waits or lane in self._server.table("rests")

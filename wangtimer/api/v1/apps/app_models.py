@@ -72,11 +72,11 @@ Queue = Annotated[
 ]
 
 
-def _asked(limit: AppLimit) -> Any:
-    """Return the field of a request that sets a limit."""
+def asked_limit(limit: AppLimit, without: str = "the default") -> Any:
+    """Return the field of a request that sets a limit; `without`: what null means."""
     described = DESCRIBED[limit]
     return Field(
-        alias=limit.value, ge=1, le=described.most, description=f"{described.words}; null: the default"
+        alias=limit.value, ge=1, le=described.most, description=f"{described.words}; null: {without}"
     )
 
 
@@ -100,14 +100,18 @@ class AppPath(Given):
 class AppLimitsBody(Given):
     """Bounds of an app. One that is not named stays as it is; null takes it out."""
 
-    calls_per_second: Annotated[int | None, _asked(AppLimit.CALLS_PER_SECOND)] = None
-    calls_at_once: Annotated[int | None, _asked(AppLimit.CALLS_AT_ONCE)] = None
-    timers: Annotated[int | None, _asked(AppLimit.TIMERS)] = None
-    firings_per_second: Annotated[int | None, _asked(AppLimit.FIRINGS_PER_SECOND)] = None
-    requests_per_second: Annotated[int | None, _asked(AppLimit.REQUESTS_PER_SECOND)] = None
-    requests_at_once: Annotated[int | None, _asked(AppLimit.REQUESTS_AT_ONCE)] = None
-    replays_per_hour: Annotated[int | None, _asked(AppLimit.REPLAYS_PER_HOUR)] = None
-    calendar_bytes: Annotated[int | None, _asked(AppLimit.CALENDAR_BYTES)] = None
+    calls_per_second: Annotated[int | None, asked_limit(AppLimit.CALLS_PER_SECOND)] = None
+    calls_at_once: Annotated[int | None, asked_limit(AppLimit.CALLS_AT_ONCE)] = None
+    calls_per_second_to_one_host: Annotated[
+        int | None, asked_limit(AppLimit.CALLS_PER_SECOND_TO_ONE_HOST)
+    ] = None
+    calls_at_once_to_one_host: Annotated[int | None, asked_limit(AppLimit.CALLS_AT_ONCE_TO_ONE_HOST)] = None
+    timers: Annotated[int | None, asked_limit(AppLimit.TIMERS)] = None
+    firings_per_second: Annotated[int | None, asked_limit(AppLimit.FIRINGS_PER_SECOND)] = None
+    requests_per_second: Annotated[int | None, asked_limit(AppLimit.REQUESTS_PER_SECOND)] = None
+    requests_at_once: Annotated[int | None, asked_limit(AppLimit.REQUESTS_AT_ONCE)] = None
+    replays_per_hour: Annotated[int | None, asked_limit(AppLimit.REPLAYS_PER_HOUR)] = None
+    calendar_bytes: Annotated[int | None, asked_limit(AppLimit.CALENDAR_BYTES)] = None
 
     @property
     def given(self) -> dict[str, float | None]:
@@ -196,6 +200,8 @@ class ShownLimits(Sent):
 
     calls_per_second: Annotated[int | None, _told(AppLimit.CALLS_PER_SECOND)]
     calls_at_once: Annotated[int | None, _told(AppLimit.CALLS_AT_ONCE)]
+    calls_per_second_to_one_host: Annotated[int | None, _told(AppLimit.CALLS_PER_SECOND_TO_ONE_HOST)]
+    calls_at_once_to_one_host: Annotated[int | None, _told(AppLimit.CALLS_AT_ONCE_TO_ONE_HOST)]
     timers: Annotated[int | None, _told(AppLimit.TIMERS)]
     firings_per_second: Annotated[int | None, _told(AppLimit.FIRINGS_PER_SECOND)]
     requests_per_second: Annotated[int | None, _told(AppLimit.REQUESTS_PER_SECOND)]

@@ -94,6 +94,7 @@ def _tell(wiring: Wiring) -> None:
     """Let limits of calls and queues count within seconds; while Redis is away, the next sweep tells."""
     with suppress(StoreAway):
         wiring.limit_teller.tell()
+        wiring.rule_teller.tell()
         if wiring.settings.own_queues.names:
             wiring.queue_teller.tell()
 

@@ -31,7 +31,9 @@ _FIRING = re.compile(r"([0-9]{1,16})-([0-9]{1,16})", re.ASCII)
 # In a URL a number is a text.
 _Moment = Annotated[GivenMoment, BeforeValidator(number)]
 # The words of `AuditedKind`; a test compares the two.
-AuditedKindWord = Literal["timer", "firing", "calendar", "app", "key", "signing", "certificate", "target"]
+AuditedKindWord = Literal[
+    "timer", "firing", "calendar", "app", "key", "signing", "certificate", "host", "all", "target"
+]
 
 
 class AuditQuery(Given):

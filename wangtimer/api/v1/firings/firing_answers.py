@@ -10,6 +10,7 @@ from wangtimer.api.asked.firing_types import (
     ConnectMs,
     DurationMs,
     FirstByteMs,
+    HostFailingMs,
     LastOutput,
     Lateness,
     Number,
@@ -51,6 +52,7 @@ class ShownFiring(Sent):
     output: LastOutput
     error: str
     waited_for: WaitedFor
+    host_failing_ms: HostFailingMs
 
 
 class ShownAttempt(Sent):
@@ -109,6 +111,7 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
         "output": record.output,
         "error": record.error,
         "waited_for": SharedLane(firing.lane).shown,
+        "host_failing_ms": record.host_failing_ms,
     }
 
 

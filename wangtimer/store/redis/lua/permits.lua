@@ -1,4 +1,4 @@
--- Take back permits of a limited app, then give as many as its limit leaves now.
+-- Take back permits of a limit, then give as many as it leaves now.
 -- KEYS[1] due      zset member -> its moment, ms: who waits in the limit's lane
 -- KEYS[2] rest     hash, exists while SQL alone holds more firings of the lane
 -- KEYS[3] permits  zset permit -> its end, ms: the calls under way, where the number at once is limited

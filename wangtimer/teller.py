@@ -1,26 +1,26 @@
-"""The teller: tells processes, through Redis, what operators set for apps."""
+"""The teller: tells processes, through Redis, what operators set for apps and for calls."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from wangtimer.store.redis.told_by_app import ToldByApp
+from wangtimer.store.redis.told_rules import ToldRules
 
-Told = TypeVar("Told")
+Rules = TypeVar("Rules")
 
 
 @dataclass(frozen=True, slots=True)
-class AppTeller(Generic[Told]):
+class Teller(Generic[Rules]):
     """Tells after each change, and again at sweeps: Redis may have been away, or have lost what it was told.
 
-    `in_sql` returns what SQL has, by app; it raises `StoreAway`.
+    `in_sql` returns what SQL has; it raises `StoreAway`.
     """
 
-    in_sql: Callable[[], Mapping[str, Told]]
-    told: ToldByApp[Told]
+    in_sql: Callable[[], Rules]
+    told: ToldRules[Rules]
 
     def tell(self) -> None:
-        """Write what SQL has of all apps; repeatable. Raises `StoreAway`.
+        """Write what SQL has; repeatable. Raises `StoreAway`.
 
         What was read before another change may be written after it: a sweep mends that.
         """

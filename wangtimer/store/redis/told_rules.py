@@ -1,4 +1,4 @@
-"""What processes are told of apps through Redis: SQL is the truth."""
+"""What operators set for apps and for calls, as processes read it in Redis: SQL is the truth."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -7,37 +7,38 @@ from typing import Any, Generic, TypeVar
 import structlog
 
 from wangtimer.core.flow.call_limit import CallLimit, limits_from_text, limits_to_text
+from wangtimer.core.flow.call_rules import CallRules, rules_from_text, rules_to_text
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 
 log = structlog.get_logger()
 
-Told = TypeVar("Told")
+Rules = TypeVar("Rules")
 
 
-class ToldByApp(Generic[Told]):
-    """One key with what is told of all apps, so that nothing is read by half; both methods raise `StoreAway`."""
+class ToldRules(Generic[Rules]):
+    """One key with all of one kind, so that none is read by half; both methods raise `StoreAway`."""
 
     def __init__(
         self,
         connection: RedisConnection,
         key: str,
-        to_text: Callable[[Mapping[str, Told]], str],
-        from_text: Callable[[str], dict[str, Told]],
+        to_text: Callable[[Rules], str],
+        from_text: Callable[[str], Rules],
     ) -> None:
         self._connection = connection
         self._key = key
         self._to_text = to_text
         self._from_text = from_text
-        self._last: tuple[str, dict[str, Told] | None] = "", None
+        self._last: tuple[str, Rules | None] = "", None
 
-    def write(self, told: Mapping[str, Told]) -> None:
-        """Replace what is told of all apps."""
-        text = self._to_text(told)
+    def write(self, rules: Rules) -> None:
+        """Replace all."""
+        text = self._to_text(rules)
         self._connection.command(lambda client: client.set(self._key, text))
 
-    def read(self) -> Mapping[str, Told] | None:
-        """Return what is told, by app; None if Redis lost it, or has what cannot be read."""
+    def read(self) -> Rules | None:
+        """Return all; None if Redis lost them, or has what cannot be read."""
 
         def get(client: Any) -> Any:
             return client.get(self._key)
@@ -49,22 +50,29 @@ class ToldByApp(Generic[Told]):
             self._last = text, self._read(text)
         return self._last[1]
 
-    def _read(self, text: str) -> dict[str, Told] | None:
+    def _read(self, text: str) -> Rules | None:
         try:
             return self._from_text(text)
         except ValueError as error:
-            log.warning("told_text_unread", key=self._key, error=str(error))
+            log.warning("told_rules_unread", key=self._key, error=str(error))
             return None
 
 
-class CallLimitStore(ToldByApp[CallLimit]):
-    """The limits of apps' calls, as callback processes read them."""
+class CallLimitStore(ToldRules[Mapping[str, CallLimit]]):
+    """The limit of each app that has one."""
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         super().__init__(connection, keys.call_limits, limits_to_text, limits_from_text)
 
 
-class AppQueueStore(ToldByApp[str]):
+class CallRuleStore(ToldRules[CallRules]):
+    """The other rules. They have a key of their own: an older version writes that of the limits."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys.call_rules, rules_to_text, rules_from_text)
+
+
+class AppQueueStore(ToldRules[Mapping[str, str]]):
     """The names of apps' own queues, as every process reads them."""
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:

@@ -1,15 +1,16 @@
-"""What processes are told of apps, in memory."""
+"""What processes are told of apps and calls, in memory."""
 
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Generic, TypeVar
 
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.testing.doubles.memory_server import MemoryServer
 
-Told = TypeVar("Told")
+Rules = TypeVar("Rules")
 
 
-class MemoryToldByApp(Generic[Told]):
+class MemoryTold(Generic[Rules]):
     """All that is told under the one key of a server's table."""
 
     table: ClassVar[str]
@@ -17,23 +18,28 @@ class MemoryToldByApp(Generic[Told]):
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
-    def write(self, told: Mapping[str, Told]) -> None:
-        self._server.call(lambda: self._server.table(self.table).update(all=dict(told)))
+    def write(self, rules: Rules) -> None:
+        kept = dict(rules) if isinstance(rules, Mapping) else rules
+        self._server.call(lambda: self._server.table(self.table).update(all=kept))
 
-    def read(self) -> Mapping[str, Told] | None:
-        found: Mapping[str, Told] | None = self._server.call(
-            lambda: self._server.table(self.table).get("all")
-        )
+    def read(self) -> Rules | None:
+        found: Rules | None = self._server.call(lambda: self._server.table(self.table).get("all"))
         return found
 
 
-class MemoryCallLimits(MemoryToldByApp[CallLimit]):
+class MemoryCallLimits(MemoryTold[Mapping[str, CallLimit]]):
     """The limits of apps' calls."""
 
     table = "call_limits"
 
 
-class MemoryAppQueues(MemoryToldByApp[str]):
+class MemoryCallRules(MemoryTold[CallRules]):
+    """The other rules for calls."""
+
+    table = "call_rules"
+
+
+class MemoryAppQueues(MemoryTold[Mapping[str, str]]):
     """The names of apps' own queues."""
 
     table = "app_queues"

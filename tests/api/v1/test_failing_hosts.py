@@ -1,0 +1,76 @@
+"""Which hosts fail, as an app and as operators see it."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.api.keyed_world import KeyedWorld
+from wangtimer.core.flow.firing import DueMember, Member
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.store.redis.failing_hosts import FailingHost
+
+
+@pytest.fixture
+def keyed(sqlite_url: str, redis_url: str) -> Iterator[KeyedWorld]:
+    world = KeyedWorld(sqlite_url, redis_url, 1_800_000_000_000)
+    yield world
+    world.close()
+
+
+def told(keyed: KeyedWorld) -> None:
+    now = keyed.clock.now
+    keyed.wiring.failing_hosts.tell(
+        [
+            FailingHost("shop", "http://a:80", now - 9_000, now - 1_000, "timed out", now),
+            FailingHost("bank", "http://a:80", now - 5_000, now - 2_000, "HTTP 503", now),
+        ]
+    )
+
+
+def items(keyed: KeyedWorld, path: str, key: str) -> list[dict[str, object]]:
+    answer = keyed.ask("GET", path, key)
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, object]] = json.loads(answer.text)["items"]
+    return found
+
+
+def test_an_app_sees_its_own_failing_hosts_alone(keyed: KeyedWorld) -> None:
+    shop, ads = keyed.app_of("shop"), keyed.app_of("ads")
+    told(keyed)
+    (mine,) = items(keyed, "/v1/failing-hosts", shop)
+    assert mine.keys() == {"host", "since", "lastFailedAt", "lastError"}
+    assert (mine["host"], mine["lastError"]) == ("http://a:80", "timed out")
+    assert items(keyed, "/v1/failing-hosts", ads) == []
+
+
+def test_operators_see_those_of_all_apps_and_how_many_wait(keyed: KeyedWorld) -> None:
+    operators = keyed.key(None)
+    told(keyed)
+    _wait(keyed, SharedLane.of_host("a:80"), 3)
+    found = items(keyed, "/v1/failing-hosts:allApps", operators)
+    assert [(one["app"], one["waiting"]) for one in found] == [("shop", 3), ("bank", 3)]
+
+
+def test_what_waits_for_a_limit_of_a_failing_host_counts_and_what_is_paused_does_not(
+    keyed: KeyedWorld,
+) -> None:
+    operators = keyed.key(None)
+    told(keyed)
+    _wait(keyed, SharedLane.of_host("a:80"), 1)
+    _wait(keyed, SharedLane.of_host_limit("a:80"), 2)
+    _wait(keyed, SharedLane.of_app_at_host("shop", "a:80"), 4)
+    _wait(keyed, SharedLane.of_pause("host:a:80"), 8)
+    found = items(keyed, "/v1/failing-hosts:allApps", operators)
+    assert [(one["app"], one["waiting"]) for one in found] == [("shop", 7), ("bank", 3)]
+
+
+def _wait(keyed: KeyedWorld, lane: SharedLane, number: int) -> None:
+    now = keyed.clock.now
+    waiting = [DueMember(Member(timer_id, now, 1), now) for timer_id in range(1, number + 1)]
+    keyed.wiring.lanes.add({lane: waiting}, is_repair=False)
+
+
+def test_no_app_sees_those_of_all_apps(keyed: KeyedWorld) -> None:
+    shop = keyed.app_of("shop")
+    assert keyed.ask("GET", "/v1/failing-hosts:allApps", shop).status_code == 403

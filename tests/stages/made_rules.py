@@ -1,0 +1,28 @@
+"""What a process knows of operators' rules, for tests of single parts."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.executor.known_rules import KnownRules
+from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryCallRules, MemoryServer
+
+
+def rules_of(
+    call_limits: Any,
+    server: MemoryServer,
+    limits_in_sql: Callable[[], Mapping[str, CallLimit]] = dict,
+    rules_in_sql: Callable[[], CallRules] = CallRules,
+) -> KnownRules:
+    """Return rules that were not read yet: limits from a double, the rest from its server."""
+    call_rules: Any = MemoryCallRules(server)
+    return KnownRules(call_limits, call_rules, limits_in_sql, rules_in_sql)
+
+
+def no_rules() -> KnownRules:
+    """Return rules that were read, and found to be none."""
+    server = MemoryServer("Redis", HandClock())
+    rules = rules_of(MemoryCallLimits(server), server)
+    rules.read()
+    return rules

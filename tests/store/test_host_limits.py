@@ -1,0 +1,86 @@
+"""Limits of calls to target hosts, in SQL, and on their way to Redis."""
+
+import pytest
+from sqlalchemy import insert
+
+from tests.store.worlds import HotWorld
+from wangtimer.core.apps.audited_change import Action
+from wangtimer.core.apps.caller import Caller, calling
+from wangtimer.core.errors import Conflict
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules, rules_from_text
+from wangtimer.core.flow.pauses import Pause, Pauses
+from wangtimer.store.sql import host_limits as host_limits_module
+from wangtimer.store.sql.app_limits import AppLimits
+from wangtimer.store.sql.audit import AuditFilter, AuditLog
+from wangtimer.store.sql.call_rules import CallRuleSource
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.host_limits import HostLimit, HostLimitStore
+from wangtimer.store.sql.pauses import PauseStore
+from wangtimer.store.sql.tables import apps
+
+
+def test_a_limit_is_set_replaced_and_taken_out(database: Database) -> None:
+    store = HostLimitStore(database)
+    store.put(HostLimit("shop.test:443", 50, None), 1)
+    store.put(HostLimit("*", None, 9), 1)
+    store.put(HostLimit("shop.test:443", None, 7), 2)
+    assert store.page(10) == [HostLimit("*", None, 9), HostLimit("shop.test:443", None, 7)]
+    assert store.page(10, "*") == [HostLimit("shop.test:443", None, 7)]
+    assert store.of_calls() == {"*": CallLimit(at_once=9), "shop.test:443": CallLimit(at_once=7)}
+    assert store.remove("*", 3)
+    assert not store.remove("*", 3)
+    assert store.of_calls() == {"shop.test:443": CallLimit(at_once=7)}
+
+
+def test_each_change_is_audited_with_the_names_of_its_fields(database: Database) -> None:
+    store, host = HostLimitStore(database), "shop.test:443"
+    with calling(Caller(None, "test", None, frozenset(), "")):
+        store.put(HostLimit(host, 50, None), 1)
+        store.put(HostLimit(host, 50, None), 2)
+        store.put(HostLimit(host, 50, 9), 3)
+        store.remove(host, 4)
+        store.remove(host, 5)
+    entries = AuditLog(database).page(AuditFilter(), 100)
+    assert [(one.action, one.subject, one.fields) for one in reversed(entries)] == [
+        (Action.CREATE, host, ("callsPerSecond",)),
+        (Action.EDIT, host, ("callsAtOnce",)),
+        (Action.DELETE, host, ()),
+    ]
+
+
+def test_so_many_hosts_have_limits_at_most(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_limits_module, "MOST_HOSTS", 1)
+    store = HostLimitStore(database)
+    store.put(HostLimit("a:80", 1, None), 1)
+    store.put(HostLimit("a:80", 2, None), 1)
+    with pytest.raises(Conflict):
+        store.put(HostLimit("b:80", 1, None), 1)
+
+
+def test_the_rules_have_pauses_limits_of_hosts_and_of_apps_calls_to_one(database: Database) -> None:
+    texts = {
+        "a": '{"callsPerSecond":5}',
+        "b": '{"callsAtOnceToOneHost":3}',
+        "c": '{"callsPerSecondToOneHost":2}',
+    }
+    rows = [{"name": name, "created_at": 1, "updated_at": 1, "limits": text} for name, text in texts.items()]
+    database.write(lambda sql: sql.execute(insert(apps), rows))
+    pauses, hosts, limits = PauseStore(database), HostLimitStore(database), AppLimits(database)
+    pauses.add(Pause("all", 1))
+    hosts.put(HostLimit("*", 9, None), 1)
+    assert CallRuleSource(pauses, hosts, limits).of_calls() == CallRules(
+        Pauses(frozenset({"all"})),
+        {"*": CallLimit(9.0)},
+        {"b": CallLimit(at_once=3), "c": CallLimit(2.0)},
+    )
+    assert limits.of_calls() == {"a": CallLimit(5.0)}
+
+
+def test_the_rules_stand_in_redis_as_they_were_written(hot: HotWorld) -> None:
+    rules = CallRules(
+        hosts={"*": CallLimit(2.5, 7), "h:80": CallLimit(at_once=0)}, to_one_host={"a": CallLimit(1)}
+    )
+    hot.call_rules.write(rules)
+    assert hot.call_rules.read() == rules
+    assert rules_from_text('{"hosts":{"a:80":[1,2,3]}}') == CallRules(hosts={"a:80": CallLimit(1, 2)})

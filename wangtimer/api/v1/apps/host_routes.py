@@ -1,0 +1,145 @@
+"""Limits of calls to target hosts over v1: set, list, take out. For operators."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.apps.app_models import asked_limit
+from wangtimer.api.v1.apps.host_names import host_port
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.shown import ListPage
+from wangtimer.core.apps.described_limits import AppLimit
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.call_rules import ANY_HOST
+from wangtimer.core.flow.slicing import LANE_CHARACTERS
+from wangtimer.store.sql.host_limits import HostLimit
+from wangtimer.wiring import Wiring
+
+HostName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LANE_CHARACTERS,
+        description="a target's host and port; `*`: every host without a limit of its own",
+        examples=["shop.example.org:443"],
+    ),
+]
+
+
+class HostPath(Given):
+    """Which host."""
+
+    host: HostName
+
+
+class HostLimitBody(Given):
+    """The limit of a host, over all apps, in place of a former one."""
+
+    calls_per_second: Annotated[int | None, asked_limit(AppLimit.CALLS_PER_SECOND, "none")] = None
+    calls_at_once: Annotated[int | None, asked_limit(AppLimit.CALLS_AT_ONCE, "none")] = None
+
+
+class HostListQuery(Given):
+    """Which page."""
+
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+
+class ShownHostLimit(Sent):
+    """The limit of a target's host and port, over all apps; null: no such limit."""
+
+    host: HostName
+    calls_per_second: Annotated[int | None, Field(description="calls a second, at most; null: no such limit")]
+    calls_at_once: Annotated[
+        int | None, Field(description="calls under way at once, at most; null: no such limit")
+    ]
+
+
+class HostLimitPage(ListPage):
+    """A page of limits of hosts."""
+
+    items: list[ShownHostLimit]
+
+
+@dataclass(frozen=True, slots=True)
+class HostLimitResource:
+    """The operations on limits of hosts."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, query: HostListQuery) -> HostLimitPage:
+        """List limits of target hosts, by host."""
+        listed = cursors.of_list("v1 host limits", query)
+        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        found = self.wiring().host_limits.page(query.limit + 1, after)
+        items = found[: query.limit]
+        cursor = cursors.write(listed, items[-1].host, 0) if len(found) > query.limit else None
+        return HostLimitPage(items=[ShownHostLimit(**_fields(one)) for one in items], next_cursor=cursor)
+
+    def limit(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:
+        """Limit the calls to a target's host and port, over all apps.
+
+        It counts within 5 s for calls that begin then. What exceeds it waits in due order, without using an attempt.
+        """
+        wiring, host = self.wiring(), _known(path.host)
+        if body.calls_per_second is None and body.calls_at_once is None:
+            raise Refused(
+                ErrorCode.MISSING_FIELD,
+                "callsPerSecond",
+                "there is neither callsPerSecond nor callsAtOnce",
+                "name one of them, or delete the limit",
+            )
+        limit = HostLimit(host, body.calls_per_second, body.calls_at_once)
+        wiring.host_limits.put(limit, int(wiring.clock.now_ms()))
+        _tell(wiring)
+        return ShownHostLimit(**_fields(limit))
+
+    def free(self, path: HostPath) -> Reply:
+        """Take out the limit of a host; that of every other host (`*`) counts for it then."""
+        wiring = self.wiring()
+        wiring.host_limits.remove(_known(path.host), int(wiring.clock.now_ms()))
+        _tell(wiring)
+        return Reply(None, 204)
+
+
+def _known(given: str) -> str:
+    """Return a host and port as calls have it; raises `Refused` where it is none."""
+    host = given if given == ANY_HOST else host_port(given)
+    if host is None:
+        raise Refused(
+            ErrorCode.BAD_VALUE, "host", f"{shown(given)} is no host with a port", "write NAME:PORT, or *"
+        )
+    return host
+
+
+def _fields(limit: HostLimit) -> dict[str, Any]:
+    return {
+        "host": limit.host,
+        "calls_per_second": limit.calls_per_second,
+        "calls_at_once": limit.calls_at_once,
+    }
+
+
+def _tell(wiring: Wiring) -> None:
+    """Let it count within seconds; while Redis is away, the next sweep tells."""
+    with suppress(StoreAway):
+        wiring.rule_teller.tell()
+
+
+def add_host_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the routes of limits of hosts."""
+    resource, one = HostLimitResource(wiring), "/host-limits/<string:host>"
+    shown_one = {200: ShownHostLimit}
+    routes.add("get", "/host-limits", resource.page, "listHostLimits", {200: HostLimitPage})
+    routes.add("put", one, resource.limit, "limitHost", shown_one, 409, wrap=refusing_callbacks)
+    routes.add("delete", one, resource.free, "freeHost", {204: None})

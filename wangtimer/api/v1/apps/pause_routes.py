@@ -1,0 +1,123 @@
+"""Pauses over v1: pause, list, let go on. For operators."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.apps.app_routes import known_app
+from wangtimer.api.v1.apps.host_names import host_port
+from wangtimer.api.v1.apps.pause_models import (
+    PauseBody,
+    PauseListQuery,
+    PausePage,
+    PausePath,
+    ShownPause,
+    pause_fields,
+)
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.core.errors import StoreAway, Subject
+from wangtimer.core.flow.pauses import EVERYTHING, Pause
+from wangtimer.core.timers.timer import TimerStatus
+from wangtimer.wiring import Wiring
+
+# Ids fit into 53 bits.
+MOST_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PauseResource:
+    """The operations on pauses."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, query: PauseListQuery) -> PausePage:
+        """List what is paused, by name."""
+        listed = cursors.of_list("v1 pauses", query)
+        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        found = [one for one in self.wiring().pauses.all() if one.name > after]
+        items = found[: query.limit]
+        cursor = cursors.write(listed, items[-1].name, 0) if len(found) > query.limit else None
+        return PausePage(items=[ShownPause(**pause_fields(one)) for one in items], next_cursor=cursor)
+
+    def pause(self, path: PausePath, body: PauseBody) -> ShownPause:
+        """Pause everything, an app, a target's host and port, or a timer.
+
+        From 5 s after this answer no call of it begins. Firings that come due wait without using an attempt, and their
+        records name the pause (`waitedFor`). When it goes on, they follow the misfire policies of their timers. What is
+        paused already stays so. At most 1,000 pauses (409).
+        """
+        wiring = self.wiring()
+        name, app = _read(wiring, path.what)
+        pause = wiring.pauses.add(Pause(name, int(wiring.clock.now_ms()), app, body.reason))
+        _tell(wiring)
+        return ShownPause(**pause_fields(pause))
+
+    def resume(self, path: PausePath) -> Reply:
+        """Let what is paused go on: within 5 s firings that waited are called, or skipped by their misfire policies."""
+        wiring = self.wiring()
+        name = _written(path.what)
+        if wiring.pauses.remove(name, int(wiring.clock.now_ms())) is None:
+            raise Refused(
+                ErrorCode.UNKNOWN_PAUSE,
+                "what",
+                f"{shown(name)} is not paused",
+                "list the pauses",
+                about=Subject.PAUSE,
+            )
+        _tell(wiring)
+        return Reply(None, 204)
+
+
+def _read(wiring: Wiring, given: str) -> tuple[str, str | None]:
+    """Return the name of a pause and whose it is; raises `Refused` where there is no such thing to pause."""
+    name = _written(given)
+    kind, _, subject = name.partition(":")
+    if kind == "app":
+        return name, known_app(wiring, subject, "what").name
+    if kind == "timer":
+        definition = wiring.timers.definitions({int(subject)}).get(int(subject))
+        if definition is None or definition.status is TimerStatus.DELETED:
+            raise Refused(
+                ErrorCode.UNKNOWN_TIMER,
+                "what",
+                f"there is no timer {shown(subject)}",
+                "list the timers",
+                about=Subject.TIMER,
+            )
+        return name, definition.app
+    return name, None
+
+
+def _written(given: str) -> str:
+    """Return the name as it is stored; raises `Refused` where it is none."""
+    kind, _, subject = given.partition(":")
+    if given == EVERYTHING or (kind == "app" and subject):
+        return given
+    if kind == "timer" and subject.isdecimal() and subject.isascii() and len(subject) <= MOST_DIGITS:
+        return f"timer:{int(subject)}"
+    if kind == "host" and (host := host_port(subject)) is not None:
+        return f"host:{host}"
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        "what",
+        f"{shown(given)} names nothing that can be paused",
+        "write all, app:NAME, host:NAME:PORT or timer:ID",
+    )
+
+
+def _tell(wiring: Wiring) -> None:
+    """Let it count within seconds; while Redis is away, the next sweep tells."""
+    with suppress(StoreAway):
+        wiring.rule_teller.tell()
+
+
+def add_pause_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
+    """Add the routes of pauses. Names of apps may have slashes."""
+    resource, one = PauseResource(wiring), "/pauses/<path:what>"
+    routes.add("get", "/pauses", resource.page, "listPauses", {200: PausePage})
+    routes.add("put", one, resource.pause, "pause", {200: ShownPause}, 404, 409, wrap=refusing_callbacks)
+    routes.add("delete", one, resource.resume, "resume", {204: None}, 404)

@@ -1,0 +1,94 @@
+"""Whether a host answers the calls of one app: the one rule for a target's health."""
+
+from enum import Enum
+
+from wangtimer.callback.reply import Reply
+
+# So many failures in a row, and the host is failing. Fewer are a restart, or a few answers that got lost.
+FAILING_AFTER = 5
+# Calls that began together time out together: they count as one failure.
+ONE_FAILURE_S = 0.05
+# A call tries a failing host this long after the one before it began, then after twice as long, and so on.
+FIRST_REST_S = 1.0
+# The longest such rest. After so long one more call also tries a host whose calls seem to hang. So it is seen within
+# that time, not within a time-out, that the host answers again.
+TRIED_AGAIN_S = 5.0
+# Too many requests, bad gateway, unavailable, gateway time-out: who answers so says that it, or what stands behind it,
+# takes no calls now. Any other answer is the target's own, an error of one request included.
+TURNS_AWAY = frozenset({429, 502, 503, 504})
+
+
+class Sign(Enum):
+    """What the end of a call says of its host."""
+
+    ANSWERED = "answered"
+    TURNED_AWAY = "turned away"
+    SILENT = "silent"  # no connection, no TLS, a time-out, a broken answer
+    NOT_ASKED = "not asked"
+
+
+def sign_of(reply: Reply) -> Sign:
+    """Return what a reply says of its host."""
+    if reply.is_refused:
+        return Sign.NOT_ASKED
+    if reply.error:
+        return Sign.SILENT
+    return Sign.TURNED_AWAY if reply.http_status in TURNS_AWAY else Sign.ANSWERED
+
+
+class Health:
+    """The failures in a row of one app's calls to one scheme, host and port, as this process saw them.
+
+    After `FAILING_AFTER` the host *is failing* (others say: its circuit breaker is open), and was so since the first of
+    them. Then one call at a time tries it, with rests between. The first answer ends that. Moments are in monotonic
+    seconds.
+    """
+
+    __slots__ = ("_failing_from", "_failing_until", "answered_at", "error", "failed_at", "failures", "since")
+
+    def __init__(self) -> None:
+        self.failures = 0  # in a row; those within `ONE_FAILURE_S` are one
+        self.since = float("-inf")  # the first of them
+        self.failed_at = float("-inf")  # the last of them
+        self.error = ""  # of the last failure
+        self.answered_at = float("-inf")
+        self._failing_from = self._failing_until = float("-inf")
+
+    @property
+    def is_failing(self) -> bool:
+        """Whether its calls wait, and one at a time tries it."""
+        return self.failures >= FAILING_AFTER
+
+    @property
+    def was_ever_failing(self) -> bool:
+        """Whether `failing_within` may say anything."""
+        return self._failing_until > float("-inf")
+
+    @property
+    def rest_s(self) -> float:
+        """How long after a call to a failing host began the next one may."""
+        return float(min(TRIED_AGAIN_S, FIRST_REST_S * 2 ** min(10, self.failures - FAILING_AFTER)))
+
+    def answer(self, now: float) -> None:
+        """Learn of an answer: it ends the row."""
+        self.answered_at = now
+        if self.is_failing:
+            self._failing_until = now
+        self.failures = 0
+
+    def fail(self, now: float, error: str) -> bool:
+        """Learn of a failure; False if it counts as one with the failure before it."""
+        self.error = error
+        if now - self.failed_at < ONE_FAILURE_S:
+            return False
+        self.failed_at = now
+        if not self.failures:
+            self.since = now
+        self.failures += 1
+        if self.is_failing:
+            self._failing_from, self._failing_until = self.since, float("inf")
+        return True
+
+    def failing_within(self, begin: float, end: float) -> float:
+        """Return for how long between two moments it was failing, when it last was; in seconds."""
+        return max(0.0, min(end, self._failing_until) - max(begin, self._failing_from))

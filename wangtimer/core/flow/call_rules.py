@@ -1,0 +1,44 @@
+"""What operators set for calls, beside the limits of apps."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from wangtimer.core.flow.call_limit import CallLimit, limits_of, limits_to_figures
+from wangtimer.core.flow.pauses import Pauses
+
+# Stands for every host that has no limit of its own.
+ANY_HOST = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class CallRules:
+    """The rules of all calls: what is paused, and the limits of calls to target hosts.
+
+    `hosts` has the limit of each host and port, over all apps; `ANY_HOST` that of every other. `to_one_host` has, by
+    app, the limit of its calls to each host.
+    """
+
+    pauses: Pauses = field(default_factory=Pauses)
+    hosts: Mapping[str, CallLimit] = field(default_factory=dict)
+    to_one_host: Mapping[str, CallLimit] = field(default_factory=dict)
+
+
+def rules_to_text(rules: CallRules) -> str:
+    """Return the rules as Redis holds them."""
+    told = {
+        "pauses": sorted(rules.pauses.names),
+        "hosts": limits_to_figures(rules.hosts),
+        "toOneHost": limits_to_figures(rules.to_one_host),
+    }
+    return json.dumps(told, separators=(",", ":"))
+
+
+def rules_from_text(text: str) -> CallRules:
+    """Read back what `rules_to_text` wrote; of a later format what is known here. Raises `ValueError`."""
+    try:
+        told = json.loads(text)
+        pauses = Pauses(frozenset(map(str, told.get("pauses", ()))))
+        return CallRules(pauses, limits_of(told.get("hosts", {})), limits_of(told.get("toOneHost", {})))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise ValueError(f"no rules of calls: {error}") from error

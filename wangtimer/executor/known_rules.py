@@ -1,0 +1,67 @@
+"""What this process knows of operators' rules for calls: limits, and what is paused."""
+
+from collections.abc import Callable, Mapping
+
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.limits import CallLimits
+from wangtimer.core.flow.pauses import Pauses
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
+
+_NONE = CallLimits()
+
+
+class KnownRules:
+    """Read every few seconds, never for a firing.
+
+    A process without any asks SQL: sweeps tell Redis later than calls come due. While Redis has lost them, those that
+    were read before count on.
+    """
+
+    def __init__(
+        self,
+        call_limits: CallLimitStore,
+        call_rules: CallRuleStore,
+        limits_in_sql: Callable[[], Mapping[str, CallLimit]],
+        rules_in_sql: Callable[[], CallRules],
+    ) -> None:
+        self._call_limits = call_limits
+        self._call_rules = call_rules
+        self._limits_in_sql = limits_in_sql
+        self._rules_in_sql = rules_in_sql
+        self._limits: Mapping[str, CallLimit] | None = None
+        self._rules: CallRules | None = None
+        self._known: CallLimits | None = None
+
+    def read(self) -> None:
+        """Read all; raises `StoreAway`."""
+        limits = self._call_limits.read()
+        if limits is None and self._limits is None:
+            limits = self._limits_in_sql()
+        rules = self._call_rules.read()
+        if rules is None and self._rules is None:
+            rules = self._rules_in_sql()
+        self._rules = self._rules if rules is None else rules
+        self._limits = self._limits if limits is None else limits
+        if self._limits is not None and self._rules is not None:
+            self._known = CallLimits(self._limits, self._rules)
+
+    @property
+    def are_known(self) -> bool:
+        """Whether they were read once."""
+        return self._known is not None
+
+    @property
+    def limits(self) -> CallLimits:
+        """All limits; none while they are not known."""
+        return self._known or _NONE
+
+    @property
+    def pauses(self) -> Pauses:
+        """What is paused."""
+        return self.limits.rules.pauses
+
+    def holds(self, lane: SharedLane) -> bool:
+        """Tell whether nothing is to be taken from a lane, since all in it is paused, or the rules are not known."""
+        return not self.are_known or self.pauses.hold(lane)
