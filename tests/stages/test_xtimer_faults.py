@@ -131,7 +131,9 @@ def test_xtimer_fault_without_a_claim_duplicates_passed(world: World) -> None:
 
     def five_times(chunk: object) -> list:
         for second in (0.001, 0.5, 1.5, 8, 50):
-            world.time.at(world.now + second * 1_000, world.api.process, lambda: world._take_chunk(CALLBACK, chunk))
+            world.time.at(
+                world.now + second * 1_000, world.api.process, lambda: world._take_chunk(CALLBACK, chunk)
+            )
         return []
 
     world.chunk_road = five_times
