@@ -85,7 +85,9 @@ SECTION = Section(
             _around_a_pause,
         ),
         Attack(
-            "An operator pauses what is nothing, eleven names", "400 40007; 0 more pauses", _nothing_to_pause
+            "An operator pauses what is nothing, eleven names",
+            "400 40007, 404 40402; 0 more pauses",
+            _nothing_to_pause,
         ),
     ),
 )

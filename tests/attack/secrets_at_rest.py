@@ -15,7 +15,9 @@ from tests.e2e.canaries import CANARIES, OPEN, contents_of, everything_asked, re
 from wangtimer.stack.ports import HOST
 
 # Of all tables in which what was given may stand.
-TABLES = "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar, target, client_certificate, pause"
+TABLES = (
+    "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar, target, client_certificate"
+)
 
 
 @cache

@@ -117,7 +117,8 @@ def _unknown_authority(ground: Ground) -> str:
     have = ways(ground)
     before = len(have.asking.shown)
     outcome = ground.outcome(ground.timer("unvouched", have.asking.url, have.keys["trusting-nobody"]))
-    return f"{'not called' if outcome.status != 'succeeded' else outcome.status}; {len(have.asking.shown) - before} calls"
+    status = "not called" if outcome.status != "succeeded" else outcome.status
+    return f"{status}; {len(have.asking.shown) - before} calls"
 
 
 def shown_to_target(ground: Ground, app: str, name: str) -> str:
