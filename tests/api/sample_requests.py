@@ -10,6 +10,8 @@ PLACES = {
     "name": "plant",
     "app": "plant",
     "key_id": "3kTMd8Qx9LbA",
+    "what": "host:plant.example:443",
+    "host": "plant.example:443",
 }
 
 

@@ -142,7 +142,7 @@ def _own_callback(ground: Ground) -> str:
         for route, right in RIGHTS.items()
         if right in CHANGING_SCOPES
         and not route.startswith("DELETE")
-        and not re.search(r"isable|unable|cancel|Delete|signing", route)
+        and not re.search(r"isable|unable|cancel|Delete|signing|certificate", route)
     ]
     headers = {"webhook-id": "1-2", "X-WangTimer-Timer": "1"}
     told = summed(ground.ask_sample(sample_request(one, None), ground.bank, **headers) for one in acting)
@@ -208,7 +208,7 @@ SECTION = Section(
         Attack("A formula as a timer's key, in the export", "0 cells that compute", _formula_as_key),
         Attack("Line ends and log fields in an answer", "in 0 logs", _lines),
         Attack(
-            "A callback's headers on each operation that makes or changes something",
+            "A callback's headers on each operation that makes or changes timers, firings, calendars and targets",
             "400 40013 of each",
             _own_callback,
         ),

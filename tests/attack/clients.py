@@ -253,8 +253,8 @@ def _many_calendars(ground: Ground) -> str:
 SECTION = Section(
     "Slow clients and floods",
     ("API4",),
-    "Clients that send or read slowly, many requests, large and deep bodies. Another client must be answered. "
-    "How many timers and requests an app may have is not limited yet.",
+    "Clients that send or read slowly, many requests, large and deep bodies. Another client must be answered. These "
+    "apps have no limits of their own: those are in the next section.",
     (
         halves("head", HALF_HEAD, "408 of each"),
         halves("body", HALF_BODY, "400 of each"),

@@ -5,6 +5,7 @@ A timer with such a URL is asked for, and written into SQL past the API, so that
 
 import socket
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cache
 
@@ -44,32 +45,35 @@ def own_servers(ground: Ground) -> dict[str, str]:
 OWN = ("MariaDB", "the store", "the broker", "the API", "the API, by another spelling", "Flower", "the proxy")
 
 
-@cache
-def planted(ground: Ground) -> tuple[dict[str, Outcome], int]:
-    """Write a timer for each into SQL; return what became of each call, and how many connections came."""
-    connections = ground.inside.accepted
-    urls = {one: f"http://{one}:{ground.inside.port}/" for one in SPELLINGS} | own_servers(ground)
+def plant(ground: Ground, app: str, urls: Mapping[str, str]) -> dict[str, Outcome]:
+    """Write a timer of an app for each URL into SQL; return what became of each call."""
     now = int(time.time() * 1_000)
     due = now + PLANTED_AHEAD_MS
     rows = {
-        name: timer_row(BANK, f"planted {number}", url, now)
+        name: timer_row(app, f"planted {name}", url, now)
         | {"at_ms": due, "next_fire_at": due, "plan_by": due}
-        for number, (name, url) in enumerate(urls.items())
+        for name, url in urls.items()
     }
     insert_rows(ground.sql, list(rows.values()))
     ended = ground.outcomes([int(str(row["id"])) for row in rows.values()])
-    return {name: ended[int(str(row["id"]))] for name, row in rows.items()}, (
-        ground.inside.accepted - connections
-    )
+    return {name: ended[int(str(row["id"]))] for name, row in rows.items()}
+
+
+@cache
+def planted(ground: Ground) -> tuple[dict[str, Outcome], int]:
+    """Plant a timer of the bank for each; return what became of each call, and how many connections came."""
+    connections = ground.inside.accepted
+    urls = {one: f"http://{one}:{ground.inside.port}/" for one in SPELLINGS} | own_servers(ground)
+    return plant(ground, BANK, urls), ground.inside.accepted - connections
 
 
 def told(outcome: Outcome) -> str:
     return UNSENT if outcome.is_unsent else f"its call: {outcome}"
 
 
-def asked_for(ground: Ground, url: str) -> str:
+def asked_for(ground: Ground, url: str, key: str = "") -> str:
     body = {"schedule": {"every": "1h"}, "target": {"url": url}, "enabled": False}
-    answer = ground.ask("POST", "/v1/timers", ground.bank, body)
+    answer = ground.ask("POST", "/v1/timers", key or ground.bank, body)
     return "made" if answer.status == 201 else f"not made ({answer})"
 
 

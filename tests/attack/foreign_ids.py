@@ -8,8 +8,8 @@ from tests.attack.ground import Ground
 from tests.attack.things import Things
 
 UNKNOWN = ", as with nobody's id; nothing has changed"
-GONE, NO_CALENDAR, NO_SECRET = (f"404 {code}{UNKNOWN}" for code in (40401, 40403, 40407))
-BAD_CALENDAR, BAD_CURSOR = (f"400 {code}{UNKNOWN}" for code in (40008, 40010))
+GONE, NO_CALENDAR, NO_SECRET, NO_TARGET = (f"404 {code}{UNKNOWN}" for code in (40401, 40403, 40407, 40409))
+BAD_VALUE, BAD_CALENDAR, BAD_CURSOR = (f"400 {code}{UNKNOWN}" for code in (40007, 40008, 40010))
 OPERATORS = f"403 40301{UNKNOWN}"
 # A list, a count, or a row for each id: of nothing.
 NOTHING = f"200{UNKNOWN}"
@@ -51,6 +51,7 @@ CALENDAR = (
     '{"key": "k", "schedule": {"cron": "0 9 * * *", "excludeCalendar": "$calendar"}, '
     '"target": {"url": "http://target.example/"}}'
 )
+NAMED = '{"key": "through", "schedule": {"every": "5m"}, "target": {"name": "$target"}}'
 DEFINITION = (
     '{"name": "n", "cron": "0 9 * * *", "excludeCalendar": "$calendar", '
     '"notifyHTTPParam": {"url": "http://target.example/"}}'
@@ -109,6 +110,21 @@ V1 = (
     ),
     ForeignId("GET /v1/calendars/{name}", "calendar", "/v1/calendars/$calendar", None, NO_CALENDAR),
     ForeignId("DELETE /v1/calendars/{name}", "calendar", "/v1/calendars/$calendar", None, NO_CALENDAR),
+    ForeignId("GET /v1/targets/{name}", "target", "/v1/targets/$target", None, NO_TARGET),
+    ForeignId("PATCH /v1/targets/{name}", "target", "/v1/targets/$target", '{"timeout": "5s"}', NO_TARGET),
+    ForeignId("DELETE /v1/targets/{name}", "target", "/v1/targets/$target", None, NO_TARGET),
+    ForeignId("GET /v1/targets", "cursor", "/v1/targets?limit=1&cursor=$targets_cursor", expected=BAD_CURSOR),
+    ForeignId("POST /v1/timers", "target", "/v1/timers", NAMED, BAD_VALUE),
+    ForeignId(
+        "PUT /v1/timers/{which}",
+        "target",
+        "/v1/timers/key:through",
+        '{"schedule": {"every": "5m"}, "target": {"name": "$target"}}',
+        BAD_VALUE,
+    ),
+    ForeignId(
+        "POST /v1/timers:batchCreate", "target", "/v1/timers:batchCreate", f'{{"timers": [{NAMED}]}}', NOTHING
+    ),
     ForeignId(
         "DELETE /v1/signing-secrets/{secret_id}",
         "secret's id",
@@ -200,6 +216,11 @@ OF_OPERATORS = tuple(
             None,
         ),
         ("GET /v1/audit", "timer id", "/v1/audit?app=shop&subject=$timer", None),
+        ("PUT /v1/pauses/{what}", "name", "/v1/pauses/app:shop", "{}"),
+        ("PUT /v1/pauses/{what}", "timer id", "/v1/pauses/timer:$timer", "{}"),
+        ("DELETE /v1/pauses/{what}", "paused host", "/v1/pauses/$pause", None),
+        ("PUT /v1/host-limits/{host}", "limited host", "/v1/host-limits/$limited", '{"callsAtOnce": 1}'),
+        ("DELETE /v1/host-limits/{host}", "limited host", "/v1/host-limits/$limited", None),
     )
 )
 FOREIGN_IDS = (*V1, *COMPATIBLE, *OF_OPERATORS)
@@ -208,14 +229,22 @@ FOREIGN_IDS = (*V1, *COMPATIBLE, *OF_OPERATORS)
 WITHOUT_ID = {
     "PUT /v1/calendars/{name}": "a calendar of this name is the key's own app's",
     "PUT /api/timer/v1/calendar": "a calendar of this name is the key's own app's",
+    "PUT /v1/targets/{name}": "a target of this name is the key's own app's",
     "GET /v1/calendars": "a list of the key's own app",
     "GET /api/timer/v1/calendars": "a list of the key's own app",
     "GET /v1/signing-secrets": "a list of the key's own app",
     "POST /v1/signing-secrets": "makes the key's own app's",
     "PATCH /v1/signing-secrets": "changes the key's own app's",
+    "GET /v1/client-certificate": "shows the key's own app's",
+    "PUT /v1/client-certificate": "makes the key's own app's",
+    "DELETE /v1/client-certificate": "takes away the key's own app's",
+    "GET /v1/failing-hosts": "a list of the key's own app",
     "GET /v1/load": "counts of the key's own app",
     "GET /api/timer/v1/load": "counts of the key's own app",
     "GET /v1/load:allApps": "needs an operator's key",
+    "GET /v1/failing-hosts:allApps": "needs an operator's key",
+    "GET /v1/pauses": "needs an operator's key",
+    "GET /v1/host-limits": "needs an operator's key",
     "GET /metrics": "needs an operator's key",
     "GET /v1/apps": "needs an operator's key",
     "POST /v1/apps": "needs an operator's key",

@@ -91,6 +91,9 @@ class Ground:
         everywhere = socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512)
         self.inside = Counting(everywhere)
         self._stack.callback(self.inside.close)
+        # No rule of the deployment allows it, but one app may call it.
+        self.partner = MisbehavingTarget()
+        self._stack.callback(self.partner.close)
         self.deployment = self._stack.enter_context(
             AttackedDeployment(
                 self.directory / "deployment",
@@ -109,8 +112,7 @@ class Ground:
         proxy.mkdir()
         self.proxy = self._stack.enter_context(shipped_proxy(proxy, int(self.web.rpartition(":")[2]), tls))
         self.operator = self.deployment.operator["Authorization"].removeprefix("Bearer ")
-        self.made_app(BANK)
-        self.shop, self.bank = self.key(SHOP), self.key(BANK)
+        self.shop, self.bank = self.key(SHOP), self.made_app(BANK)
         return self
 
     def __exit__(
@@ -233,6 +235,10 @@ class Ground:
 
     # What the ground knows.
 
+    def at_the_end(self, close: Callable[[], object]) -> None:
+        """Have something closed with all the rest."""
+        self._stack.callback(close)
+
     @cached_property
     def sql(self) -> Engine:
         """The database, as root."""
@@ -250,8 +256,12 @@ class Ground:
             self.tend()
         return True
 
-    def made_app(self, name: str) -> None:
-        self.done("POST", "/v1/apps", self.operator, {"name": name})
+    def made_app(self, name: str, egress: dict[str, object] | None = None, **limits: int) -> str:
+        """Make an app with these limits and this way out; return a key of it."""
+        self.done("POST", "/v1/apps", self.operator, {"name": name, "limits": limits})
+        if egress is not None:
+            self.done("PATCH", f"/v1/apps/{name}", self.operator, {"egress": egress})
+        return self.key(name)
 
     def key(
         self, app: str | None, scopes: frozenset[Scope] | None = None, expires_at: int | None = None
@@ -271,6 +281,12 @@ class Ground:
             "firing": "SELECT timer_id, fire_at, status, attempt FROM firing WHERE timer_id IN "
             "(SELECT id FROM timer WHERE app = :app)",
             "key": "SELECT id, revoked_at FROM api_key WHERE app = :app",
+            "target": "SELECT name, content, version FROM target WHERE app = :app",
+            "certificate": "SELECT chain, version FROM client_certificate WHERE app = :app",
+            "app": "SELECT name, disabled_at, limits, queue, egress FROM app WHERE name = :app",
+            # Of no app: nobody but an operator may change them.
+            "pause": "SELECT name, since FROM pause WHERE :app = :app",
+            "limited host": "SELECT host, calls_per_second, calls_at_once FROM host_limit WHERE :app = :app",
         }
         with self.sql.connect() as sql:
             return {

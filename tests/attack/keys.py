@@ -34,11 +34,14 @@ def bearer(text: str) -> Headers:
     return {"Authorization": f"Bearer {text}"}
 
 
-def _another_secret(ground: Ground) -> Headers:
-    """The id of an operator's key, with a secret and a checksum that fit each other."""
+def forged(key: str) -> str:
+    """Return the id of a key, with a secret and a checksum that fit each other."""
     mine = KeyText.new().text
-    head = f"wtk_{ground.operator.split('_')[1]}_{mine.split('_')[2][:-6]}"
-    return bearer(_with_checksum(head))
+    return _with_checksum(f"wtk_{key.split('_')[1]}_{mine.split('_')[2][:-6]}")
+
+
+def _another_secret(ground: Ground) -> Headers:
+    return bearer(forged(ground.operator))
 
 
 def _with_checksum(head: str) -> str:

@@ -81,10 +81,12 @@ def _metrics(ground: Ground) -> str:
 
 
 def _labels(ground: Ground) -> str:
-    """Metrics are read by many."""
-    text = ground.ask("GET", "/metrics", ground.operator).text
-    places = ("127.0.0.1", ground.bank, ground.operator, "password", "wtk_", "whsec_")
-    return f"{sum(one in text for one in places)} addresses and secrets"
+    """Metrics are read by many. They name the targets' hosts that are failing (decision 44), and no other place."""
+    lines = ground.ask("GET", "/metrics", ground.operator).text.splitlines()
+    others = [one for one in lines if not one.startswith("wangtimer_host_failing_seconds{")]
+    secrets = (ground.bank, ground.operator, "password", "wtk_", "whsec_")
+    found = sum(any(secret in one for one in lines) for secret in secrets)
+    return f"{found + any('127.0.0.1' in one for one in others)} addresses and secrets"
 
 
 def _flower(ground: Ground) -> str:
@@ -123,7 +125,11 @@ SECTION = Section(
         ),
         Attack("Addresses of servers in what needs no key", "0 addresses of servers", _nobody),
         Attack("`/metrics` without a key and with an app's", "401 40101, 403 40301", _metrics),
-        Attack("Addresses and secrets in `/metrics`", "0 addresses and secrets", _labels),
+        Attack(
+            "Addresses, but of targets that are failing, and secrets in `/metrics`",
+            "0 addresses and secrets",
+            _labels,
+        ),
         Attack(f"Flower without a password, {len(FLOWER)} paths", "401 of each", _flower),
         Attack(
             "Flower's `/metrics` without a password: open, with names of workers and counts",

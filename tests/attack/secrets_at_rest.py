@@ -7,13 +7,17 @@ import MySQLdb
 
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
+from tests.attack.named_targets import SECRET, SECRET_ANEW
 from tests.attack.signatures import calls
+from tests.attack.ways_out import private_keys
 from tests.callback.target import Target
 from tests.e2e.canaries import CANARIES, OPEN, contents_of, everything_asked, refuse
 from wangtimer.stack.ports import HOST
 
 # Of all tables in which what was given may stand.
-TABLES = "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar"
+TABLES = (
+    "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar, target, client_certificate"
+)
 
 
 @cache
@@ -97,6 +101,17 @@ def _signing(ground: Ground) -> str:
     return ", ".join(sorted({in_files(ground, one) for one in secrets}))
 
 
+def _named_targets(ground: Ground) -> str:
+    """Of targets that were called, moved and deleted."""
+    return ", ".join(sorted({in_files(ground, one) for one in (SECRET, SECRET_ANEW)}))
+
+
+def _certificates(ground: Ground) -> str:
+    """Of apps that showed theirs, and took it away."""
+    lines = [line for one in private_keys(ground) for line in one.splitlines()[1:-1]]
+    return ", ".join(sorted({in_files(ground, one[:36]) for one in lines}))
+
+
 def _passwords(ground: Ground) -> str:
     """MariaDB writes the statements that make accounts into its binary log as they are; MySQL writes hashes."""
     passwords = [one for name, one in ground.deployment.passwords.items() if "PASSWORD" in name]
@@ -134,6 +149,8 @@ SECTION = Section(
         *map(canary, CANARIES),
         Attack("API keys, of which only hashes are stored", "in 0 files", _api_keys),
         Attack("Secrets that callbacks are signed with", "in 0 files", _signing),
+        Attack("Secret headers of named targets", "in 0 files", _named_targets),
+        Attack("Each line of client certificates' private keys", "in 0 files", _certificates),
         Attack(
             "Passwords of accounts, but in MariaDB's binary log, where they were made",
             "in 0 files",

@@ -5,6 +5,7 @@ docs/security.md anew.
 """
 
 from tests.attack import (
+    app_limits,
     callbacks,
     clients,
     egress,
@@ -13,11 +14,14 @@ from tests.attack import (
     hosts,
     keys,
     named_apps,
+    named_targets,
+    operators,
     pages,
     scopes,
     secrets_at_rest,
     servers,
     signatures,
+    ways_out,
 )
 from tests.attack.attack import Section
 
@@ -26,13 +30,17 @@ SECTIONS: tuple[Section, ...] = (
     named_apps.SECTION,
     keys.SECTION,
     scopes.SECTION,
+    operators.SECTION,
     egress.SECTION,
+    ways_out.SECTION,
+    named_targets.SECTION,
     signatures.SECTION,
     callbacks.SECTION,
     hosts.SECTION,
     framing.SECTION,
     pages.SECTION,
     clients.SECTION,
+    app_limits.SECTION,
     servers.SECTION,
     # It looks at what all others left, and stops what answers them.
     secrets_at_rest.SECTION,

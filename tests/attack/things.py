@@ -5,6 +5,10 @@ from dataclasses import dataclass
 from string import Template
 from typing import TYPE_CHECKING
 
+import trustme
+
+from tests.certificates import pair_of
+
 if TYPE_CHECKING:
     from tests.attack.ground import Ground
 
@@ -43,6 +47,10 @@ class Things:
                 "operators_key": "3kTMd8Qx9LbA",
                 "idempotency": "nobody-sent-this",
                 "cursor": "bm90aGluZw",
+                "target": "erp-no",
+                "targets_cursor": "bm90aGluZw",
+                "pause": "host:nobody.example:443",
+                "limited": "nobody.example:443",
             }
         )
 
@@ -62,6 +70,14 @@ class Things:
         fired, due = (f"{one}-{ground.moment_of(one)}" for one in (timer["id"], coming["id"]))
         for _ in range(3):
             secrets = ground.done("POST", "/v1/signing-secrets", key, {"overlap": "0s"})["secrets"]
+        for name in ("erp-1", "erp-2"):
+            ground.done("PUT", f"/v1/targets/{name}", key, target)
+        targets = ground.done("GET", "/v1/targets?limit=1", key)
+        chain, private_key = pair_of(trustme.CA(), "shop")
+        ground.done("PUT", "/v1/client-certificate", key, {"certificate": chain, "privateKey": private_key})
+        host, operator = "pays-the-shop.example:443", ground.operator
+        ground.done("PUT", f"/v1/pauses/host:{host}", operator, {"reason": "it moves"})
+        ground.done("PUT", f"/v1/host-limits/{host}", operator, {"callsAtOnce": 5})
         page = ground.done("GET", "/v1/timers?limit=1", key)
         return cls(
             {
@@ -78,5 +94,9 @@ class Things:
                 "operators_key": ground.operator.split("_")[1],
                 "idempotency": "shop-sent-this",
                 "cursor": page["nextCursor"],
+                "target": "erp-1",
+                "targets_cursor": targets["nextCursor"],
+                "pause": f"host:{host}",
+                "limited": host,
             }
         )
