@@ -12,6 +12,7 @@ from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
@@ -34,12 +35,14 @@ class Records(SimpleQueue[Finished]):
 
 
 class NobodyWaits:
-    """Stands for the puller, where no lane has anything."""
+    """Stands for the puller, where no lane has anything and nothing is paused."""
+
+    pauses = Pauses()
 
     def is_behind(self, _lane: object) -> bool:
         return False
 
-    def note_ended(self, _host: str, _app: str, _queue: int) -> None:
+    def note_ended(self, _host: str, _app: str, _stood_in: object, _queue: int) -> None:
         pass
 
 

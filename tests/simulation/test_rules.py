@@ -39,6 +39,8 @@ FLAWS = {
     22: "messages, clocks and leases",
     23: "the one clock is put back or ahead",
     24: "an app's limit is exceeded",
+    25: "a host's limit is exceeded",
+    26: "what is paused is called",
 }
 
 # Flaws, or halves of them, that no run here can show.
@@ -164,6 +166,9 @@ CASES = (
     Case(24, "a permit outlasts its call", "OVER-THE-LIMIT", (3, 8)),
     Case(24, "a limited call has a permit", "OVER-THE-LIMIT", (3, 8)),
     Case(24, "a limited call has a permit", "OVER-THE-RATE", (8, 15)),
+    Case(25, "a call has a permit of its host too", "OVER-THE-RATE", (3,)),
+    Case(25, "a call has a permit of its host too", "NOT-SENT", (1, 2)),
+    Case(26, "what is paused is sent to the lane of its pause", "SENT-THOUGH-PAUSED", (42, 47, 74)),
 )
 
 

@@ -380,7 +380,7 @@ def test_far_from_the_limit_creates_of_an_app_do_not_wait_for_each_other(mariadb
             by_number[sql.exec_driver_sql("SELECT CONNECTION_ID()").scalar_one() % SLOTS] = sql
         for sql in by_number.values():
             sql.exec_driver_sql("SET innodb_lock_wait_timeout = 1")
-            office.totals.move(sql, "shop", Total(1), NOW)
+            office.totals.transact(partial(office.totals.move, sql, "shop", Total(1), NOW), NOW)
         for sql in by_number.values():
             sql.commit()
     assert office.total.timers == 3
