@@ -24,6 +24,8 @@ class Purges:
         self.asked.append(self.name)
         raise StoreAway("SQL", f"no room for the {self.name}")
 
+    count_all = purge
+
 
 @dataclass
 class Parts:
@@ -39,6 +41,10 @@ class Parts:
     def finished_purger(self) -> Purges:
         return Purges(self.asked, "finished timers")
 
+    @property
+    def total_counter(self) -> Purges:
+        return Purges(self.asked, "totals of apps")
+
     def pace(self, task: str, least_s: float) -> Pace:
         del task
         return Pace(HandClock(), least_s)
@@ -49,7 +55,7 @@ def test_a_purge_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(tasks, "wiring", lambda: parts)
     with pytest.raises(StoreAway, match="firings"):
         tasks.purge()
-    assert parts.asked == ["firings", "finished timers"]
+    assert parts.asked == ["firings", "finished timers", "totals of apps"]
 
 
 @dataclass

@@ -61,7 +61,7 @@ def sent(
         clock,
         FireRule(10_000, 60_000, RetryPolicy(most=most_attempts)),
         Random(1),
-        seals.call_of,
+        lambda definition, _target: seals.call_of(definition),
     )
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
