@@ -104,6 +104,7 @@ def refused_by_both(world: V1World, url: str, said: str) -> None:
 
 
 HTTPS_ONLY = "the app may call https only"
+ORDERS, TARGET = "/v1/targets/orders", "/v1/targets/{name}"
 
 
 def test_an_app_with_https_only_makes_no_timer_with_plain_http(ruled_world: V1World) -> None:
@@ -128,6 +129,22 @@ def test_an_app_with_https_only_edits_no_timer_to_plain_http(ruled_world: V1Worl
     assert replaced.status == 400
     notify = ruled_world.wiring.timers.get("shop", timer_id).definition.notify
     assert notify.url == "https://target.example/"
+
+
+def test_a_named_target_of_an_app_with_https_only_is_not_plain_http(ruled_world: V1World) -> None:
+    assert ruled_world.send("PUT", ORDERS, {"url": "https://a.example/"}, rule=TARGET).status == 201
+    set_for(ruled_world, "shop", httpsOnly=True)
+    for method in ("PUT", "PATCH"):
+        told = ruled_world.send(method, ORDERS, {"url": "http://a.example/"}, rule=TARGET)
+        assert (told.status, told.json["pointer"], HTTPS_ONLY in str(told.json)) == (400, "/url", True)
+    # A timer that goes through it has no URL of its own to be judged.
+    named = {"key": "a", "schedule": {"cron": "* * * * *"}, "target": {"name": "orders", "path": "/a"}}
+    assert ruled_world.send("POST", TIMERS, named).status == 201
+
+
+def test_a_named_target_whose_url_has_a_refused_address_is_not_made(ruled_world: V1World) -> None:
+    told = ruled_world.send("PUT", ORDERS, {"url": "http://169.254.169.254/latest/"}, rule=TARGET)
+    assert (told.status, SAID in str(told.json)) == (400, True)
 
 
 def test_an_address_that_is_allowed_for_one_app_is_taken_from_no_other(ruled_world: V1World) -> None:

@@ -96,7 +96,9 @@ def _sender(url: str) -> Any:
 
     def send(method: str, path: str, given: dict[str, Any]) -> Any:
         place = {"params": given} if method == "GET" else {"json": given}
-        return session.request(method, f"{url}{path}", timeout=10, **place).json()
+        return session.request(
+            method, f"{url}{path}", headers={"WangTimer-App": APP}, timeout=10, **place
+        ).json()
 
     return send
 

@@ -8,6 +8,9 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import trustme
+
+from tests.certificates import pair_of
 from tests.fuzz.standing import APP, CALENDARS, SPARE, URL, Standing
 
 HOUR = 3_600_000
@@ -38,6 +41,8 @@ CRONS = (
     "0 0 0 1 1 ? *",
 )
 ZONES = ("UTC", "Asia/Shanghai", "America/New_York", "Australia/Lord_Howe")
+
+PAIR = pair_of(trustme.CA(), APP)
 
 Pick = Callable[[random.Random, Standing], Any]
 
@@ -139,6 +144,11 @@ PICKS: dict[str, Pick] = {
     "laterThan": _one_of(None, "1s"),
     "minutes": _one_of(None, 1, 60),
     "headers": _one_of({}, {"X-Tag": ["a", "b"]}, {"A": "b"}),
+    "certificate": _one_of(PAIR.chain),
+    "privateKey": _one_of(PAIR.key),
+    "allow": _one_of(None, ["10.1.0.0/16:443"]),
+    "caCertificates": _one_of(None, PAIR.chain),
+    "queue": _one_of(None),
     "json": _one_of({"order": 7}, [1, None]),
 }
 

@@ -57,7 +57,8 @@ class Standing:
         for name in (CALENDARS[0], SPARE):
             calendar = {"app": APP, "name": name, "days": ["2027-01-01"], "weekdays": [7]}
             self.send("PUT", "/api/timer/v1/calendar", calendar)
-
+            # Named as a calendar is: in a path both are a name.
+            self.send("PUT", f"/v1/targets/{name}", {"url": URL})
         self.key_ids = [key for path in KEYS for key in self._keys(path)]
 
     def _keys(self, path: str) -> list[str]:

@@ -236,7 +236,7 @@ _EXECUTOR = (
     ),
     Rule(
         "the outbox is read before SQL",
-        attribute(verifier.Verifier, "verify", in_executor.verify_sql_first),
+        attribute(verifier.Verifier, "read", in_executor.read_sql_first),
         _strikes([Kind.SQL_DOWN], "firings.settle"),
         then=(
             _strikes([Kind.BEATS_STOP], "firings.settle"),
@@ -248,7 +248,7 @@ _EXECUTOR = (
     ),
     Rule(
         "the outbox is read",
-        attribute(verifier.Verifier, "verify", in_executor.verify_without_outbox),
+        attribute(verifier.Verifier, "read", in_executor.read_without_outbox),
         _strikes(SQL_AWAY, "target.send", "firings.settle"),
     ),
     Rule("verified: attempt, slice, moment", _judge("attempt slice moment")),

@@ -8,10 +8,12 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
 from wangtimer.executor import executor
 from wangtimer.executor.claim import by_claim
-from wangtimer.executor.verifier import Drop, PutBack, Send
+from wangtimer.executor.verifier import Drop, Facts, PutBack, Send, Verifier
 
 # The reasons to verify that count for nothing now; several rules may be left out at once.
 unheeded: dict[str, bool] = {}
+# As it is.
+_VERIFY = Verifier.verify
 
 
 def may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float) -> bool:
@@ -23,30 +25,19 @@ def may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float
     return any(holds for name, holds in reasons.items() if name not in unheeded)
 
 
-def verify_sql_first(self: Any, slice_: Any, members: Any) -> Any:
+def read_sql_first(self: Any, members: Any) -> Any:
     try:
-        rows = self.firings.rows(due.member for due in members)
-        parked = self.outbox.holds([due.member for due in members])
+        rows = self.firings.rows(members)
+        return Facts(frozenset(members), self.outbox.holds(members), rows)
     except StoreAway:
-        return {due.member: self.wait(due) for due in members}
-    return _verdicts(self, slice_, members, parked, rows)
+        return None
 
 
-def verify_without_outbox(self: Any, slice_: Any, members: Any) -> Any:
+def read_without_outbox(self: Any, members: Any) -> Any:
     try:
-        rows = self.firings.rows(due.member for due in members)
+        return Facts(frozenset(members), set(), self.firings.rows(members))
     except StoreAway:
-        return {due.member: self.wait(due) for due in members}
-    return _verdicts(self, slice_, members, set(), rows)
-
-
-def _verdicts(self: Any, slice_: Any, members: Any, parked: set[Member], rows: Any) -> Any:
-    return {
-        due.member: Drop(None)
-        if due.member in parked
-        else self._judge(slice_, due, rows.get((due.member.timer_id, due.member.fire_at)))
-        for due in members
-    }
+        return None
 
 
 def judge_without(check: str) -> Callable[..., Any]:
@@ -73,13 +64,13 @@ def wait_no_time(self: Any, due: DueMember) -> PutBack:
     return PutBack(int(self.clock.now_ms()))
 
 
-def send_unverified(self: Any, slice_: Any, members: Any) -> Any:
-    try:
-        parked = self.outbox.holds([due.member for due in members])
-        rows = self.firings.rows(due.member for due in members)
-    except StoreAway:
+def send_unverified(self: Any, slice_: Any, members: Any, facts: Any = None) -> Any:
+    asked = [due.member for due in members]
+    if facts is None or not facts.members.issuperset(asked):
+        facts = self.read(asked)
+    if facts is None:
         return {due.member: Send(_row_of(due)) for due in members}
-    return _verdicts(self, slice_, members, parked, rows)
+    return _VERIFY(self, slice_, members, facts)
 
 
 def _row_of(due: DueMember) -> Any:

@@ -8,6 +8,7 @@ import pytest
 from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.world import APP, World
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Timer
 
@@ -130,7 +131,9 @@ def test_xtimer_fault_without_a_claim_duplicates_passed(world: World) -> None:
 
     def five_times(chunk: object) -> list:
         for second in (0.001, 0.5, 1.5, 8, 50):
-            world.time.at(world.now + second * 1_000, world.api.process, lambda: world._take_chunk(chunk))
+            world.time.at(
+                world.now + second * 1_000, world.api.process, lambda: world._take_chunk(CALLBACK, chunk)
+            )
         return []
 
     world.chunk_road = five_times

@@ -47,7 +47,7 @@ from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.signings import SharedSignings, Signings
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.executor.targets import SharedTargets, Targets
+from wangtimer.executor.targets import KnownTargets, SharedTargets
 from wangtimer.executor.throttle import GATHER_S, OnPermit, Throttle
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
@@ -499,7 +499,7 @@ class World:
             return NeverSigned()
         return SharedSignings(self.signing_copies, self.signing_store, self.time, SqlRest())
 
-    def targets_of(self) -> Targets:
+    def targets_of(self) -> KnownTargets:
         """Return what another callback process knows of named targets."""
         return SharedTargets(self.target_copies, self.target_store, NO_KEYS, self.time, SqlRest())
 

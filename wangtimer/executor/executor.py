@@ -27,7 +27,7 @@ from wangtimer.executor.sender import Ready, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import CallOf, Known, Shared, call_through
 from wangtimer.executor.signings import Signings
-from wangtimer.executor.targets import NoTargets, Targets
+from wangtimer.executor.targets import KnownTargets, NoTargets
 from wangtimer.executor.unread import Fail, PutBack
 from wangtimer.executor.verifier import Drop, Facts, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
@@ -74,7 +74,7 @@ class Executor:
         tell_strain: Callable[[], None] = lambda: None,
         is_stopping: Callable[[], bool] = lambda: False,
         call_of: CallOf = call_through,
-        targets: Targets | None = None,
+        targets: KnownTargets | None = None,
         may_fire: Callable[[], bool] = lambda: True,
         queue_of: Callable[[str], int] = lambda _app: 0,
     ) -> None:

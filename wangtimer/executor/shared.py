@@ -7,7 +7,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey, through
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor.signings import Signings
-from wangtimer.executor.targets import NoTargets, Targets
+from wangtimer.executor.targets import KnownTargets, NoTargets
 
 # Returns the call that a firing makes, through the target that its definition names. Raises `UnopenedSecrets`.
 CallOf = Callable[[Definition, NamedTarget | None], Notify]
@@ -47,7 +47,7 @@ class Shared:
     """Knows both."""
 
     signings: Signings
-    targets: Targets = field(default_factory=NoTargets)
+    targets: KnownTargets = field(default_factory=NoTargets)
 
     def known(self, definitions: Iterable[Definition], mark: str | None) -> Known:
         """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""

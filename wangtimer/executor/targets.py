@@ -13,7 +13,7 @@ from wangtimer.store.seals import Seals
 from wangtimer.store.sql.target_store import TargetStore
 
 
-class Targets(Protocol):
+class KnownTargets(Protocol):
     """Knows named targets, their secrets in their places. Through one that it leaves out nothing may be sent."""
 
     def known(self, keys: Collection[TargetKey], mark: str | None, /) -> dict[TargetKey, NamedTarget]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import Limited, TooFast
 from wangtimer.store.app_directory import AppDirectory
-from wangtimer.store.redis.quotas import Quota, Quotas, Taken
+from wangtimer.store.redis.quotas import Quota, Quotas, QuotaTaken
 
 HOUR_MS = 3_600_000
 NAME = "replays"
@@ -17,7 +17,7 @@ class Granted:
 
     app: str
     number: int
-    taken: Taken | None = None
+    taken: QuotaTaken | None = None
 
 
 @dataclass(frozen=True, slots=True)

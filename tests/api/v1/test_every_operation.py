@@ -38,6 +38,8 @@ ACTING = {
     "v1CreateOperatorKey",
     "v1LimitHost",
     "v1Pause",
+    "v1PutTarget",
+    "v1PatchTarget",
 }
 # Of no app.
 OPERATORS = {

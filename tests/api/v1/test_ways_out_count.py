@@ -15,6 +15,7 @@ from wangtimer.callback import DeliveryEngine, Reply
 from wangtimer.core.egress.way_out import WayOut
 from wangtimer.core.errors import UnopenedSecrets, UnusableTls
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.store.redis.way_out_copies import WaysOut
 from wangtimer.store.seals import Seals
@@ -116,12 +117,19 @@ def test_a_process_without_the_key_of_a_certificate_leaves_calls_with_tls_to_oth
     world.wiring.way_out_copies.write(WaysOut("m", {"shop": WayOut(chain=pair.chain, sealed_key=sealed)}))
     world.wiring.ways_out.read()
     with pytest.raises(UnusableTls, match=r"timer 7 cannot be called with TLS: .* no key 'other'"):
-        world.wiring._call_of(definition_of("https://a.example/"))
+        world.wiring._call_of(definition_of("https://a.example/"), None)
     assert issubclass(UnusableTls, UnopenedSecrets)  # so the firing waits, and does not fail
     plain = definition_of("http://a.example/")
-    assert world.wiring._call_of(plain) == plain.notify
+    assert world.wiring._call_of(plain, None) == plain.notify
     of_bank = definition_of("https://a.example/")._replace(app="bank")
-    assert world.wiring._call_of(of_bank) == of_bank.notify
+    assert world.wiring._call_of(of_bank, None) == of_bank.notify
+    through = definition_of("/a")
+    with pytest.raises(UnusableTls):
+        world.wiring._call_of(through, NamedTarget("shop", "orders", 1, Notify("https://a.example/")))
+    assert (
+        world.wiring._call_of(through, NamedTarget("shop", "orders", 1, Notify("http://a.example/"))).url
+        == "http://a.example/a"
+    )
 
 
 def test_a_process_that_does_not_know_ways_out_yet_pulls_from_no_lane(world: V1World) -> None:

@@ -29,6 +29,7 @@ MEANINGS: Mapping[str, str] = {
     "deleteAfterFinish": "true: the timer is deleted once its last firing has succeeded or was skipped",
     "dialect": "how cron is read",
     "done": "how many timers were changed",
+    "egress": "the way out of the app's calls",
     "en": "in English",
     "enabled": "whether it fires at its moments",
     "endAt": f"nothing fires after it; {_MOMENT}",

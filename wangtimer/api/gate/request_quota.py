@@ -4,7 +4,7 @@ from flask import Response, g
 
 from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce
 from wangtimer.core.errors import Limited, TooFast
-from wangtimer.store.redis.quotas import Quota, Taken
+from wangtimer.store.redis.quotas import Quota, QuotaTaken
 from wangtimer.wiring import Wiring
 
 NAME = "requests"
@@ -28,7 +28,7 @@ def count_request(wiring: Wiring, app: str) -> None:
 
 def tell_what_is_left(response: Response) -> Response:
     """Add the `RateLimit` fields to an answer, as draft-ietf-httpapi-ratelimit-headers-10 has them."""
-    taken: Taken | None = g.get("request_quota")
+    taken: QuotaTaken | None = g.get("request_quota")
     if taken is not None:
         quota = taken.quota
         response.headers["RateLimit-Policy"] = f'"{quota.name}";q={quota.most};w={quota.window_s}'

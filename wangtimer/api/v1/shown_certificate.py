@@ -16,7 +16,7 @@ MOST_PEM_CHARACTERS = 40_000
 class ShownCertificate(Sent):
     """A certificate."""
 
-    subject: Annotated[str, Field(examples=["CN=shop,O=Example"])]
+    subject: Annotated[str, Field(description="whose it is", examples=["CN=shop,O=Example"])]
     fingerprint: Annotated[str, Field(description="SHA-256, in hexadecimal")]
     expires_at: Text
 

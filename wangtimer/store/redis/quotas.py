@@ -36,7 +36,7 @@ class Quota:
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class QuotaTaken:
     """How much of a quota was granted, how much is left, and in how many seconds (1 or more) it is whole again."""
 
     quota: Quota
@@ -55,7 +55,7 @@ class Quotas:
         # The library wants a URL, and connects by the pool.
         self._storage = RedisStorage("redis://", redis.pool, keys.quotas)
 
-    def take(self, app: str, quota: Quota, wanted: int = 1) -> Taken | None:
+    def take(self, app: str, quota: Quota, wanted: int = 1) -> QuotaTaken | None:
         """Take as much as is left of an app's quota, up to `wanted`; None: it is not counted now."""
         if self._clock.monotonic() < self._rests_until:
             return None
@@ -72,9 +72,9 @@ class Quotas:
             log.warning("quota_not_counted", quota=quota.name, app=app, error=str(error))
             return None
         resets_in_s = -(-(quota.window_ms - into_ms) // 1_000)
-        return Taken(quota, granted, max(0, quota.most - before - granted), resets_in_s)
+        return QuotaTaken(quota, granted, max(0, quota.most - before - granted), resets_in_s)
 
-    def give_back(self, app: str, taken: Taken, number: int) -> None:
+    def give_back(self, app: str, taken: QuotaTaken, number: int) -> None:
         """Give back what was not used of what was taken a moment ago."""
         if not number:
             return

@@ -27,9 +27,9 @@ MOST_TARGETS = 1_000
 # Keys that one statement asks for.
 KEYS_AT_ONCE = 100
 # When a row last changed (ms UTC), its app and its name.
-ChangeKey = tuple[int, str, str]
+TargetChangeKey = tuple[int, str, str]
 # Makes what a target is to be of what it is (None: there is none); may raise to refuse.
-Change = Callable[[NamedTarget | None], NamedTarget]
+TargetRevision = Callable[[NamedTarget | None], NamedTarget]
 
 
 class TargetStore:
@@ -59,7 +59,7 @@ class TargetStore:
         return list(found.values())
 
     def change(
-        self, app: str, name: str, change: Change, now: int, version: int | None = None
+        self, app: str, name: str, change: TargetRevision, now: int, version: int | None = None
     ) -> tuple[NamedTarget, bool]:
         """Make a target, or change it; return it as it then is, and whether it was made (`now` in ms UTC).
 
@@ -131,8 +131,8 @@ class TargetStore:
         return found
 
     def changed_behind(
-        self, key: ChangeKey, limit: int
-    ) -> tuple[Readable[TargetKey, NamedTarget], ChangeKey | None]:
+        self, key: TargetChangeKey, limit: int
+    ) -> tuple[Readable[TargetKey, NamedTarget], TargetChangeKey | None]:
         """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
         columns = (targets.c.updated_at, targets.c.app, targets.c.name)
         query = by_index(select(targets).where(behind(columns, key)), "target_updated", targets)
