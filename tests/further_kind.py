@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from itertools import count, islice
+from itertools import count, islice, takewhile
 from typing import Any
 
 from wangtimer.core.api_field import ApiField, ValueType
@@ -36,8 +36,8 @@ class Workday:
         return
 
     def moments(self, after_ms: int, until_ms: int, limit: int) -> list[int]:
-        found = (at for at in self._all_from(after_ms) if at > after_ms)
-        return [at for at in islice(found, limit) if at <= until_ms]
+        found = takewhile(lambda at: at <= until_ms, self._all_from(after_ms))
+        return list(islice((at for at in found if at > after_ms), limit))
 
     def first_after(self, after_ms: int) -> int | None:
         return next(at for at in self._all_from(after_ms) if at > after_ms)

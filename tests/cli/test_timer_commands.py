@@ -280,7 +280,7 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
     ("arguments", "words"),
     [
         (("create", "a", *TARGET, "--in", "10"), "'10' is not a span of time"),
-        (("create", "a"), "--target"),
+        (("create", "a", "--in", "1m"), "--target"),
         (("create", "a", *TARGET, "--header", "x", "--in", "1m"), "no colon"),
         (("create", "a", *TARGET, "--body", "@/not/there", "--in", "1m"), "--body"),
         (("create", "a", *TARGET), "say when: exactly one of --cron, --every, --at, --in"),
