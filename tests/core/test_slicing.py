@@ -69,3 +69,20 @@ def test_a_host_has_a_lane_for_each_queue_and_an_app_has_one() -> None:
         None,
         "x",
     )
+
+
+def test_what_is_not_one_apps_has_a_lane_for_each_queue_whatever_it_waits_for() -> None:
+    for of_all in (
+        SharedLane.of_host_limit("shop.test:80"),
+        *map(SharedLane.of_pause, ("all", "host:h:80", "timer:7")),
+    ):
+        lane = of_all.in_queue(3)
+        assert (lane.queue, lane.shown, lane.in_queue(0)) == (3, of_all.key, of_all)
+        assert (lane.kind, lane.paused, lane.limited_host, lane.is_of_limit) == (
+            of_all.kind,
+            of_all.paused,
+            of_all.limited_host,
+            of_all.is_of_limit,
+        )
+    for of_app in (SharedLane.of_app_at_host("x", "h:80"), SharedLane.of_pause("app:x")):
+        assert (of_app.in_queue(3), of_app.app) == (of_app, "x")

@@ -9,11 +9,19 @@ from tests.stages.made_rules import rules_of
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.throttle import BEGINS_WITHIN_S, READ_EVERY_S, READ_FIRST_EVERY_S, Throttle
 from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases
-from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
+from wangtimer.testing.doubles import (
+    HandClock,
+    MemoryCallLimits,
+    MemoryCallRules,
+    MemoryPermits,
+    MemoryServer,
+    MemorySlices,
+)
 
 APP, RATED = "shop", "rated"
 HOST = "shop.test:80"
@@ -136,6 +144,15 @@ def test_a_puller_learns_when_the_rate_leaves_the_next_call(it: Setting) -> None
     permits, wait_s = it.throttle.take(LANES[RATED], 5)
     assert len(permits) == 2
     assert wait_s == pytest.approx(0.1)
+
+
+def test_the_limit_of_a_host_counts_the_calls_of_all_queues(it: Setting) -> None:
+    MemoryCallRules(it.server).write(CallRules(hosts={HOST: CallLimit(at_once=3)}))
+    it.throttle.read_rules()
+    common = SharedLane.of_host_limit(HOST)
+    taken = it.throttle.take_all({common: 2, common.in_queue(1): 2})
+    assert [len(permits) for permits, _ in taken.values()] == [2, 1]
+    assert {permit.lane for permits, _ in taken.values() for permit in permits} == {common}
 
 
 def test_a_call_a_second_that_has_ended_costs_no_command(it: Setting) -> None:
