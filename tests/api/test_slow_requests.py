@@ -25,7 +25,8 @@ from tests.api.slow_shapes import (
     timer,
     timers_of,
 )
-from tests.api.world import DEF, DEFS, World
+from tests.api.world import DEF, DEFS, Answered, World, present
+from wangtimer.settings import Settings
 
 MOST_S = 1.0
 # Of the batches; so that they run beside one another.
@@ -34,6 +35,15 @@ CALENDAR, BULK, PREVIEW = "/api/timer/v1/calendar", "/api/timer/v1/bulk", "/api/
 ENABLE, FIRE = "/api/timer/v1/enable", "/api/task/v1/fire"
 REPLAY, BACKFILL, CANCEL = (f"/api/task/v1/{verb}" for verb in ("replay", "backfill", "cancel"))
 DAY_MS = 86_400_000
+
+
+@pytest.fixture
+def small_world(sqlite_url: str, redis_url: str) -> Iterator[World]:
+    """The API on SQLite, with the budget of CPU that ships."""
+    world = World(sqlite_url, redis_url, present(), http_cpu_ms=Settings.model_fields["http_cpu_ms"].default)
+    world.wiring.database.create_tables()
+    yield world
+    world.close()
 
 
 @pytest.fixture
@@ -188,7 +198,7 @@ def test_a_thousand_every_second_timers_enabled_and_replayed(busy: World) -> Non
         assert (status, taken < MOST_S * machine_factor()) == (200, True), taken
         remaining = busy.post(BULK, **asked, dryRun=True).data["remaining"]
         rounds += 1
-    assert 1 < rounds < 5
+    assert 1 < rounds < 5 * machine_factor()
     timer_id = busy.get(DEFS, app="shop", limit=1).data[0]["id"]
     back = {"app": "shop", "id": timer_id, "since": busy.clock.now - DAY_MS, "until": busy.clock.now - 1_000}
     assert not slow_ones(busy, "POST", BACKFILL, iter([("backfill", dumped(back | {"perSecond": 1_000}))]))
@@ -245,13 +255,18 @@ def test_enabling_more_moments_than_a_request_may_plan_stores_none(small_world: 
     assert small_world.post(DEFS, **body).json["created"] == 400
 
 
+def made_within_budget(world: World, timers: list[dict[str, Any]]) -> Answered:
+    """Make timers; what else runs on the core counts for the budget too, so that they are asked for up to 3 times."""
+    answers = (world.post(DEFS, app="shop", timers=timers) for _ in range(3))
+    return next(one for one in answers if one.code != 40012)
+
+
 def test_a_thousand_ordinary_crons_are_taken_together(small_world: World) -> None:
-    """The budget is for what nobody means. What else ran on the core just then counts too: asked twice more."""
+    """The budget is for what nobody means."""
     crons = [
         timer(one, cron=f"{one % 60} {one // 60} * * 1-5", timezone="Asia/Shanghai") for one in range(1_000)
     ]
-    answers = (small_world.post(DEFS, app="shop", timers=crons) for _ in range(3))
-    answered = next(one for one in answers if one.code != 40012)
+    answered = made_within_budget(small_world, crons)
     assert (answered.code, answered.json["failed"]) == (0, 0)
 
 
@@ -259,5 +274,5 @@ def test_crons_of_days_that_never_come_are_judged_once(small_world: World) -> No
     """100 of them were 12 s; each is refused on its own, and the others are made."""
     never = [timer(one, cron=cron_of("{s} {m} {h} 30 2 *", one)) for one in range(500)]
     good = [timer(one) for one in range(500, 1_000)]
-    answered = small_world.post(DEFS, app="shop", timers=never + good)
+    answered = made_within_budget(small_world, never + good)
     assert (answered.status, answered.json["created"], answered.json["failed"]) == (200, 500, 500)

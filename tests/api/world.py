@@ -106,6 +106,8 @@ class World:
                 "store_url": store_url,
                 "broker_url": store_url,
                 "secret_keys": SECRET_KEYS,
+                # What else runs on the core counts too; tests of the budget give the one that ships.
+                "http_cpu_ms": 60_000,
                 **variables,
             }
         )

@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -32,7 +33,7 @@ LATE_S = 3.0
 @contextmanager
 def pool(deployment: Deployment, directory: Path, name: str) -> Iterator["subprocess.Popen[bytes]"]:
     """A callback process of the own queue."""
-    argv = list(read_commands()["callback"].argv)
+    argv = [sys.executable, "-m", *read_commands()["callback"].argv]
     argv[argv.index("-Q") + 1] = message_queue(QUEUE)
     argv[argv.index("-n") + 1] = f"{name}@%h"
     environment = os.environ | deployment.environment(int(deployment.api_url.rpartition(":")[2]))
