@@ -22,12 +22,12 @@ CALENDAR, BULK = "/api/timer/v1/calendar", "/api/timer/v1/bulk"
 
 
 @pytest.fixture
-def laden(small_world: World) -> World:
+def laden(budgeted_world: World) -> World:
     """1,000 disabled timers that fire each day, all but those of 4,000."""
     for number in range(CALENDARS):
         begin = date(2028, 1, 1) + timedelta(days=number)
         days = [(begin + timedelta(days=one)).isoformat() for one in range(DAYS)]
-        assert small_world.put(CALENDAR, app="shop", name=f"c{number}", days=days).code == 0
+        assert budgeted_world.put(CALENDAR, app="shop", name=f"c{number}", days=days).code == 0
     for minute in range(TIMERS_OF_EACH):
         timers = [
             {
@@ -38,8 +38,8 @@ def laden(small_world: World) -> World:
             }
             for number in range(CALENDARS)
         ]
-        assert small_world.post(DEFS, app="shop", timers=timers).json["created"] == CALENDARS
-    return small_world
+        assert budgeted_world.post(DEFS, app="shop", timers=timers).json["created"] == CALENDARS
+    return budgeted_world
 
 
 def timed(world: World, method: str, path: str, fields: dict[str, Any]) -> tuple[float, Answered]:

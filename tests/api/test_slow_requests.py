@@ -25,8 +25,7 @@ from tests.api.slow_shapes import (
     timer,
     timers_of,
 )
-from tests.api.world import DEF, DEFS, Answered, World, present
-from wangtimer.settings import Settings
+from tests.api.world import DEF, DEFS, Answered, World
 
 MOST_S = 1.0
 # Of the batches; so that they run beside one another.
@@ -38,16 +37,7 @@ DAY_MS = 86_400_000
 
 
 @pytest.fixture
-def small_world(sqlite_url: str, redis_url: str) -> Iterator[World]:
-    """The API on SQLite, with the budget of CPU that ships."""
-    world = World(sqlite_url, redis_url, present(), http_cpu_ms=Settings.model_fields["http_cpu_ms"].default)
-    world.wiring.database.create_tables()
-    yield world
-    world.close()
-
-
-@pytest.fixture
-def busy(small_world: World) -> World:
+def busy(budgeted_world: World) -> World:
     """An app whose calendars are as long as they may be."""
     days = [(date(2026, 11, 1) + timedelta(days=number)).isoformat() for number in range(4_000)]
     early = [(date(1990, 1, 1) + timedelta(days=number)).isoformat() for number in range(4_000)]
@@ -55,8 +45,8 @@ def busy(small_world: World) -> World:
         {"name": "long", "days": early[:2_300], "working": days[:2_300]},
         {"name": "shut", "days": days, "weekdays": [1, 2, 3, 4, 5, 6]},
     ):
-        assert small_world.put(CALENDAR, app="shop", **fields).code == 0
-    return small_world
+        assert budgeted_world.put(CALENDAR, app="shop", **fields).code == 0
+    return budgeted_world
 
 
 def slow_ones(world: World, method: str, path: str, shapes: Iterator[Shape]) -> list[str]:
@@ -102,9 +92,9 @@ def took(world: World, method: str, path: str, body: bytes) -> tuple[float, int]
         ("POST", BACKFILL),
     ],
 )
-def test_json_of_any_shape(small_world: World, method: str, path: str) -> None:
+def test_json_of_any_shape(budgeted_world: World, method: str, path: str) -> None:
     most = MOST_BATCH if path == DEFS else MOST_BODY
-    assert not slow_ones(small_world, method, path, any_body(most))
+    assert not slow_ones(budgeted_world, method, path, any_body(most))
 
 
 @pytest.mark.parametrize(
@@ -123,9 +113,9 @@ def test_json_of_any_shape(small_world: World, method: str, path: str) -> None:
     ],
 )
 def test_a_field_filled_with_what_is_not_its(
-    small_world: World, method: str, path: str, field: str, most: int
+    budgeted_world: World, method: str, path: str, field: str, most: int
 ) -> None:
-    assert not slow_ones(small_world, method, path, fields_of(field, {"app": "shop"}, most))
+    assert not slow_ones(budgeted_world, method, path, fields_of(field, {"app": "shop"}, most))
 
 
 @pytest.mark.timeout(600)
@@ -165,10 +155,10 @@ def test_a_timer_and_all_that_can_be_asked_of_it(busy: World) -> None:
     assert not slow
 
 
-def test_timers_of_a_calendar_that_is_shut_for_80_years(small_world: World) -> None:
+def test_timers_of_a_calendar_that_is_shut_for_80_years(budgeted_world: World) -> None:
     """52 KB of days: looking day by day, a list of 12 such timers took 17 s."""
     shut = {"app": "shop", "name": "shut", "weekdays": [1, 2, 3, 4, 5, 6], "days": sundays(4_000)}
-    slow = slow_ones(small_world, "PUT", CALENDAR, iter([("shut", dumped(shut))]))
+    slow = slow_ones(budgeted_world, "PUT", CALENDAR, iter([("shut", dumped(shut))]))
     zones = ["Oslo", "Rome", "Berlin", "Paris", "Madrid", "Vienna", "Sofia", "Athens", "London", "Dublin"]
     for number, zone in enumerate([*zones, "Lisbon", "Prague"]):
         fields = {"excludeCalendar": "shut", "timezone": f"Europe/{zone}", "cron": f"{number} {number} * * *"}
@@ -178,11 +168,11 @@ def test_timers_of_a_calendar_that_is_shut_for_80_years(small_world: World) -> N
             (DEF, made),
             (ENABLE, {"app": "shop", "name": zone}),
         ):
-            slow += slow_ones(small_world, "POST", path, iter([(zone, dumped(given))]))
-    one = small_world.get(DEFS, app="shop", limit=1).data[0]
+            slow += slow_ones(budgeted_world, "POST", path, iter([(zone, dumped(given))]))
+    one = budgeted_world.get(DEFS, app="shop", limit=1).data[0]
     assert one["nextFireAt"] > "2103"
     for query in (f"{DEF}?app=shop&id={one['id']}", f"{DEFS}?app=shop"):
-        slow += slow_ones(small_world, "GET", query, iter([("", b"")]))
+        slow += slow_ones(budgeted_world, "GET", query, iter([("", b"")]))
     assert not slow
 
 
@@ -230,29 +220,29 @@ def test_a_thousand_every_second_timers_enabled_and_replayed(busy: World) -> Non
     ],
     ids=range(10),
 )
-def test_queries(small_world: World, query: str) -> None:
-    paths = [path for path, operations in small_world.app.api_doc["paths"].items() if "get" in operations]
+def test_queries(budgeted_world: World, query: str) -> None:
+    paths = [path for path, operations in budgeted_world.app.api_doc["paths"].items() if "get" in operations]
     assert len(paths) > 8
     for path in paths:
-        assert not slow_ones(small_world, "GET", f"{path}?{query}", iter([("query", b"")]))
+        assert not slow_ones(budgeted_world, "GET", f"{path}?{query}", iter([("query", b"")]))
 
 
-def test_a_batch_over_the_budget_is_refused_whole_and_says_what_to_do(small_world: World) -> None:
+def test_a_batch_over_the_budget_is_refused_whole_and_says_what_to_do(budgeted_world: World) -> None:
     crons = [
         timer(one, cron=cron_of(CRONS["last year"], one), timezone="Europe/London") for one in range(1_000)
     ]
-    refused = small_world.call("POST", DEFS, data=batch(crons), content_type="application/json")
+    refused = budgeted_world.call("POST", DEFS, data=batch(crons), content_type="application/json")
     assert (refused.status, refused.code) == (400, 40012)
     assert "fewer timers" in refused.msg
-    assert small_world.stored() == (0, 0)
+    assert budgeted_world.stored() == (0, 0)
 
 
-def test_enabling_more_moments_than_a_request_may_plan_stores_none(small_world: World) -> None:
+def test_enabling_more_moments_than_a_request_may_plan_stores_none(budgeted_world: World) -> None:
     body = {"app": "shop", "enable": True, "timers": timers_of(1_000, cron="* * * * * *")}
-    assert small_world.post(DEFS, **body).code == 40012
-    assert small_world.stored() == (0, 0)
+    assert budgeted_world.post(DEFS, **body).code == 40012
+    assert budgeted_world.stored() == (0, 0)
     body["timers"] = body["timers"][:400]
-    assert small_world.post(DEFS, **body).json["created"] == 400
+    assert budgeted_world.post(DEFS, **body).json["created"] == 400
 
 
 def made_within_budget(world: World, timers: list[dict[str, Any]]) -> Answered:
@@ -261,18 +251,18 @@ def made_within_budget(world: World, timers: list[dict[str, Any]]) -> Answered:
     return next(one for one in answers if one.code != 40012)
 
 
-def test_a_thousand_ordinary_crons_are_taken_together(small_world: World) -> None:
+def test_a_thousand_ordinary_crons_are_taken_together(budgeted_world: World) -> None:
     """The budget is for what nobody means."""
     crons = [
         timer(one, cron=f"{one % 60} {one // 60} * * 1-5", timezone="Asia/Shanghai") for one in range(1_000)
     ]
-    answered = made_within_budget(small_world, crons)
+    answered = made_within_budget(budgeted_world, crons)
     assert (answered.code, answered.json["failed"]) == (0, 0)
 
 
-def test_crons_of_days_that_never_come_are_judged_once(small_world: World) -> None:
+def test_crons_of_days_that_never_come_are_judged_once(budgeted_world: World) -> None:
     """100 of them were 12 s; each is refused on its own, and the others are made."""
     never = [timer(one, cron=cron_of("{s} {m} {h} 30 2 *", one)) for one in range(500)]
     good = [timer(one) for one in range(500, 1_000)]
-    answered = made_within_budget(small_world, never + good)
+    answered = made_within_budget(budgeted_world, never + good)
     assert (answered.status, answered.json["created"], answered.json["failed"]) == (200, 500, 500)
