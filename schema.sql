@@ -283,7 +283,7 @@ CREATE TABLE firing (
     error VARCHAR(255) NOT NULL DEFAULT '',
     -- when somebody asked for the firing; NULL, which takes no room, if its schedule made it
     asked_at BIGINT,
-    -- the lane in which the attempt waits or waited: 'host:...' or 'app:...'
+    -- the lane in which the attempt waits or waited, such as 'host:...', 'limit:...' or 'pause:...'
     lane VARCHAR(300) NOT NULL DEFAULT '',
     -- while the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all
     host_failing_ms BIGINT,

@@ -1,11 +1,9 @@
 """The mover: takes firings without room here to their lane, where they wait outside every process."""
 
-import heapq
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import count
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import NamedTuple
 
 import structlog
@@ -25,8 +23,6 @@ log = structlog.get_logger()
 # Moves that come within this share one statement and one trip to Redis, whatever their lanes.
 GATHER_S = 0.005
 MOST_AT_ONCE = 1_000
-# The longest wait for a move; `take` ends it.
-LONGEST_REST_S = 60.0
 # While SQL is away nothing moves. A member then waits half as long as it is late by now, within these bounds.
 SHORTEST_WAIT_MS, LONGEST_WAIT_MS = 3_000, 30_000
 # While SQL hangs, waiting moves are put back this often.
@@ -56,11 +52,7 @@ class Mover:
         self._clock = clock
         self._lease_s = lease_s
         self._moves: deque[Move] = deque()
-        # Moves that rest until a moment of the stop-watch, the first of them first.
-        self._resting: list[tuple[float, int, Move]] = []
-        self._arrivals = count()
         self._wake = Event()
-        self._lock = Lock()
         self._sql_rest = SqlRest()
 
     def start(self) -> None:
@@ -68,37 +60,18 @@ class Mover:
         Thread(target=self._run, name="mover", daemon=True).start()
         Thread(target=self._keep_relieving, name="mover relief", daemon=True).start()
 
-    def take(self, move: Move, after_s: float = 0.0) -> None:
-        """Queue a move, to be made after so long; quick, from any thread."""
-        if after_s > 0:
-            rest = self._clock.monotonic() + after_s, next(self._arrivals), move
-            with self._lock:
-                heapq.heappush(self._resting, rest)
-        else:
-            self._moves.append(move)
+    def take(self, move: Move) -> None:
+        """Queue a move; quick, from any thread."""
+        self._moves.append(move)
         self._wake.set()
 
     @property
     def has_moves(self) -> bool:
-        """Whether there is something to move now."""
-        return bool(self._moves) or self._rest_s <= 0
-
-    @property
-    def _rest_s(self) -> float:
-        with self._lock:
-            first = self._resting[0][0] if self._resting else float("inf")
-        return min(LONGEST_REST_S, first - self._clock.monotonic())
-
-    def _end_rests(self) -> None:
-        """Queue the moves whose rest is over."""
-        now = self._clock.monotonic()
-        with self._lock:
-            while self._resting and self._resting[0][0] <= now:
-                self._moves.append(heapq.heappop(self._resting)[2])
+        """Whether there is something to move."""
+        return bool(self._moves)
 
     def move_all(self) -> None:
         """Make the moves queued by now."""
-        self._end_rests()
         for _ in range(0, len(self._moves), MOST_AT_ONCE):
             self._move_guarded(self._next_part())
 
@@ -211,7 +184,7 @@ class Mover:
 
     def _run(self) -> None:
         while True:
-            self._wake.wait(max(0.0, self._rest_s))
+            self._wake.wait()
             self._clock.sleep(GATHER_S)
             self._wake.clear()
             try:

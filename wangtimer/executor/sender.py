@@ -33,9 +33,6 @@ from wangtimer.store.redis.slices import SliceStore
 
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
 OLDEST_TIMESTAMP_S = 1
-# Who goes from one limit to another rests for this part of the time that it is late by then, within these bounds.
-REST_SHARE = 0.2
-SHORTEST_REST_S, LONGEST_REST_S = 0.05, 1.0
 
 
 class Ready(NamedTuple):
@@ -187,25 +184,13 @@ class Sender:
             self._keeper.ask(attempt.held, if_mine=lambda: self._engine.submit([attempt]))
 
     def move(self, held: Held, lane: SharedLane, due_at: int) -> None:
-        """Move a member without room to a lane, outside this process; after a rest if it goes from limit to limit.
-
-        The lane is one of its queue.
-        """
-        rest_s, stood_in = 0.0, held.claim.stands_in
+        """Move a member without room to a lane, which is one of its queue, outside this process."""
+        stood_in = held.claim.stands_in
         if isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit:
-            rest_s = self._rest_s(due_at)
             self._puller.note_unused(stood_in)
-        self._mover.take(Move(held, lane, due_at), rest_s)
+        self._mover.take(Move(held, lane, due_at))
         self._puller.expect()
         _hand_on([held])
-
-    def _rest_s(self, due_at: int) -> float:
-        """Return how long a member rests that one limit let go and another one refuses, ever longer.
-
-        Where both limits are exceeded by far, it would else go to and fro as often as permits come back.
-        """
-        late_s = (self._clock.now_ms() - due_at) / 1_000
-        return min(max(late_s * REST_SHARE, SHORTEST_REST_S), LONGEST_REST_S)
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""

@@ -396,7 +396,7 @@ firings = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
     # When somebody asked for the firing; NULL, which takes no room, if its schedule made it.
     Column("asked_at", BigInteger, nullable=True),
-    # The lane in which the attempt waits or waited: "host:..." or "app:...", as `SharedLane` writes it.
+    # The lane in which the attempt waits or waited, such as "host:..." or "limit:...", as `SharedLane` writes it.
     Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # While the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all.
     Column("host_failing_ms", BigInteger, nullable=True),
