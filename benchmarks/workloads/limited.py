@@ -115,8 +115,8 @@ class Limited:
 def of_limit(calls: Sequence[HungCall], start: int, end: int, limit: int) -> Measurement:
     """Return what the app got of its limit from some seconds after `start` to `end` (ms UTC), and in which order.
 
-    `of_its_limit_most` is over any ten seconds, without the calls that may begin together; as calls come, so that 100 ms
-    that the first of them are late count for 1 %.
+    `of_its_limit_most` is over any ten seconds, without the calls that may begin together. Calls count when they come:
+    where the first of them are 100 ms late, that is 1 %.
     """
     came = sorted((one for one in calls if start <= one.arrived_ms < end), key=lambda one: one.arrived_ms)
     since = start + LEFT_OUT_S * 1_000

@@ -1,13 +1,16 @@
 """What is taken for a client certificate and its key, and what is told of them."""
 
 import ssl
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import trustme
 from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from tests.certificates import Pair, pair_of, pem_of
+from tests.certificates import Pair, pair_of, pem_of, self_signed
 from wangtimer.callback.client_certificate import (
     BadCertificate,
     BadKey,
@@ -17,6 +20,7 @@ from wangtimer.callback.client_certificate import (
     show_certificate,
 )
 
+FAR = datetime.now(UTC) + timedelta(days=365)
 NOW = int(datetime.now(UTC).timestamp() * 1_000)
 
 
@@ -40,6 +44,30 @@ def test_a_pair_is_read_without_what_stands_around_it(pair: Pair) -> None:
     assert read.facts.expires_at > NOW
     assert "PRIVATE" not in repr(read)
     show_certificate(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), read.chain, read.key)
+
+
+def test_a_key_with_which_each_handshake_would_take_long_is_refused() -> None:
+    long = rsa.generate_private_key(65_537, 4_608)
+    with pytest.raises(BadCertificate, match="its key is neither RSA of at most 4096 bits"):
+        read_pair(*self_signed("CN=shop", FAR, long), NOW)
+    odd = ec.generate_private_key(ec.SECP256K1())
+    with pytest.raises(BadCertificate, match="its key is neither"):
+        read_pair(*self_signed("CN=shop", FAR, odd), NOW)
+
+
+def test_a_long_key_of_another_certificate_is_refused_before_it_is_judged(pair: Pair) -> None:
+    """Judging one of 16,000 bits takes minutes of CPU."""
+    block = "-----BEGIN PRIVATE KEY-----\n" + "A" * 5_000 + "\n-----END PRIVATE KEY-----\n"
+    with pytest.raises(BadKey, match="too long"):
+        read_pair(pair.chain, block, NOW)
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: rsa.generate_private_key(65_537, 2_048), ed25519.Ed25519PrivateKey.generate]
+)
+def test_keys_of_other_kinds_are_taken(make: Callable[[], Any]) -> None:
+    given = self_signed("CN=shop", FAR, make())
+    assert read_pair(*given, NOW).chain == given.chain
 
 
 def test_a_private_key_within_the_certificates_is_not_kept(pair: Pair) -> None:

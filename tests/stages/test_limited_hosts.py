@@ -118,3 +118,12 @@ def test_waiting_for_a_host_uses_no_attempt_and_a_limit_that_goes_lets_all_go(ma
     assert world.redis.table("lanes") == {}
     late = [one for timer in timers for one in world.records(timer) if one.firing.fire_at < world.now - 3_000]
     assert {one.firing.status for one in late} == {FiringStatus.SUCCEEDED}
+
+
+def test_a_host_spelled_otherwise_has_the_limit_of_the_same_host(make_world: MakeWorld) -> None:
+    world = limited(make_world, CallRules(hosts={PORTED: CallLimit(per_second=5)}))
+    every_second(world, BIG, [f"{HOST}.", HOST.upper(), HOST], 9)
+    world.run_for(20)
+    calls = world.target.arrivals
+    lasted_s = (calls[-1].at_ms - calls[0].at_ms) / 1_000
+    assert len(calls) <= 5 * lasted_s + CallLimit(5).burst

@@ -1,15 +1,22 @@
 """Certificates as people hand them in: what is in them, and how a connection comes to show one."""
 
 import os
+import re
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 
 MOST_CERTIFICATES = 20
+# Each handshake signs with the key, in the thread that makes all calls: 4,096 bits take 5 ms, 16,384 take 0.3 s.
+MOST_RSA_BITS = 4_096
+# A key is judged as it is read, which takes minutes for a long one. PEM of 4,096 bits has some 3,300 characters.
+MOST_KEY_CHARACTERS = 4_000
+_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
 _PEM = serialization.Encoding.PEM
 
 
@@ -64,6 +71,10 @@ def read_pair(chain: str, key: str, now_ms: int) -> CertificatePair:
         raise BadCertificate(str(error)) from None
     if facts.expires_at <= now_ms:
         raise BadCertificate("it has expired")
+    if not _is_quick(certificates[0].public_key()):
+        raise BadCertificate(
+            f"its key is neither RSA of at most {MOST_RSA_BITS} bits nor of the curve P-256, P-384, P-521 or Ed25519"
+        )
     private = _private_key(key)
     if certificates[0].public_key() != private.public_key():
         raise BadKey("it is not the key of the first certificate")
@@ -132,9 +143,21 @@ def _reason(error: ssl.SSLError) -> str:
     return (error.reason or "unknown").replace("_", " ").lower()
 
 
+def _is_quick(key: object) -> bool:
+    """Tell whether a handshake signs with such a key within a few ms."""
+    if isinstance(key, rsa.RSAPublicKey):
+        return key.key_size <= MOST_RSA_BITS
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return isinstance(key.curve, (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1))
+    return isinstance(key, ed25519.Ed25519PublicKey)
+
+
 def _private_key(key: str) -> PrivateKeyTypes:
+    found = _KEY.search(key)
+    if found is not None and len(found[0]) > MOST_KEY_CHARACTERS:
+        raise BadKey("it is too long to be the key of the first certificate")
     try:
-        return serialization.load_pem_private_key(key.encode(), password=None)
+        return serialization.load_pem_private_key((found[0] if found else "").encode(), password=None)
     except TypeError:
         raise BadKey("it has a password; hand it in without") from None
     except Exception:

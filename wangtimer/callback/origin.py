@@ -113,7 +113,8 @@ def _origin(text: str) -> Origin:
         port,
         scheme == "https",
         f"{scheme}://{shown}:{port}",
-        f"{bare}:{port}",
+        # The dot of a full name names no other host.
+        f"{bare.removesuffix('.')}:{port}",
         shown if port == _DEFAULT_PORTS[scheme] else f"{shown}:{port}",
         _basic(parts.username, parts.password),
         "",
