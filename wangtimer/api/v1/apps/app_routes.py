@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.api.asked.disabled_apps import LONGEST_S, disable_timers
 from wangtimer.api.http import cursors
@@ -35,10 +36,9 @@ class AppResource:
     def page(self, query: AppListQuery) -> AppPage:
         """List apps, by name."""
         listed = cursors.of_list("v1 apps", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().apps.page(query.limit + 1, after)
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].name, 0) if len(found) > query.limit else None
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
         return AppPage(items=[ShownApp(**app_fields(one)) for one in items], next_cursor=cursor)
 
     def create(self, body: NewAppBody) -> Reply:

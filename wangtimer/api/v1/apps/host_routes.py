@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -80,10 +81,9 @@ class HostLimitResource:
     def page(self, query: HostListQuery) -> HostLimitPage:
         """List limits of target hosts, by host."""
         listed = cursors.of_list("v1 host limits", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().host_limits.page(query.limit + 1, after)
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].host, 0) if len(found) > query.limit else None
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("host"))
         return HostLimitPage(items=[ShownHostLimit(**_fields(one)) for one in items], next_cursor=cursor)
 
     def limit(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
@@ -37,10 +38,9 @@ class PauseResource:
     def page(self, query: PauseListQuery) -> PausePage:
         """List what is paused, by name."""
         listed = cursors.of_list("v1 pauses", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = [one for one in self.wiring().pauses.all() if one.name > after]
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].name, 0) if len(found) > query.limit else None
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
         return PausePage(items=[ShownPause(**pause_fields(one)) for one in items], next_cursor=cursor)
 
     def pause(self, path: PausePath, body: PauseBody) -> ShownPause:
