@@ -1,7 +1,6 @@
 """Limits of calls to target hosts over v1: set, list, take out. For operators."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Annotated, Any
@@ -16,10 +15,10 @@ from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_models import asked_limit
 from wangtimer.api.v1.apps.host_names import host_port
+from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import ListPage
 from wangtimer.core.apps.described_limits import AppLimit
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_rules import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.host_limits import HostLimit
@@ -101,14 +100,14 @@ class HostLimitResource:
             )
         limit = HostLimit(host, body.calls_per_second, body.calls_at_once)
         wiring.host_limits.put(limit, int(wiring.clock.now_ms()))
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return ShownHostLimit(**_fields(limit))
 
     def free(self, path: HostPath) -> Reply:
         """Take out the limit of a host; that of every other host (`*`) counts for it then."""
         wiring = self.wiring()
         wiring.host_limits.remove(_known(path.host), int(wiring.clock.now_ms()))
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return Reply(None, 204)
 
 
@@ -128,12 +127,6 @@ def _fields(limit: HostLimit) -> dict[str, Any]:
         "calls_per_second": limit.calls_per_second,
         "calls_at_once": limit.calls_at_once,
     }
-
-
-def _tell(wiring: Wiring) -> None:
-    """Let it count within seconds; while Redis is away, the next sweep tells."""
-    with suppress(StoreAway):
-        wiring.rule_teller.tell()
 
 
 def add_host_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:

@@ -1,7 +1,6 @@
 """Pauses over v1: pause, list, let go on. For operators."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -19,8 +18,9 @@ from wangtimer.api.v1.apps.pause_models import (
     ShownPause,
     pause_fields,
 )
+from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.serving import Reply, Routes
-from wangtimer.core.errors import StoreAway, Subject
+from wangtimer.core.errors import Subject
 from wangtimer.core.flow.pauses import EVERYTHING, Pause
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.wiring import Wiring
@@ -53,7 +53,7 @@ class PauseResource:
         wiring = self.wiring()
         name, app = _read(wiring, path.what)
         pause = wiring.pauses.add(Pause(name, int(wiring.clock.now_ms()), app, body.reason))
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return ShownPause(**pause_fields(pause))
 
     def resume(self, path: PausePath) -> Reply:
@@ -68,7 +68,7 @@ class PauseResource:
                 "list the pauses",
                 about=Subject.PAUSE,
             )
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return Reply(None, 204)
 
 
@@ -107,12 +107,6 @@ def _written(given: str) -> str:
         f"{shown(given)} names nothing that can be paused",
         "write all, app:NAME, host:NAME:PORT or timer:ID",
     )
-
-
-def _tell(wiring: Wiring) -> None:
-    """Let it count within seconds; while Redis is away, the next sweep tells."""
-    with suppress(StoreAway):
-        wiring.rule_teller.tell()
 
 
 def add_pause_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
