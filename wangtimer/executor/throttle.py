@@ -118,17 +118,11 @@ class Throttle:
         if self._return(permits, is_unused):
             self._wake.set()
 
-    def take(self, lane: SharedLane, most: int) -> tuple[list[Permit], float]:
-        """Return up to `most` permits for firings to be pulled from the limit's lane now; raises `StoreAway`.
-
-        The second is in how many seconds the limit on calls a second leaves another one; 0 if it does now.
-        """
-        return self.take_all({lane: most})[lane]
-
     def take_all(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
-        """Do the same for several limits, in one trip; raises `StoreAway`.
+        """Return up to so many permits for firings to be pulled from each of these limits' lanes now, asked in one trip.
 
-        A limit of all queues is counted in the lane of the common one.
+        The second of each is in how many seconds the limit on calls a second leaves another one; 0 if it does now. A
+        limit that all queues share is counted in the lane of the common queue. Raises `StoreAway`.
         """
         asked = [
             (lane, replace(order, waited=most))
