@@ -22,7 +22,7 @@ from wangtimer.store.redis.permits import PermitOrder, PermitStore
 
 log = structlog.get_logger()
 
-# Calls that ask within this share one script a limit.
+# Calls that ask within this time share one script for each limit.
 GATHER_S = 0.003
 # How often the rules of operators are read, never for a firing; and the same while no app is limited or paused.
 READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
@@ -114,7 +114,10 @@ class Throttle:
         self._wake.set()
 
     def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
-        """Give back permits soon, or when this process next asks; nobody counts a used one but of calls at once."""
+        """Give back permits, soon.
+
+        A used permit is given back to a limit of calls at once only: a rate has counted it for good.
+        """
         if self._return(permits, is_unused):
             self._wake.set()
 
