@@ -231,8 +231,7 @@ def _garbage(ground: Ground) -> str:
     app.send_task("wangtimer.callback", args=("nonsense", -1, {"a": None}), queue="callback")
     app.send_task("wangtimer.callback", kwargs={"a": "b" * 100_000}, queue="callback")
     ground.tend(2)
-    status = ground.status_of_a_firing("after garbage")
-    return f"a firing: {status}"
+    return f"a firing: {ground.status_of_a_firing('after garbage')}"
 
 
 def _environment(ground: Ground) -> str:

@@ -95,7 +95,9 @@ class Calls:
         """Post a request that changes nothing: a preview or a dry run."""
         return self._ask(Call("POST", path, body=body, header=keyed(idempotency_key), is_trial=True))
 
-    def _delete(self, ask: Callable[[Call], Answer], place: str, header: Mapping[str, str] | None = None) -> None:
+    def _delete(
+        self, ask: Callable[[Call], Answer], place: str, header: Mapping[str, str] | None = None
+    ) -> None:
         """Delete something; an earlier try whose answer was lost may have done it."""
         try:
             ask(Call("DELETE", place, header=header or {}))

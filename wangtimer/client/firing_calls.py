@@ -43,7 +43,8 @@ class FiringCalls(Calls):
 
     def cancel_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> CancelledFiring:
         """Cancel a future firing: it is skipped. A repeat changes nothing."""
-        return self._post(f"{place_of(FIRINGS, firing_id)}:cancel", None, idempotency_key).typed(CancelledFiring, "id")
+        place = f"{place_of(FIRINGS, firing_id)}:cancel"
+        return self._post(place, None, idempotency_key).typed(CancelledFiring, "id")
 
     def replay_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> Replay:
         """Attempt a failed or skipped firing once more, with the same id.

@@ -18,7 +18,8 @@ class PauseCalls(Calls):
 
     def pause(self, what: str, *, reason: str = "") -> Pause:
         """Pause something: from 5 s on no call of it begins. What came due follows the misfire policies later."""
-        return self._transport.ask(Call("PUT", place_of(PAUSES, what), body={"reason": reason})).typed(Pause, "name")
+        call = Call("PUT", place_of(PAUSES, what), body={"reason": reason})
+        return self._transport.ask(call).typed(Pause, "name")
 
     def resume(self, what: str) -> None:
         """Let something that is paused go on."""
