@@ -220,6 +220,10 @@ class Ground:
     def outcome(self, timer: int, seconds: float = OUTCOME_S) -> Outcome:
         return self.outcomes([timer], seconds)[timer]
 
+    def status_of_a_firing(self, key: str) -> str:
+        """Make a timer that is due at once, for a target that answers; return what became of its firing."""
+        return self.outcome(self.timer(key, f"{self.target.url}plain")).status
+
     def moment_of(self, timer: int) -> int:
         """Return the moment of a timer's firing, once it is planned; ms UTC."""
         query = text("SELECT fire_at FROM firing WHERE timer_id = :timer")

@@ -56,7 +56,7 @@ def _around_a_pause(ground: Ground) -> str:
             ground.done("POST", f"/v1/timers/{timer}:{verb}", key)
         edited = ground.timer("edited", url, key)
         ground.done("PATCH", f"/v1/timers/{edited}", key, {"target": {"url": f"{url}?edited"}})
-        beside = ground.outcome(ground.timer("beside a pause", f"{ground.target.url}plain")).status
+        beside = ground.status_of_a_firing("beside a pause")
         ground.tend(3)
         called = sum(len(ground.target.calls_of(one)) for one in (timer, new, edited))
     finally:

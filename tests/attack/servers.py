@@ -46,49 +46,31 @@ def refused(client: "redis.Redis", commands: tuple[str, ...]) -> str:
     return ", ".join(allowed) or f"{len(commands)} commands are refused"
 
 
-def in_redis(server: str, role: str, commands: tuple[str, ...]) -> Attack:
+def commands_refused(tried: str, server: str, role: str, commands: tuple[str, ...]) -> Attack:
     def carry_out(ground: Ground) -> str:
         with closing(client_of(ground, server, role)) as client:
             return refused(client, commands)
 
-    shown = "commands that destroy, read or reconfigure"
-    return Attack(
-        f"The account of `{role}` in the {server}: {shown}",
-        f"{len(commands)} commands are refused",
-        carry_out,
-    )
+    return Attack(f"The account of `{role}` {tried}", f"{len(commands)} commands are refused", carry_out)
+
+
+def in_redis(server: str, role: str, commands: tuple[str, ...]) -> Attack:
+    tried = f"in the {server}: commands that destroy, read or reconfigure"
+    return commands_refused(tried, server, role, commands)
 
 
 def written_by(role: str) -> Attack:
     """Return an attack that writes to the queues which are not the role's to write to."""
     own = {queue for queue, taker in QUEUES.items() if taker == role} | set(SENDS_TO[role])
-    others = tuple(sorted(QUEUES.keys() - own))
-    commands = tuple(f"LPUSH {queue} x" for queue in others)
-
-    def carry_out(ground: Ground) -> str:
-        with closing(client_of(ground, "broker", role)) as client:
-            return refused(client, commands)
-
-    return Attack(
-        f"The account of `{role}` writes to queues that are not its own to write to: {', '.join(others)}",
-        f"{len(commands)} commands are refused",
-        carry_out,
-    )
+    others = sorted(QUEUES.keys() - own)
+    tried = f"writes to queues that are not its own to write to: {', '.join(others)}"
+    return commands_refused(tried, "broker", role, tuple(f"LPUSH {queue} x" for queue in others))
 
 
 def taken_by(role: str) -> Attack:
-    others = tuple(sorted(queue for queue, taker in QUEUES.items() if taker != role))
-    commands = tuple(f"BRPOP {queue} 1" for queue in others)
-
-    def carry_out(ground: Ground) -> str:
-        with closing(client_of(ground, "broker", role)) as client:
-            return refused(client, commands)
-
-    return Attack(
-        f"The account of `{role}` takes messages from queues of others",
-        f"{len(commands)} commands are refused",
-        carry_out,
-    )
+    others = sorted(queue for queue, taker in QUEUES.items() if taker != role)
+    tried = "takes messages from queues of others"
+    return commands_refused(tried, "broker", role, tuple(f"BRPOP {queue} 1" for queue in others))
 
 
 def strangers(server: str) -> Attack:
@@ -207,8 +189,8 @@ def _still_at_work(ground: Ground) -> str:
         "ping", reply=True, timeout=10, limit=len(WORKERS) + 1
     )
     pongs = {next(iter(one)).partition("@")[0] for one in replies}
-    outcome = ground.outcome(ground.timer("after commands", f"{ground.target.url}plain"))
-    return f"{len(pongs & set(WORKERS))} workers answer a ping; a firing: {outcome.status}"
+    status = ground.status_of_a_firing("after commands")
+    return f"{len(pongs & set(WORKERS))} workers answer a ping; a firing: {status}"
 
 
 def _chunk_not_due(ground: Ground) -> str:
@@ -237,8 +219,8 @@ def _pickle(ground: Ground) -> str:
     for queue in ("migrate", "callback"):
         app.send_task("wangtimer.sweep", args=(Pickled(str(made)),), queue=queue, serializer="pickle")
     ground.tend(2)
-    outcome = ground.outcome(ground.timer("after a pickle", f"{ground.target.url}plain"))
-    return f"{'RUN' if made.exists() else 'not run'}; a firing: {outcome.status}"
+    status = ground.status_of_a_firing("after a pickle")
+    return f"{'RUN' if made.exists() else 'not run'}; a firing: {status}"
 
 
 def _garbage(ground: Ground) -> str:
@@ -249,8 +231,7 @@ def _garbage(ground: Ground) -> str:
     app.send_task("wangtimer.callback", args=("nonsense", -1, {"a": None}), queue="callback")
     app.send_task("wangtimer.callback", kwargs={"a": "b" * 100_000}, queue="callback")
     ground.tend(2)
-    outcome = ground.outcome(ground.timer("after garbage", f"{ground.target.url}plain"))
-    return f"a firing: {outcome.status}"
+    return f"a firing: {ground.status_of_a_firing('after garbage')}"
 
 
 def _environment(ground: Ground) -> str:

@@ -2,11 +2,6 @@
 
 import subprocess
 import sys
-import tomllib
-from pathlib import Path
-from pkgutil import iter_modules
-
-import wangtimer
 
 ALONE = """
 import sys
@@ -28,14 +23,3 @@ print(Client("http://127.0.0.1:5000", "shop").app)
 def test_it_imports_nothing_of_the_service() -> None:
     done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60)
     assert done.stdout == "shop\n", done.stderr
-
-
-def test_its_contract_names_all_else_of_wangtimer() -> None:
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
-    (forbidden,) = [
-        contract["forbidden_modules"]
-        for contract in project["tool"]["importlinter"]["contracts"]
-        if contract["name"].startswith("The client stands alone")
-    ]
-    others = {f"wangtimer.{one.name}" for one in iter_modules(wangtimer.__path__)} - {"wangtimer.client"}
-    assert {one for one in forbidden if one.startswith("wangtimer.")} == others

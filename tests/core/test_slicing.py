@@ -1,7 +1,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, SharedLane, Slice
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.limits import CallLimits
+from wangtimer.core.flow.slicing import LANE_CHARACTERS, MINUTE_MS, BucketRule, SharedLane, Slice
+from wangtimer.core.timers.timer import APP_CHARACTERS
 
 MOMENTS = st.integers(0, 7_000_000_000_000)
 BUCKETS = st.integers(0, 255)
@@ -86,3 +90,11 @@ def test_what_is_not_one_apps_has_a_lane_for_each_queue_whatever_it_waits_for() 
         )
     for of_app in (SharedLane.of_app_at_host("x", "h:80"), SharedLane.of_pause("app:x")):
         assert (of_app.in_queue(3), of_app.app) == (of_app, "x")
+
+
+def test_a_lane_of_an_app_at_a_host_names_the_whole_app_however_long_the_host_is() -> None:
+    app, host = "a" * APP_CHARACTERS, f"{'h' * 253}:65535"
+    lane = SharedLane.of_app_at_host(app, host)
+    assert (len(lane.key), lane.app) == (LANE_CHARACTERS, app)
+    limits = CallLimits(rules=CallRules(to_one_host={app: CallLimit(at_once=1)}))
+    assert [limits.limit_of(one) for one in limits.lanes_of(app, host)] == [CallLimit(at_once=1)]

@@ -236,7 +236,7 @@ class LimitedSetting:
             self.throttle,
         )
         self.puller.fire_by(send_nobody)
-        ((self.permit,), _) = self.throttle.take(lane, 1)
+        ((self.permit,), _) = self.throttle.take_all({lane: 1})[lane]
         self.puller.look()
         self.pulls = 0
 

@@ -52,7 +52,7 @@ def test_who_is_refused_waits_for_what_refused_it_and_gives_back_what_it_had() -
 def test_a_call_that_was_pulled_with_a_permit_asks_the_others_and_loses_it_where_one_refuses() -> None:
     it = setting(hosts={HOST: CallLimit(at_once=1)})
     for _ in range(2):
-        (mine, _) = it.throttle.take(OF_APP, 1)
+        (mine, _) = it.throttle.take_all({OF_APP: 1})[OF_APP]
         it.throttle.ask(APP, HOST, True, tuple(mine), it.answers.append)
     it.throttle.carry_out()
     it.throttle.carry_out()
@@ -70,7 +70,7 @@ def test_any_host_has_the_default_and_a_named_one_its_own() -> None:
 
 def test_while_redis_is_away_nobody_keeps_a_permit() -> None:
     it = setting(hosts={HOST: CallLimit(at_once=1)})
-    (mine, _) = it.throttle.take(OF_APP, 1)
+    (mine, _) = it.throttle.take_all({OF_APP: 1})[OF_APP]
     it.throttle.ask(APP, HOST, True, tuple(mine), it.answers.append)
     it.server.away = True
     it.throttle.carry_out()
@@ -80,7 +80,7 @@ def test_while_redis_is_away_nobody_keeps_a_permit() -> None:
     assert it.server.table("permits")[OF_APP] == {}
     it.server.away = True
     with pytest.raises(StoreAway):
-        it.throttle.take(OF_APP, 1)
+        it.throttle.take_all({OF_APP: 1})[OF_APP]
 
 
 def test_what_is_paused_is_asked_of_no_limit() -> None:

@@ -128,7 +128,7 @@ def test_a_puller_takes_along_what_came_back(it: Setting) -> None:
     it.ask(3)
     it.throttle.carry_out()
     it.throttle.give_back(it.given[:1], is_unused=False)
-    permits, wait_s = it.throttle.take(LANES[APP], 5)
+    permits, wait_s = it.throttle.take_all({LANES[APP]: 5})[LANES[APP]]
     assert (len(permits), wait_s) == (1, 0.0)
     assert not it.throttle.has_wants
 
@@ -178,7 +178,7 @@ def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
     it.throttle.carry_out()
     assert it.answers == [()]
     assert it.permits.trips == []
-    assert it.throttle.take(LANES[APP], 5) == ([], 0.0)
+    assert it.throttle.take_all({LANES[APP]: 5})[LANES[APP]] == ([], 0.0)
 
 
 def test_limits_stay_while_redis_has_lost_them(it: Setting) -> None:

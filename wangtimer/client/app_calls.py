@@ -1,10 +1,9 @@
 """The operations on apps and API keys: for operators."""
 
 from collections.abc import Iterator, Sequence
-from urllib.parse import quote
 
 from .app_types import ApiKey, ApiKeysPage, App, AppEgress, AppLimits, AppsPage, ChangedApp, MadeApiKey
-from .calls import Calls, all_rows
+from .calls import Calls, all_rows, place_of
 from .transport import Call
 from .values import given
 
@@ -25,7 +24,7 @@ class AppCalls(Calls):
 
     def get_app(self, name: str) -> App:
         """Return an app."""
-        return self._transport.ask(Call("GET", _place(name))).typed(App, "name")
+        return self._transport.ask(Call("GET", place_of(APPS, name))).typed(App, "name")
 
     def apps(self, *, most: int | None = None) -> Iterator[App]:
         """Yield apps by name, all or at most `most`, page by page."""
@@ -53,7 +52,7 @@ class AppCalls(Calls):
         body = given({"disabled": disabled, "limits": limits, "egress": egress, "queue": queue})
         if queue == "":
             body["queue"] = None
-        return self._transport.ask(Call("PATCH", _place(name), body=body)).typed(ChangedApp, "name")
+        return self._transport.ask(Call("PATCH", place_of(APPS, name), body=body)).typed(ChangedApp, "name")
 
     def create_app_key(
         self,
@@ -64,7 +63,7 @@ class AppCalls(Calls):
         expires_at: str | int | None = None,
     ) -> MadeApiKey:
         """Make a key of an app; the answer has it under `key`, this once. `scopes` None: all that an app can have."""
-        return self._make_key(f"{_place(app)}/keys", name, scopes, expires_at)
+        return self._make_key(f"{place_of(APPS, app)}/keys", name, scopes, expires_at)
 
     def app_keys(self, app: str, *, most: int | None = None) -> Iterator[ApiKey]:
         """Yield an app's keys by id, all or at most `most`, page by page; those that have ended too."""
@@ -72,11 +71,11 @@ class AppCalls(Calls):
 
     def list_app_keys(self, app: str, *, limit: int | None = None, cursor: str | None = None) -> ApiKeysPage:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `app_keys` reads all pages."""
-        return self._page_of_keys(f"{_place(app)}/keys", limit, cursor)
+        return self._page_of_keys(f"{place_of(APPS, app)}/keys", limit, cursor)
 
     def revoke_app_key(self, app: str, key_id: str) -> ApiKey:
         """Revoke a key of an app: it is refused everywhere within 5 s."""
-        return self._revoke_key(f"{_place(app)}/keys", key_id)
+        return self._revoke_key(f"{place_of(APPS, app)}/keys", key_id)
 
     def create_operator_key(
         self, name: str, *, scopes: Sequence[str] | None = None, expires_at: str | int | None = None
@@ -110,8 +109,4 @@ class AppCalls(Calls):
         return self._transport.ask(Call("GET", place, query=query)).typed(ApiKeysPage, "items", "nextCursor")
 
     def _revoke_key(self, place: str, key_id: str) -> ApiKey:
-        return self._transport.ask(Call("DELETE", f"{place}/{quote(key_id, safe='')}")).typed(ApiKey, "id")
-
-
-def _place(app: str) -> str:
-    return f"{APPS}/{quote(app, safe='')}"
+        return self._transport.ask(Call("DELETE", place_of(place, key_id))).typed(ApiKey, "id")

@@ -1,9 +1,11 @@
 """Who changed what: for operators."""
 
 from collections.abc import Iterator
+from typing import Unpack
 
 from .app_types import AuditedChange, AuditPage
 from .calls import Calls, all_rows
+from .filters import AuditFilter
 from .transport import Call
 from .values import given
 
@@ -11,62 +13,15 @@ from .values import given
 class AuditCalls(Calls):
     """Read the audit. Each method raises `ClientError`. They need an operator's key."""
 
-    def audit(
-        self,
-        *,
-        app: str | None = None,
-        key: str | None = None,
-        kind: str | None = None,
-        subject: str | None = None,
-        since: str | int | None = None,
-        until: str | int | None = None,
-        most: int | None = None,
-    ) -> Iterator[AuditedChange]:
-        """Yield changes, latest first, all or at most `most`, page by page; filters as for `list_audit`."""
-
-        def page(limit: int | None, cursor: str | None) -> AuditPage:
-            return self.list_audit(
-                app=app,
-                key=key,
-                kind=kind,
-                subject=subject,
-                since=since,
-                until=until,
-                limit=limit,
-                cursor=cursor,
-            )
-
-        return all_rows(page, most)
+    def audit(self, *, most: int | None = None, **wanted: Unpack[AuditFilter]) -> Iterator[AuditedChange]:
+        """Yield changes, latest first, all or at most `most`, page by page."""
+        return all_rows(lambda limit, cursor: self.list_audit(limit=limit, cursor=cursor, **wanted), most)
 
     def list_audit(
-        self,
-        *,
-        app: str | None = None,
-        key: str | None = None,
-        kind: str | None = None,
-        subject: str | None = None,
-        since: str | int | None = None,
-        until: str | int | None = None,
-        limit: int | None = None,
-        cursor: str | None = None,
+        self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[AuditFilter]
     ) -> AuditPage:
-        """Return one page; `cursor` is the `nextCursor` of the previous one. `audit` reads all pages.
-
-        `app` is whose the changed thing is, `key` the id of the key that changed it. `subject` is the id of a timer,
-        firing or key, or the name of an app or a calendar.
-        """
-        query = given(
-            {
-                "app": app,
-                "key": key,
-                "kind": kind,
-                "subject": subject,
-                "since": since,
-                "until": until,
-                "limit": limit,
-                "cursor": cursor,
-            }
-        )
+        """Return one page; `cursor` is the `nextCursor` of the previous one. `audit` reads all pages."""
+        query = given({"limit": limit, "cursor": cursor, **wanted})
         return self._transport.ask(Call("GET", "/v1/audit", query=query)).typed(
             AuditPage, "items", "nextCursor"
         )

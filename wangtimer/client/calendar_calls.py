@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
-from urllib.parse import quote
 
-from .calls import Calls, all_rows
-from .errors import NotFound
+from .calls import Calls, all_rows, place_of
 from .firing_types import PartsHealth
 from .timer_types import Calendar, CalendarsPage, Weekday
 from .transport import Call
@@ -30,11 +28,11 @@ class CalendarCalls(Calls):
         The timers that name it get the new days within seconds; `get_calendar` says how many are left.
         """
         body = {"weekdays": list(weekdays), "days": list(days), "working": list(working)}
-        return self._ask(Call("PUT", _place(name), body=body)).typed(Calendar, "name")
+        return self._ask(Call("PUT", place_of(CALENDARS, name), body=body)).typed(Calendar, "name")
 
     def get_calendar(self, name: str) -> Calendar:
         """Return a calendar, and how many timers use its latest days."""
-        return self._get(_place(name)).typed(Calendar, "name")
+        return self._get(place_of(CALENDARS, name)).typed(Calendar, "name")
 
     def calendars(self, *, most: int | None = None) -> Iterator[Calendar]:
         """Yield the calendars that the app can name, all or at most `most`, page by page."""
@@ -47,12 +45,7 @@ class CalendarCalls(Calls):
 
     def delete_calendar(self, name: str) -> None:
         """Delete a calendar that no timer names."""
-        try:
-            self._ask(Call("DELETE", _place(name)))
-        except NotFound as error:
-            # An earlier try whose answer was lost deleted it.
-            if not error.was_in_doubt:
-                raise
+        self._delete(self._ask, place_of(CALENDARS, name))
 
 
 class HealthCalls(Calls):
@@ -67,7 +60,3 @@ class HealthCalls(Calls):
         """Return whether SQL, store and broker answer."""
         answer = self._transport.ask(Call("GET", "/readyz", accepted=NOT_READY))
         return cast(PartsHealth, answer.typed(dict[str, Any], "data")["data"])
-
-
-def _place(name: str) -> str:
-    return f"{CALENDARS}/{quote(name, safe='')}"

@@ -52,6 +52,11 @@ def key_in(which: Which) -> str | None:
     return name.removeprefix(_BY_KEY) if name.startswith(_BY_KEY) else None
 
 
+def place_of(list_path: str, name: str) -> str:
+    """Return the path of what has this name in a list."""
+    return f"{list_path}/{quote(name, safe='')}"
+
+
 def keyed(idempotency_key: str | None) -> dict[str, str]:
     """Return the header of a key, or no header for None; raises ValueError for a key that no header can hold."""
     if idempotency_key is None:
@@ -89,6 +94,16 @@ class Calls:
     ) -> Answer:
         """Post a request that changes nothing: a preview or a dry run."""
         return self._ask(Call("POST", path, body=body, header=keyed(idempotency_key), is_trial=True))
+
+    def _delete(
+        self, ask: Callable[[Call], Answer], place: str, header: Mapping[str, str] | None = None
+    ) -> None:
+        """Delete something; an earlier try whose answer was lost may have done it."""
+        try:
+            ask(Call("DELETE", place, header=header or {}))
+        except NotFound as error:
+            if not error.was_in_doubt:
+                raise
 
     def _ask(self, call: Call) -> Answer:
         if self.app is None:

@@ -57,6 +57,21 @@ class FiringFilter(TypedDict, total=False):
     laterThan: Span
 
 
+class AuditFilter(TypedDict, total=False):
+    """Which changes: those that meet all conditions; None: no such condition.
+
+    `app` is whose the changed thing is, `key` the id of the key that changed it. `subject` is the id of a timer, firing
+    or key, or the name of an app or a calendar.
+    """
+
+    app: str | None
+    key: str | None
+    kind: str | None
+    subject: str | None
+    since: Moment | None
+    until: Moment | None
+
+
 class Replayed(TypedDict, total=False):
     """Which firings to attempt once more: `ids`, or all with `statuses` (`failed` by default) since a moment."""
 

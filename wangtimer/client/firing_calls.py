@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Unpack
-from urllib.parse import quote
 
-from .calls import Calls, Which, all_rows, name_of
+from .calls import Calls, Which, all_rows, name_of, place_of
 from .filters import FiringFilter, Replayed, Spread
 from .firing_types import (
     Backfill,
@@ -40,18 +39,19 @@ class FiringCalls(Calls):
 
     def get_firing(self, firing_id: str) -> FiringHistory:
         """Return a firing with its attempts."""
-        return self._get(_place(firing_id)).typed(FiringHistory, "attempts")
+        return self._get(place_of(FIRINGS, firing_id)).typed(FiringHistory, "attempts")
 
     def cancel_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> CancelledFiring:
         """Cancel a future firing: it is skipped. A repeat changes nothing."""
-        return self._post(f"{_place(firing_id)}:cancel", None, idempotency_key).typed(CancelledFiring, "id")
+        place = f"{place_of(FIRINGS, firing_id)}:cancel"
+        return self._post(place, None, idempotency_key).typed(CancelledFiring, "id")
 
     def replay_firing(self, firing_id: str, *, idempotency_key: str | None = None) -> Replay:
         """Attempt a failed or skipped firing once more, with the same id.
 
         The request has an Idempotency-Key: the given one, or a new one.
         """
-        return self._post_once(f"{_place(firing_id)}:replay", None, idempotency_key).counts(
+        return self._post_once(f"{place_of(FIRINGS, firing_id)}:replay", None, idempotency_key).counts(
             Replay, "replayed"
         )
 
@@ -133,10 +133,6 @@ class FiringCalls(Calls):
     def _replay(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
         post = self._try_out if body.get("dryRun") else self._post_once
         return post(f"{FIRINGS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")
-
-
-def _place(firing_id: str) -> str:
-    return f"{FIRINGS}/{quote(firing_id, safe='')}"
 
 
 def _named(wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,10 +1,9 @@
 """The operations on limits of calls to target hosts: for operators."""
 
 from collections.abc import Iterator
-from urllib.parse import quote
 
 from .app_types import HostLimit, HostLimitsPage
-from .calls import Calls, all_rows
+from .calls import Calls, all_rows, place_of
 from .transport import Call
 from .values import given
 
@@ -22,11 +21,11 @@ class HostLimitCalls(Calls):
     ) -> HostLimit:
         """Limit the calls to a host, over all apps, in place of a former limit; None: no such limit."""
         body = given({"callsPerSecond": calls_per_second, "callsAtOnce": calls_at_once})
-        return self._transport.ask(Call("PUT", _place(host), body=body)).typed(HostLimit, "host")
+        return self._transport.ask(Call("PUT", place_of(LIMITS, host), body=body)).typed(HostLimit, "host")
 
     def free_host(self, host: str) -> None:
         """Take out the limit of a host."""
-        self._transport.ask(Call("DELETE", _place(host)))
+        self._transport.ask(Call("DELETE", place_of(LIMITS, host)))
 
     def host_limits(self, *, most: int | None = None) -> Iterator[HostLimit]:
         """Yield limits by host, all or at most `most`, page by page."""
@@ -38,7 +37,3 @@ class HostLimitCalls(Calls):
         return self._transport.ask(Call("GET", LIMITS, query=query)).typed(
             HostLimitsPage, "items", "nextCursor"
         )
-
-
-def _place(host: str) -> str:
-    return f"{LIMITS}/{quote(host, safe='')}"

@@ -1,11 +1,9 @@
 """The operations on pauses: for operators."""
 
 from collections.abc import Iterator
-from urllib.parse import quote
 
 from .app_types import Pause, PausesPage
-from .calls import Calls, all_rows
-from .errors import NotFound
+from .calls import Calls, all_rows, place_of
 from .transport import Call
 from .values import given
 
@@ -20,16 +18,12 @@ class PauseCalls(Calls):
 
     def pause(self, what: str, *, reason: str = "") -> Pause:
         """Pause something: from 5 s on no call of it begins. What came due follows the misfire policies later."""
-        return self._transport.ask(Call("PUT", _place(what), body={"reason": reason})).typed(Pause, "name")
+        call = Call("PUT", place_of(PAUSES, what), body={"reason": reason})
+        return self._transport.ask(call).typed(Pause, "name")
 
     def resume(self, what: str) -> None:
         """Let something that is paused go on."""
-        try:
-            self._transport.ask(Call("DELETE", _place(what)))
-        except NotFound as error:
-            # An earlier try whose answer was lost did it.
-            if not error.was_in_doubt:
-                raise
+        self._delete(self._transport.ask, place_of(PAUSES, what))
 
     def pauses(self, *, most: int | None = None) -> Iterator[Pause]:
         """Yield what is paused by name, all or at most `most`, page by page."""
@@ -39,7 +33,3 @@ class PauseCalls(Calls):
         """Return one page; `cursor` is the `nextCursor` of the previous one. `pauses` reads all pages."""
         query = given({"limit": limit, "cursor": cursor})
         return self._transport.ask(Call("GET", PAUSES, query=query)).typed(PausesPage, "items", "nextCursor")
-
-
-def _place(what: str) -> str:
-    return f"{PAUSES}/{quote(what, safe='')}"

@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator
 from typing import Unpack
-from urllib.parse import quote
 
-from .calls import Calls, all_rows
-from .errors import NotFound
+from .calls import Calls, all_rows, place_of
 from .timer_fields import NamedTargetPatch, NewNamedTarget
 from .timer_types import ChangedTarget, NamedTarget, TargetsPage
 from .transport import Call
@@ -24,19 +22,19 @@ class TargetCalls(Calls):
         self, name: str, *, version: int | None = None, **fields: Unpack[NewNamedTarget]
     ) -> ChangedTarget:
         """Make a target, or replace the one of this name; `***` leaves a secret as it is."""
-        call = Call("PUT", _place(name), body=written(fields), header=_condition(version))
+        call = Call("PUT", place_of(TARGETS, name), body=written(fields), header=_condition(version))
         return self._ask(call).typed(ChangedTarget, "name", "countsWithin")
 
     def patch_target(
         self, name: str, *, version: int | None = None, **fields: Unpack[NamedTargetPatch]
     ) -> ChangedTarget:
         """Change a target; what is not given stays. It counts for all timers that name it."""
-        call = Call("PATCH", _place(name), body=written(fields), header=_condition(version))
+        call = Call("PATCH", place_of(TARGETS, name), body=written(fields), header=_condition(version))
         return self._ask(call).typed(ChangedTarget, "name", "countsWithin")
 
     def get_target(self, name: str) -> NamedTarget:
         """Return a target, and how many timers name it."""
-        return self._get(_place(name)).typed(NamedTarget, "name")
+        return self._get(place_of(TARGETS, name)).typed(NamedTarget, "name")
 
     def targets(self, *, most: int | None = None) -> Iterator[NamedTarget]:
         """Yield the app's targets by name, all or at most `most`, page by page."""
@@ -49,17 +47,8 @@ class TargetCalls(Calls):
 
     def delete_target(self, name: str, *, version: int | None = None) -> None:
         """Delete a target that no timer names."""
-        try:
-            self._ask(Call("DELETE", _place(name), header=_condition(version)))
-        except NotFound as error:
-            # An earlier try whose answer was lost deleted it.
-            if not error.was_in_doubt:
-                raise
+        self._delete(self._ask, place_of(TARGETS, name), _condition(version))
 
 
 def _condition(version: int | None) -> dict[str, str]:
     return {} if version is None else {"If-Match": f'"{version}"'}
-
-
-def _place(name: str) -> str:
-    return f"{TARGETS}/{quote(name, safe='')}"

@@ -157,9 +157,9 @@ class Puller:
                 self._pull_ripe()
 
     def pull_freed(self) -> None:
-        """Pull from lanes that may have room since a call ended, or by their limit, or whose first were not wanted.
+        """Pull from lanes that may have room: a call ended, their limit leaves a call, or their first were not wanted.
 
-        Those whose apps have a rate come last. Raises `StoreAway`.
+        Lanes of a limit on calls a second come last. Raises `StoreAway`.
         """
         limited = []
         for lane in list(self._freed):

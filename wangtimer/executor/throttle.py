@@ -22,7 +22,7 @@ from wangtimer.store.redis.permits import PermitOrder, PermitStore
 
 log = structlog.get_logger()
 
-# Calls that ask within this share one script a limit.
+# Calls that ask within this time share one script for each limit.
 GATHER_S = 0.003
 # How often the rules of operators are read, never for a firing; and the same while no app is limited or paused.
 READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
@@ -114,21 +114,18 @@ class Throttle:
         self._wake.set()
 
     def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
-        """Give back permits soon, or when this process next asks; nobody counts a used one but of calls at once."""
+        """Give back permits, soon.
+
+        A used permit is given back to a limit of calls at once only: a rate has counted it for good.
+        """
         if self._return(permits, is_unused):
             self._wake.set()
 
-    def take(self, lane: SharedLane, most: int) -> tuple[list[Permit], float]:
-        """Return up to `most` permits for firings to be pulled from the limit's lane now; raises `StoreAway`.
-
-        The second is in how many seconds the limit on calls a second leaves another one; 0 if it does now.
-        """
-        return self.take_all({lane: most})[lane]
-
     def take_all(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
-        """Do the same for several limits, in one trip; raises `StoreAway`.
+        """Return up to so many permits for firings to be pulled from each of these limits' lanes now, asked in one trip.
 
-        A limit of all queues is counted in the lane of the common one.
+        The second of each is in how many seconds the limit on calls a second leaves another one; 0 if it does now. A
+        limit that all queues share is counted in the lane of the common queue. Raises `StoreAway`.
         """
         asked = [
             (lane, replace(order, waited=most))

@@ -4,7 +4,9 @@ A cursor names a key, not a count: rows that come and go between two pages neith
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable, Sequence
 from hashlib import sha256
+from typing import TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -19,6 +21,8 @@ SPELLING = "^[A-Za-z0-9_-]*$"
 MOST_NUMBER = 2**63 - 1
 # The parameters that say which page. All others must stay the same from page to page.
 _OF_PAGES = {"limit", "cursor", "page_index", "page_size", "sort"}
+
+Row = TypeVar("Row")
 
 
 def of_list(order: str, query: BaseModel) -> str:
@@ -43,6 +47,19 @@ def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | st
             if all(0 <= one <= MOST_NUMBER for one in (value, row_id) if isinstance(one, int)):
                 return value, row_id
     raise _unknown()
+
+
+def name_behind(order: str, cursor: str | None) -> str:
+    """Return the name after which a page by name begins; raises `Refused`."""
+    return "" if cursor is None else str(read(order, cursor, str)[0])
+
+
+def page_of(
+    order: str, found: Sequence[Row], most: int, name_of: Callable[[Row], str]
+) -> tuple[Sequence[Row], str | None]:
+    """Return the rows of a page by name, and the cursor of the next page; `found` has one row more if there is one."""
+    rows = found[:most]
+    return rows, write(order, name_of(rows[-1]), 0) if len(found) > most else None
 
 
 def _decode(cursor: str) -> bytes:

@@ -92,8 +92,8 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
 
     app.register_error_handler(WangTimerError, lambda error: tell(fault_of(error)))
     app.register_error_handler(StoreAway, lambda error: _away(error, tell))
-    app.register_error_handler(TooManyAtOnce, lambda error: _too_many(error, tell))
-    app.register_error_handler(TooFast, lambda error: _too_fast(error, tell))
+    app.register_error_handler(TooManyAtOnce, lambda error: _later(error, tell, RETRY_EXPORT_AFTER_S))
+    app.register_error_handler(TooFast, lambda error: _later(error, tell, error.retry_after_s))
     app.register_error_handler(HTTPException, lambda error: _http(error, tell))
     app.register_error_handler(Exception, lambda error: _fault(error, tell))
 
@@ -162,20 +162,12 @@ def _in_envelope(fault: Fault) -> Response:
 
 def _away(error: StoreAway, tell: Teller) -> Response:
     log.warning("store_away", path=request.path, error=str(error))
+    return _later(error, tell, RETRY_AFTER_S)
+
+
+def _later(error: WangTimerError, tell: Teller, after_s: int) -> Response:
     response = tell(fault_of(error))
-    response.headers["Retry-After"] = str(RETRY_AFTER_S)
-    return response
-
-
-def _too_many(error: TooManyAtOnce, tell: Teller) -> Response:
-    response = tell(fault_of(error))
-    response.headers["Retry-After"] = str(RETRY_EXPORT_AFTER_S)
-    return response
-
-
-def _too_fast(error: TooFast, tell: Teller) -> Response:
-    response = tell(fault_of(error))
-    response.headers["Retry-After"] = str(error.retry_after_s)
+    response.headers["Retry-After"] = str(after_s)
     return response
 
 

@@ -194,8 +194,13 @@ def _of_failing_hosts(present: Sequence[FailingHost], now_ms: float) -> list[Met
 def _of_broker(wiring: Wiring) -> list[Metric]:
     # The length is 0 where the broker does not know it.
     wiring.check_broker()
+    queues = range(len(wiring.settings.own_queues.names) + 1)
     return [
-        _gauge("wangtimer_waiting_chunks", "Chunks in the callback queue", wiring.broker.waiting_chunks())
+        _gauge(
+            "wangtimer_waiting_chunks",
+            "Chunks in the callback queue with most: the common one, or an own queue of apps",
+            max(map(wiring.broker.waiting_chunks, queues)),
+        )
     ]
 
 

@@ -11,7 +11,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.apps.app_routes import tell_ways_out
+from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
@@ -80,7 +80,7 @@ class CertificateResource:
                 "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
             )
         wiring.client_certificates.put(header.app, pair.chain, pair.key, pair.facts.expires_at, now)
-        tell_ways_out(wiring)
+        tell_soon(wiring.way_out_teller)
         return _shown(header.app, pair.chain)
 
     def remove(self, header: AppHeader) -> ShownClientCertificate:
@@ -90,7 +90,7 @@ class CertificateResource:
         """
         wiring = self.wiring()
         wiring.client_certificates.remove(header.app, int(wiring.clock.now_ms()))
-        tell_ways_out(wiring)
+        tell_soon(wiring.way_out_teller)
         return _shown(header.app, None)
 
 

@@ -10,7 +10,6 @@ from wangtimer.broker import Broker
 from wangtimer.cli.doctor.findings import Finding, error, ok, warning
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.settings import Settings
 
 PART = "broker"
@@ -67,13 +66,16 @@ def _workers(settings: Settings, app: Celery) -> Iterator[Finding]:
                 f"start one: celery -A wangtimer worker -Q {queue} (the Procfile has it in full)",
             )
     yield judge_beat(asked.ping() or {})
-    waiting = Broker(app).waiting_chunks()
-    if waiting > settings.callback_queue_most:
-        yield warning(
-            PART,
-            f"{waiting} chunks wait in queue {CALLBACK}",
-            "add callback processes, or look for a slow target",
-        )
+    own = settings.own_queues
+    broker = Broker(app, own.message_queue_of)
+    for number in range(len(own.names) + 1):
+        waiting = broker.waiting_chunks(number)
+        if waiting > settings.callback_queue_most:
+            yield warning(
+                PART,
+                f"{waiting} chunks wait in queue {own.message_queue_of(number)}",
+                "add callback processes, or look for a slow target",
+            )
 
 
 def _names(queues: list[dict[str, object]] | None) -> set[object]:

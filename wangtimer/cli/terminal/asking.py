@@ -1,7 +1,7 @@
 """What all commands that call the service share: its URL, the app, the output, the exit codes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, TypeVar
@@ -73,39 +73,54 @@ def asking_of_any_app(command: Callable[..., None]) -> Callable[..., None]:
     return _asking(command, "All of them by default.")
 
 
+URL = click.option(
+    "--url",
+    envvar="WANGTIMER_URL",
+    show_envvar=True,
+    default=DEFAULT_URL,
+    show_default=True,
+    help="The service's API.",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON in place of text.")
+
+
 def _asking(command: Callable[..., None], without_app: str) -> Callable[..., None]:
-    @click.option(
-        "--url",
-        envvar="WANGTIMER_URL",
-        show_envvar=True,
-        default=DEFAULT_URL,
-        show_default=True,
-        help="The service's API.",
-    )
+    @URL
     @click.option(
         "--app",
         envvar="WANGTIMER_APP",
         show_envvar=True,
         help=f"The business service. {without_app}",
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of text.")
+    @JSON
     @wraps(command)
     def ask(url: str, app: str | None, as_json: bool, **arguments: Any) -> None:
-        try:
-            client = Client(url, app)
-        except ValueError as error:
-            raise click.UsageError(str(error)) from None
-        with client:
-            try:
-                command(Asked(client, as_json, url), **arguments)
-            except ClientError as error:
-                if error.was_in_doubt:
-                    raise InDoubt(str(error)) from error
-                raise Failed(f"{error}{HINT if isinstance(error, Unreachable) else ''}") from error
-            except UnicodeEncodeError as error:
-                raise click.UsageError(_no_text(error)) from None
+        carry_out(command, lambda: Client(url, app), url, as_json, arguments)
 
     return ask
+
+
+def carry_out(
+    command: Callable[..., None],
+    make_client: Callable[[], Client],
+    url: str,
+    as_json: bool,
+    arguments: Mapping[str, Any],
+) -> None:
+    """Run a command with a client; what the service refuses, and a word that is no text, is one line and a code."""
+    try:
+        client = make_client()
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    with client:
+        try:
+            command(Asked(client, as_json, url), **arguments)
+        except ClientError as error:
+            if error.was_in_doubt:
+                raise InDoubt(str(error)) from error
+            raise Failed(f"{error}{HINT if isinstance(error, Unreachable) else ''}") from error
+        except UnicodeEncodeError as error:
+            raise click.UsageError(_no_text(error)) from None
 
 
 def _no_text(error: UnicodeEncodeError) -> str:

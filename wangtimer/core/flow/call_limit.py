@@ -29,7 +29,10 @@ class CallLimit:
 
     @property
     def burst(self) -> float:
-        """How many calls may begin together; the rest of a call beside the one, so that no moment's part is lost."""
+        """How many calls may begin together: one, and as many as `BURST_S` stores up on top of it.
+
+        Without the one, a rate under ten a second could never store up a whole call.
+        """
         return 1 + BURST_S * self.per_second if self.per_second else 0.0
 
     def most_together(self, number: int) -> int:

@@ -87,8 +87,9 @@ class SharedLane:
 
     @classmethod
     def of_app_at_host(cls, app: str, host: str) -> "SharedLane":
-        """Return the lane of an app whose calls to one host are limited."""
-        return cls(f"app-at-host:{host} {app}"[:LANE_CHARACTERS])
+        """Return the lane of an app whose calls to one host are limited; of a long name of a host, its beginning."""
+        left = LANE_CHARACTERS - len(f"app-at-host: {app}")
+        return cls(f"app-at-host:{host[:left]} {app}")
 
     @classmethod
     def of_pause(cls, what: str) -> "SharedLane":

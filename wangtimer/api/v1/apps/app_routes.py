@@ -1,8 +1,8 @@
 """Apps over v1: make, list, read, limit, disable. For operators."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.api.asked.disabled_apps import LONGEST_S, disable_timers
 from wangtimer.api.http import cursors
@@ -20,9 +20,10 @@ from wangtimer.api.v1.apps.app_models import (
     ShownApp,
     app_fields,
 )
+from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.core.apps.registered_app import RegisteredApp
-from wangtimer.core.errors import StoreAway, Subject
+from wangtimer.core.errors import Subject
 from wangtimer.wiring import Wiring
 
 
@@ -35,10 +36,9 @@ class AppResource:
     def page(self, query: AppListQuery) -> AppPage:
         """List apps, by name."""
         listed = cursors.of_list("v1 apps", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().apps.page(query.limit + 1, after)
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].name, 0) if len(found) > query.limit else None
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
         return AppPage(items=[ShownApp(**app_fields(one)) for one in items], next_cursor=cursor)
 
     def create(self, body: NewAppBody) -> Reply:
@@ -81,7 +81,7 @@ class AppResource:
             raise _unknown(wiring, path.name)
         _tell(wiring)
         if body.egress.given:
-            tell_ways_out(wiring)
+            tell_soon(wiring.way_out_teller)
         left = None
         if app.disabled_at is not None:
             left = disable_timers(wiring, app.name)
@@ -92,11 +92,8 @@ class AppResource:
 
 def _tell(wiring: Wiring) -> None:
     """Let limits of calls and queues count within seconds; while Redis is away, the next sweep tells."""
-    with suppress(StoreAway):
-        wiring.limit_teller.tell()
-        wiring.rule_teller.tell()
-        if wiring.settings.own_queues.names:
-            wiring.queue_teller.tell()
+    of_queues = (wiring.queue_teller,) if wiring.settings.own_queues.names else ()
+    tell_soon(wiring.limit_teller, wiring.rule_teller, *of_queues)
 
 
 def _refuse_unknown_queue(wiring: Wiring, queue: str | None) -> None:
@@ -110,12 +107,6 @@ def _refuse_unknown_queue(wiring: Wiring, queue: str | None) -> None:
         f"there is no queue {queue!r}",
         f"did you mean {meant!r}?" if meant else "write one of WANGTIMER_CALLBACK_QUEUES, or add it there",
     )
-
-
-def tell_ways_out(wiring: Wiring) -> None:
-    """Let a changed way out count within seconds; while Redis is away, the next sweep tells."""
-    with suppress(StoreAway):
-        wiring.way_out_teller.tell()
 
 
 def known_app(wiring: Wiring, name: str, field: str = "name") -> RegisteredApp:

@@ -1,8 +1,8 @@
 """Limits of calls to target hosts over v1: set, list, take out. For operators."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -15,10 +15,10 @@ from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_models import asked_limit
 from wangtimer.api.v1.apps.host_names import host_port
+from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import ListPage
 from wangtimer.core.apps.described_limits import AppLimit
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_rules import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.host_limits import HostLimit
@@ -80,10 +80,9 @@ class HostLimitResource:
     def page(self, query: HostListQuery) -> HostLimitPage:
         """List limits of target hosts, by host."""
         listed = cursors.of_list("v1 host limits", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().host_limits.page(query.limit + 1, after)
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].host, 0) if len(found) > query.limit else None
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("host"))
         return HostLimitPage(items=[ShownHostLimit(**_fields(one)) for one in items], next_cursor=cursor)
 
     def limit(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:
@@ -101,14 +100,14 @@ class HostLimitResource:
             )
         limit = HostLimit(host, body.calls_per_second, body.calls_at_once)
         wiring.host_limits.put(limit, int(wiring.clock.now_ms()))
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return ShownHostLimit(**_fields(limit))
 
     def free(self, path: HostPath) -> Reply:
         """Take out the limit of a host; that of every other host (`*`) counts for it then."""
         wiring = self.wiring()
         wiring.host_limits.remove(_known(path.host), int(wiring.clock.now_ms()))
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return Reply(None, 204)
 
 
@@ -128,12 +127,6 @@ def _fields(limit: HostLimit) -> dict[str, Any]:
         "calls_per_second": limit.calls_per_second,
         "calls_at_once": limit.calls_at_once,
     }
-
-
-def _tell(wiring: Wiring) -> None:
-    """Let it count within seconds; while Redis is away, the next sweep tells."""
-    with suppress(StoreAway):
-        wiring.rule_teller.tell()
 
 
 def add_host_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
@@ -69,10 +70,9 @@ class KeyResource:
 
     def _page(self, app: str | None, query: KeyListQuery) -> KeyPage:
         listed = cursors.of_list(f"v1 {app or ''} keys", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().api_keys.page(app, query.limit + 1, after)
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].id, 0) if len(found) > query.limit else None
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("id"))
         return KeyPage(items=[ShownKey(**key_fields(one)) for one in items], next_cursor=cursor)
 
     def _create(self, app: str | None, body: NewKeyBody, may_have: frozenset[Scope]) -> Reply:

@@ -1,8 +1,8 @@
 """Pauses over v1: pause, list, let go on. For operators."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
@@ -18,8 +18,9 @@ from wangtimer.api.v1.apps.pause_models import (
     ShownPause,
     pause_fields,
 )
+from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.serving import Reply, Routes
-from wangtimer.core.errors import StoreAway, Subject
+from wangtimer.core.errors import Subject
 from wangtimer.core.flow.pauses import EVERYTHING, Pause
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.wiring import Wiring
@@ -37,10 +38,9 @@ class PauseResource:
     def page(self, query: PauseListQuery) -> PausePage:
         """List what is paused, by name."""
         listed = cursors.of_list("v1 pauses", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = [one for one in self.wiring().pauses.all() if one.name > after]
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].name, 0) if len(found) > query.limit else None
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
         return PausePage(items=[ShownPause(**pause_fields(one)) for one in items], next_cursor=cursor)
 
     def pause(self, path: PausePath, body: PauseBody) -> ShownPause:
@@ -53,7 +53,7 @@ class PauseResource:
         wiring = self.wiring()
         name, app = _read(wiring, path.what)
         pause = wiring.pauses.add(Pause(name, int(wiring.clock.now_ms()), app, body.reason))
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return ShownPause(**pause_fields(pause))
 
     def resume(self, path: PausePath) -> Reply:
@@ -68,7 +68,7 @@ class PauseResource:
                 "list the pauses",
                 about=Subject.PAUSE,
             )
-        _tell(wiring)
+        tell_soon(wiring.rule_teller)
         return Reply(None, 204)
 
 
@@ -107,12 +107,6 @@ def _written(given: str) -> str:
         f"{shown(given)} names nothing that can be paused",
         "write all, app:NAME, host:NAME:PORT or timer:ID",
     )
-
-
-def _tell(wiring: Wiring) -> None:
-    """Let it count within seconds; while Redis is away, the next sweep tells."""
-    with suppress(StoreAway):
-        wiring.rule_teller.tell()
 
 
 def add_pause_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from flask_openapi.blueprint import APIBlueprint
 
@@ -32,12 +33,10 @@ class TargetResource:
     def page(self, header: AppHeader, query: TargetListQuery) -> ListedTargets:
         """List targets, by name."""
         listed = cursors.of_list(f"v1 {header.app} targets", query)
-        after = "" if query.cursor is None else str(cursors.read(listed, query.cursor, str)[0])
+        after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().target_store.page(header.app, after, query.limit + 1)
-        cursor = None
-        if len(found) > query.limit:
-            cursor = cursors.write(listed, found[query.limit - 1].name, 0)
-        return ListedTargets(items=[shown_target(one) for one in found[: query.limit]], next_cursor=cursor)
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
+        return ListedTargets(items=[shown_target(one) for one in items], next_cursor=cursor)
 
     def get(self, path: TargetPath, header: AppHeader) -> Reply:
         """Read a target, and how many timers name it."""
