@@ -14,8 +14,8 @@ class Permit(NamedTuple):
     lane: SharedLane
 
 
-# What a call gets: its permits, one of each limit. Or the lane in which it is to wait: a limit leaves no call now, or an
-# operator paused it. Or None: nobody knows, since Redis is away or the limits were never read.
+# What a call gets: its permits, one of each limit. Or the lane in which it is to wait: a limit leaves no call now, or
+# an operator paused it. Or None: nobody knows, since Redis is away or the limits were never read.
 PermitAnswer = tuple[Permit, ...] | SharedLane | None
 
 

@@ -122,7 +122,7 @@ class Throttle:
             self._wake.set()
 
     def take_all(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
-        """Return up to so many permits for firings to be pulled from each of these limits' lanes now, asked in one trip.
+        """Return up to so many permits for firings to be pulled now from each of these limits' lanes, in one trip.
 
         The second of each is in how many seconds the limit on calls a second leaves another one; 0 if it does now. A
         limit that all queues share is counted in the lane of the common queue. Raises `StoreAway`.
