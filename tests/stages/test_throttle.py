@@ -135,13 +135,13 @@ def test_a_puller_takes_along_what_came_back(it: Setting) -> None:
 
 def test_a_puller_takes_away_nobodys_question(it: Setting) -> None:
     it.ask(1)
-    it.throttle.take(LANES[APP], 1)
+    it.throttle.take_all({LANES[APP]: 1})
     it.throttle.carry_out()
     assert len(it.given) == 1
 
 
 def test_a_puller_learns_when_the_rate_leaves_the_next_call(it: Setting) -> None:
-    permits, wait_s = it.throttle.take(LANES[RATED], 5)
+    permits, wait_s = it.throttle.take_all({LANES[RATED]: 5})[LANES[RATED]]
     assert len(permits) == 2
     assert wait_s == pytest.approx(0.1)
 
@@ -168,7 +168,7 @@ def test_while_redis_is_away_nobody_knows(it: Setting) -> None:
     it.throttle.carry_out()
     assert it.answers == [None, None]
     with pytest.raises(StoreAway):
-        it.throttle.take(LANES[APP], 1)
+        it.throttle.take_all({LANES[APP]: 1})
 
 
 def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
@@ -213,7 +213,8 @@ def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
     it.sql_is_away = True
     throttle = it.start()
     assert not throttle.may_begin("any", HOST, ())
-    assert throttle.take(SharedLane.of_limit("any"), 5) == ([], 0.0)
+    lane = SharedLane.of_limit("any")
+    assert throttle.take_all({lane: 5})[lane] == ([], 0.0)
     throttle.ask("any", HOST, False, (), it.answers.append)
     with pytest.raises(StoreAway):
         throttle.run_once()
