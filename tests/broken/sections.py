@@ -168,8 +168,8 @@ SECTIONS = (
         (
             "Where over a thousand targets of an app hang at once, its other targets may wait for a connection "
             "([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
-            "Apps that call the same host share its lane: while that is a second behind, what comes due for the host "
-            "and port stands behind it, whosever it is and whatever its path, as long as the hang lasts.",
+            "While firings of an app wait for a host and port, what comes due for it stands behind them, whatever its "
+            "path, as long as the hang lasts. Other apps' firings do not.",
             "Apps that call the same host share 200 calls at once of a process there. Where one has them all, another "
             "waits for the first of them to end.",
             "Large bodies to targets that hang fill a callback process' room for bodies "

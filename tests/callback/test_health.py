@@ -13,7 +13,7 @@ from wangtimer.callback.places import Waiting
 from wangtimer.core.flow.slicing import SharedLane
 
 ROUTE = ("app", "http://a:80")
-LANE = SharedLane.of_host("a:80")
+LANE = SharedLane.of_way("app", "a:80")
 
 
 def answered(status: int) -> Reply:

@@ -82,7 +82,9 @@ class SimulatedEngine:
             return
         request = call.request
         if self._sends_away and self._sim.random.random() < self._sends_away:
-            to = self._sim.random.choice((SharedLane.of_host(request.host), SharedLane.of_app(request.app)))
+            to = self._sim.random.choice(
+                (SharedLane.of_way(request.app, request.host), SharedLane.of_app(request.app))
+            )
             self._send_away(call, to)
             return
         over_at_ms = self._sim.now_ms + self._timeout_ms

@@ -25,7 +25,8 @@ def recovered(make_world: MakeWorld) -> World:
 
 
 def created(world: World, app: str, fire_at: int) -> Timer:
-    return world.registrar.create(NewTimer(app, app, Once(fire_at), Notify(f"http://{HUNG}/due")))
+    name = str(len(world.sql.table("timers")))
+    return world.registrar.create(NewTimer(app, name, Once(fire_at), Notify(f"http://{HUNG}/due")))
 
 
 def wait_in_lane(world: World, timer: Timer, number: int, since: int) -> None:
@@ -40,8 +41,8 @@ def test_one_that_lives_is_called_within_seconds_behind_ten_thousand_that_are_no
 ) -> None:
     hog = created(recovered, "hog", recovered.now + DAY_MS)
     wait_in_lane(recovered, hog, DEAD, recovered.now - 60_000)
-    living = created(recovered, "other", recovered.now + 3_000)
-    recovered.registrar.enable("other", living.id)
+    living = created(recovered, "hog", recovered.now + 3_000)
+    recovered.registrar.enable("hog", living.id)
     recovered.run_for(8)
     assert [arrival.timer_id for arrival in recovered.target.arrivals] == [living.id]
     assert waiting_in(recovered) == 0
@@ -53,8 +54,8 @@ def test_what_lives_behind_them_is_sent_as_there_is_room_and_else_waits_on_with_
 ) -> None:
     recovered.target.answer = lambda _arrival: NEVER
     wait_in_lane(recovered, created(recovered, "hog", recovered.now + DAY_MS), 1_500, recovered.now - 60_000)
-    living = created(recovered, "other", recovered.now + DAY_MS)
-    recovered.registrar.enable("other", living.id)
+    living = created(recovered, "hog", recovered.now + DAY_MS)
+    recovered.registrar.enable("hog", living.id)
     wait_in_lane(recovered, living, 1_000, recovered.now - 30_000)
     recovered.run_for(8)
     assert len(recovered.target.arrivals) == PLACES[0]
@@ -66,8 +67,8 @@ def test_what_lives_behind_them_is_sent_as_there_is_room_and_else_waits_on_with_
 
 
 def test_while_sql_does_not_say_who_is_wanted_a_lane_keeps_its_order(recovered: World) -> None:
-    living = created(recovered, "other", recovered.now + DAY_MS)
-    recovered.registrar.enable("other", living.id)
+    living = created(recovered, "hog", recovered.now + DAY_MS)
+    recovered.registrar.enable("hog", living.id)
     since = recovered.now - 30_000
     wait_in_lane(recovered, living, 1_000, since)
     recovered.sql.away = True
@@ -84,12 +85,12 @@ def test_what_waits_for_a_host_that_hangs_is_called_within_seconds_once_its_url_
     recovered: World,
 ) -> None:
     recovered.target.answer = hang
-    moved = created(recovered, "other", recovered.now + DAY_MS)
-    recovered.registrar.enable("other", moved.id)
+    moved = created(recovered, "hog", recovered.now + DAY_MS)
+    recovered.registrar.enable("hog", moved.id)
     wait_in_lane(recovered, moved, 1_000, recovered.now - 60_000)
     recovered.run_for(40)
     recovered.target.arrivals.clear()
-    recovered.registrar.edit("other", moved.id, moved_away)
+    recovered.registrar.edit("hog", moved.id, moved_away)
     recovered.run_for(10)
     assert waiting_in(recovered) == 0
     recovered.run_for(10)
@@ -100,10 +101,10 @@ def test_what_waits_for_a_host_that_hangs_is_called_within_seconds_once_its_url_
 def test_what_is_called_elsewhere_takes_no_room_of_those_that_stay(recovered: World) -> None:
     recovered.target.answer = hang
     stays = created(recovered, "hog", recovered.now + DAY_MS)
-    moved = created(recovered, "other", recovered.now + DAY_MS)
+    moved = created(recovered, "hog", recovered.now + DAY_MS)
     recovered.registrar.enable("hog", stays.id)
-    recovered.registrar.enable("other", moved.id)
-    recovered.registrar.edit("other", moved.id, moved_away)
+    recovered.registrar.enable("hog", moved.id)
+    recovered.registrar.edit("hog", moved.id, moved_away)
     since = recovered.now - 60_000
     wait_in_lane(recovered, moved, 500, since)
     wait_in_lane(recovered, stays, 500, since + 500)

@@ -6,9 +6,20 @@ from collections.abc import Callable
 import pytest
 
 from tests.stages.scripted_target import Answer, Arrival
-from tests.stages.test_lanes import GOOD, HUNG, PLACES, arrivals_at, every_second, start_both, waiting_in
+from tests.stages.test_lanes import (
+    GOOD,
+    HUNG,
+    NEVER,
+    PLACES,
+    arrivals_at,
+    every_second,
+    start_both,
+    waiting_in,
+)
 from tests.stages.world import World
 from wangtimer.callback.health import FAILING_AFTER, TRIED_AGAIN_S
+from wangtimer.core.flow.call_limit import CallLimit
+from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import FiringStatus
 
 MakeWorld = Callable[..., World]
@@ -38,6 +49,41 @@ def test_what_is_for_a_failing_host_waits_and_uses_no_attempt(make_world: MakeWo
     records = [record for timer in hung for record in world.records(timer)]
     assert not [one for one in records if one.firing.status is FiringStatus.FAILED]
     assert waiting_in(world) >= 45 * len(hung)
+
+
+def answering_but(app: str, answer: Answer) -> Callable[[Arrival], Answer]:
+    """A target that gives this answer to one app, and answers all others."""
+    return lambda arrival: answer if arrival.request.app == app else Answer()
+
+
+@pytest.mark.parametrize("answer", [TURNED_AWAY, NEVER], ids=["503", "hangs"])
+@pytest.mark.parametrize("rate", [3, 20])
+def test_an_app_that_a_host_fails_holds_up_no_other_app_there(
+    make_world: MakeWorld, answer: Answer, rate: int
+) -> None:
+    """All apps' firings for a host waited in one lane: 11 of 180 of the other app were called."""
+    world = make_world(executors=1, places=(20, 1_000))
+    world.target.answer = answering_but("bad", answer)
+    world.start()
+    every_second(world, "bad", [HUNG], rate)
+    fine = every_second(world, "fine", [HUNG], 2)
+    world.run_for(120)
+    due = [one for timer in fine for one in world.records(timer) if one.firing.fire_at < world.now - 2_000]
+    assert len(due) >= 220
+    assert {one.firing.status for one in due} == {FiringStatus.SUCCEEDED}
+    late = sorted(one.late_ms for one in world.target.arrivals if one.request.app == "fine")
+    assert late[len(late) * 9 // 10] <= 50
+
+
+def test_an_app_that_a_host_fails_leaves_another_its_limit_there(make_world: MakeWorld) -> None:
+    world = make_world(executors=1, places=(20, 1_000))
+    world.call_rules.write(CallRules(to_one_host={"fine": CallLimit(per_second=5)}))
+    world.target.answer = answering_but("bad", TURNED_AWAY)
+    world.start()
+    every_second(world, "bad", [HUNG], 5)
+    every_second(world, "fine", [HUNG], 6)
+    world.run_for(60)
+    assert sum(one.request.app == "fine" for one in world.target.arrivals) >= 0.9 * 5 * 55
 
 
 @pytest.mark.parametrize("answer", [REFUSED, TURNED_AWAY], ids=["refuses", "503"])

@@ -31,9 +31,10 @@ def small(make_world: MakeWorld) -> World:
 
 def with_many_waiting(world: World, host: str = HUNG, number: int = MANY, every_ms: int = 1) -> Timer:
     """Return a timer of which many firings wait for a target that hangs."""
-    new = NewTimer(host, host, Once(world.now + DAY_MS), Notify(f"http://{host}/due"))
-    timer = world.registrar.enable(host, world.registrar.create(new).id)
-    since, lane = world.now - 60_000, SharedLane.of_host(f"{host}:80")
+    app = "hog" if host == HUNG else host
+    new = NewTimer(app, host, Once(world.now + DAY_MS), Notify(f"http://{host}/due"))
+    timer = world.registrar.enable(app, world.registrar.create(new).id)
+    since, lane = world.now - 60_000, SharedLane.of_way(app, f"{host}:80")
     moments = range(since, since + number * every_ms, every_ms)
     rows = [Firing.planned(timer.id, moment, 0)._replace(lane=lane.key) for moment in moments]
     world.firings.insert(rows)

@@ -16,7 +16,7 @@ from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 MakeWorld = Callable[..., World]
 
 HUNG, GOOD = "hung.test", "good.test"
-LANE = SharedLane.of_host(f"{HUNG}:80")
+LANE = SharedLane.of_way("hog", f"{HUNG}:80")
 NEVER = Answer(after_ms=10**9)
 # Of a host, and of a process.
 PLACES = (10, 50)

@@ -169,7 +169,9 @@ def test_fire_now_goes_by_the_queue_and_so_does_a_replay_of_an_older_firing(divi
     assert len(arrivals_of(divided, OWN_HOST, changed_at)) == 2
 
 
-def test_two_apps_at_one_host_wait_in_a_lane_for_each_queue(make_world: MakeWorld) -> None:
+def test_two_apps_at_one_host_wait_in_their_own_lanes_which_their_queues_processes_pull(
+    make_world: MakeWorld,
+) -> None:
     world = make_world(executors=1, places=(5, 50), callback_queues="mail,reports")
     world.start_executor(OWN_PROCESS, REPORTS)
     world.give_queue(OWN, "reports")
@@ -180,7 +182,7 @@ def test_two_apps_at_one_host_wait_in_a_lane_for_each_queue(make_world: MakeWorl
     timers = every_second(world, OWN, [shared], 10) + every_second(world, OTHER, [shared], 10)
     world.run_for(30)
     lanes = {lane for lane, sets in world.redis.table("slices").items() if isinstance(lane, SharedLane)}
-    assert lanes == {SharedLane.of_host(f"{shared}:80"), SharedLane.of_host(f"{shared}:80", 2)}
+    assert lanes == {SharedLane.of_way(app, f"{shared}:80") for app in (OWN, OTHER)}
     hung["now"] = False
     world.run_for(90)
     by_app = {(one.request.app, one.process) for one in world.target.arrivals}

@@ -150,10 +150,6 @@ class Flows:
         The wait follows from the rate at which calls ended lately. In the first `PATIENCE_S` that rate is not known.
         `FEW` calls always stay.
         """
-        by_host: dict[Host, list[Flow]] = {}
-        for flow in self._flows.values():
-            if flow.has_waiting:
-                by_host.setdefault(flow.to.host, []).append(flow)
         out: list[tuple[SharedLane, Waiting]] = []
         for app in list(self._blocked_apps.values()):
             if self._free_of(app) > 0:
@@ -161,35 +157,36 @@ class Flows:
             lane = SharedLane.of_app(app.name)
             too_many = app.waiting - max(FEW, int(app.throughput.per_s(now) * longest_wait_s))
             out += self._thin_out(list(app.blocked), too_many, now, longest_wait_s, lane)
-        for host, flows in by_host.items():
-            lane = SharedLane.of_host(host.name)
-            if host.blocked:  # they wait for each other; else each for its own places
-                too_many = host.waiting - max(FEW, int(host.throughput.per_s(now) * longest_wait_s))
-                out += self._thin_out(flows, too_many, now, longest_wait_s, lane)
-            for flow in flows:
-                if flow.to.waiting > FEW or flow.waits_since <= now - longest_wait_s:
-                    too_many = flow.to.waiting - max(FEW, int(flow.to.ends_per_s(now) * longest_wait_s))
-                    out += self._thin_out([flow], too_many, now, longest_wait_s, lane)
+        for flow in list(self._flows.values()):
+            if flow.to.waiting > FEW or flow.waits_since <= now - longest_wait_s:
+                too_many = flow.to.waiting - max(FEW, int(flow.to.ends_per_s(now) * longest_wait_s))
+                lane = SharedLane.of_way(flow.app.name, flow.host)
+                out += self._thin_out([flow], too_many, now, longest_wait_s, lane)
         return out
 
     def room_in(self, lane: SharedLane, now: float) -> int:
         """Return how many more calls could start at once here; any thread may ask."""
         free = self._places_total - self.running - self.waiting
         kind, _, name = (lane.paused or lane.shown).partition(":")
-        name = lane.limited_host or name
         if kind in ("all", "timer"):
             return max(0, min(free, share_of(self._places_total, self.running) - self.waiting))
         if kind in ("app", "limit"):
             app = self._apps.get(name)
             in_app = share_of(self._places_total, self.running) - (app.running + app.waiting if app else 0)
             return max(0, min(free, in_app))
-        host = self._hosts.get(name)
-        if host is None:
-            return min(free, PLACES_UNTIL_REACHED)
-        ways = list(host.ways.values())
-        busy = [way for way in ways if not way.is_idle]
-        # A pulled call may be of any of them.
-        room = min((self._room_on(way, now) for way in busy or ways), default=PLACES_UNTIL_REACHED)
+        host = self._hosts.get(lane.host or name)
+        ways = {} if host is None else dict(host.ways)
+        if lane.app is not None:
+            mine = [way for (app, _), way in ways.items() if app == lane.app]
+            busy = [way for way in mine if not way.is_idle]
+            # A pulled call may be of any of them.
+            room = min((self._room_on(way, now) for way in busy or mine), default=PLACES_UNTIL_REACHED)
+        elif host is None or lane.is_of_limit:
+            # Whose call is pulled nobody knows. It takes a permit along, so somebody is to have a place.
+            room = max((self._room_on(way, now) for way in ways.values()), default=PLACES_UNTIL_REACHED)
+        else:
+            # Whoever finds no place goes on to the lane of its app there.
+            room = self._room_at(host, now)
         return max(0, min(free, room))
 
     def clear(self) -> list[Call]:
@@ -220,12 +217,19 @@ class Flows:
         return [(lane, one) for one in out]
 
     def _room_on(self, way: Way, now: float) -> int:
-        at_host = way.host.free + way.stuck
+        # However many places other apps take: some of this one's calls wait here, and get their turns.
+        at_host = max(way.host.free + way.stuck, FEW)
         free = 0 if way.rests_at(now) else way.free_but_for_rest
-        places = min(1, at_host + 1) if way.may_be_tried_again(now) else min(free, at_host)
+        places = 1 if way.may_be_tried_again(now) else min(free, at_host)
         if way.app is not None:
             places = min(places, self._free_of(way.app) - way.running)
         return places - way.waiting + int(way.ends_per_s(now) * PULL_S)
+
+    def _room_at(self, host: Host, now: float) -> int:
+        if not any(way.is_reached for way in host.ways.values()):
+            return PLACES_UNTIL_REACHED - host.waiting
+        free = host.free + sum(way.stuck for way in host.ways.values())
+        return free - host.waiting + int(host.throughput.per_s(now) * PULL_S)
 
     def _flow(self, route: Route, host: str) -> Flow:
         flow = self._flows.get(route)

@@ -119,7 +119,8 @@ class Puller:
     def note_ended(self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
-            for lane in dict.fromkeys((*lanes_of(host, app, queue), stood_in)):
+            lanes = (*lanes_of(host, app, queue), SharedLane.of_host(host, queue), stood_in)
+            for lane in dict.fromkeys(lanes):
                 if isinstance(lane, SharedLane) and lane in self._known:
                     self._limits.note_ended(lane)
                     self._pull_soon(lane)
@@ -340,7 +341,7 @@ class Puller:
 def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, ...]:
     """Return the lanes in which a call of this app, which has this queue, may wait for room or for a limit."""
     return (
-        SharedLane.of_host(host, queue),
+        SharedLane.of_way(app, host),
         SharedLane.of_app(app),
         SharedLane.of_host_limit(host).in_queue(queue),
         SharedLane.of_app_at_host(app, host),

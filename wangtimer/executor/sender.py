@@ -371,9 +371,9 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
 def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
-    return (
-        isinstance(lane, SharedLane) and lane.paused is None and lane.in_queue(0) not in lanes_of(host, app)
-    )
+    if not isinstance(lane, SharedLane) or lane.paused is not None:
+        return False
+    return lane.in_queue(0) not in (*lanes_of(host, app), SharedLane.of_host(host))
 
 
 def _hand_on(held: Iterable[Held]) -> None:

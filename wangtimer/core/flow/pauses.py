@@ -49,9 +49,8 @@ def _names_for(lane: SharedLane) -> Iterator[str]:
     yield EVERYTHING
     if lane.paused is not None:
         yield lane.paused
-    elif lane.limited_app is not None:
-        yield f"app:{lane.limited_app}"
-    elif lane.limited_host is not None:
-        yield f"host:{lane.limited_host}"
-    else:
-        yield lane.shown
+        return
+    if lane.app is not None:
+        yield f"app:{lane.app}"
+    if lane.host is not None:
+        yield f"host:{lane.host}"

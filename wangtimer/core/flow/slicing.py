@@ -55,9 +55,10 @@ class Slice:
 class SharedLane:
     """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
-    They wait here, outside every process, in order of due moment. `key` is `host:` and the host with its port, or
-    `app:` and the app. Where a limit that somebody set leaves no call now, it is `limit:` and the app, `host-limit:`
-    and the host, or `app-at-host:` with the host and the app. Or it is `pause:` and what an operator paused.
+    They wait here, outside every process, in order of due moment. `key` is `host:` with the host, its port and the
+    app, or `app:` and the app. Where a limit that somebody set leaves no call now, it is `limit:` and the app,
+    `host-limit:` and the host, or `app-at-host:` with the host and the app. Or it is `pause:` and what an operator
+    paused.
 
     What is not one app's has a lane for each queue of its own: `q`, the number of the queue and a colon stand before
     its key.
@@ -67,8 +68,13 @@ class SharedLane:
 
     @classmethod
     def of_host(cls, host: str, queue: int = 0) -> "SharedLane":
-        """Return the lane of a host; an impossibly long name is shortened."""
+        """Return the lane of a host for all apps, where earlier versions let firings wait."""
         return cls(f"{_mark(queue)}host:{host}"[:LANE_CHARACTERS])
+
+    @classmethod
+    def of_way(cls, app: str, host: str) -> "SharedLane":
+        """Return the lane of an app's calls to a host, which fails them or has no place for more."""
+        return cls._of_both("host", app, host)
 
     @classmethod
     def of_app(cls, app: str) -> "SharedLane":
@@ -87,9 +93,14 @@ class SharedLane:
 
     @classmethod
     def of_app_at_host(cls, app: str, host: str) -> "SharedLane":
-        """Return the lane of an app whose calls to one host are limited; of a long name of a host, its beginning."""
-        left = LANE_CHARACTERS - len(f"app-at-host: {app}")
-        return cls(f"app-at-host:{host[:left]} {app}")
+        """Return the lane of an app whose calls to one host are limited."""
+        return cls._of_both("app-at-host", app, host)
+
+    @classmethod
+    def _of_both(cls, kind: str, app: str, host: str) -> "SharedLane":
+        """Return a lane of an app and a host; of an impossibly long name of a host, its beginning."""
+        left = LANE_CHARACTERS - len(f"{kind}: {app}")
+        return cls(f"{kind}:{host[:left]} {app}")
 
     @classmethod
     def of_pause(cls, what: str) -> "SharedLane":
@@ -129,7 +140,7 @@ class SharedLane:
         """The app whose firings alone wait here; None in any other lane."""
         if self.kind in ("app", "limit"):
             return self.name
-        if self.kind == "app-at-host":
+        if self.kind in ("host", "app-at-host"):
             return self.name.partition(" ")[2] or None
         paused, _, app = self.name.partition(":")
         return app if (self.kind, paused) == ("pause", "app") else None
@@ -152,7 +163,12 @@ class SharedLane:
     @property
     def limited_host(self) -> str | None:
         """The host to which calls that wait here are limited; None in any other lane."""
-        return self.name.partition(" ")[0] if self.kind in ("host-limit", "app-at-host") else None
+        return self.host if self.is_of_limit else None
+
+    @property
+    def host(self) -> str | None:
+        """The host and port whose calls wait here, with its limits or without; None in any other lane."""
+        return self.name.partition(" ")[0] if self.kind in ("host", "host-limit", "app-at-host") else None
 
     @property
     def tag(self) -> str:

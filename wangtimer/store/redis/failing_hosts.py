@@ -47,9 +47,10 @@ class FailingHost:
 
     @property
     def lanes(self) -> tuple[SharedLane, ...]:
-        """Where its calls wait, with those of other apps: for the host, or for a limit of calls to it."""
+        """Where its calls wait: for the host, or for a limit of calls to it; an earlier version's with other apps'."""
         host = self.origin.partition("://")[2].replace("[", "").replace("]", "")
         return (
+            SharedLane.of_way(self.app, host),
             SharedLane.of_host(host),
             SharedLane.of_host_limit(host),
             SharedLane.of_app_at_host(self.app, host),
