@@ -55,7 +55,7 @@ class SimulatedEvent:
     def clear(self) -> None:
         self._is_set = False
 
-    def wait(self, timeout: float) -> bool:
+    def wait(self, timeout: float = float("inf")) -> bool:
         if not self._is_set:
             self._listeners.clear()  # one waiter each: who waited before has timed out
             self._sim.wait(timeout, self._listeners)
