@@ -8,6 +8,9 @@ from wangtimer.store.redis.told_rules import ToldRules
 
 Rules = TypeVar("Rules")
 
+# Tellings at most: another change may come while one is told.
+MOST_TELLINGS = 5
+
 
 @dataclass(frozen=True, slots=True)
 class Teller(Generic[Rules]):
@@ -22,12 +25,16 @@ class Teller(Generic[Rules]):
     def tell(self) -> None:
         """Write what SQL has; repeatable. Raises `StoreAway`.
 
-        What was read before another change may be written after it: a sweep mends that.
+        What was read before another change may be written after it. So SQL is asked again until nothing has changed.
         """
-        self.told.write(self.in_sql())
+        found = self.in_sql()
+        for _ in range(MOST_TELLINGS):
+            self.told.write(found)
+            told, found = found, self.in_sql()
+            if found == told:
+                return
 
     def tell_again(self) -> None:
         """Write it if Redis has something else, or has lost it. Raises `StoreAway`."""
-        found = self.in_sql()
-        if self.told.read() != found:
-            self.told.write(found)
+        if self.told.read() != self.in_sql():
+            self.tell()

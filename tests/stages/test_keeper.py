@@ -1,10 +1,11 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 
 from tests.stages.world import World
 from tests.store.members import row_at
 from wangtimer.core.flow.firing import DueMember, Firing, Member
+from wangtimer.core.flow.slicing import SliceOrLane
 from wangtimer.executor.claim import Claim, Claims, Held
 from wangtimer.executor.keeper import Keeper
 
@@ -91,6 +92,23 @@ def test_all_claims_that_are_due_are_renewed_in_one_trip(keeping: Keeping) -> No
         keeping.claim(str(number))
     keeping.world.run_for(2.1)
     assert len(keeping.renewals) == 1
+
+
+def test_a_claim_that_cannot_be_renewed_harms_no_other(keeping: Keeping) -> None:
+    bad, good = keeping.claim("bad", number=1), keeping.claim("good")
+    plain = keeping.world.api.slices.renew
+
+    def renew(held: Mapping[tuple[SliceOrLane, str], Sequence[Member]]) -> object:
+        if any(claim_id == "bad" for _, claim_id in held):
+            raise RuntimeError("WRONGTYPE")
+        return plain(held)
+
+    keeping.world.api.slices.renew = renew  # type: ignore[method-assign, assignment]
+    answers: list[str] = []
+    keeping.keeper.ask(Held(good, members_of(good)[1]), lambda: answers.append("mine"))
+    keeping.world.run_for(2.1)
+    assert answers == ["mine"]
+    assert good.renewed_at > bad.renewed_at
 
 
 def test_what_redis_gave_to_another_is_let_go(keeping: Keeping) -> None:

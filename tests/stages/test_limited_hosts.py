@@ -8,6 +8,7 @@ from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.test_lanes import every_second, waiting_in
 from tests.stages.test_limited_apps import most_at_once
 from tests.stages.world import World
+from wangtimer.callback.origin import read_url
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import ANY_HOST, CallRules
 from wangtimer.core.flow.firing import FiringStatus
@@ -123,6 +124,7 @@ def test_waiting_for_a_host_uses_no_attempt_and_a_limit_that_goes_lets_all_go(ma
 def test_a_host_spelled_otherwise_has_the_limit_of_the_same_host(make_world: MakeWorld) -> None:
     world = limited(make_world, CallRules(hosts={PORTED: CallLimit(per_second=5)}))
     every_second(world, BIG, [f"{HOST}.", HOST.upper(), HOST], 9)
+    assert read_url("http://[::ffff:93.184.216.34]/")[0].host_port == "93.184.216.34:80"
     world.run_for(20)
     calls = world.target.arrivals
     lasted_s = (calls[-1].at_ms - calls[0].at_ms) / 1_000

@@ -72,6 +72,24 @@ def test_redis_is_told_of_pauses_and_told_again_where_it_lost_them(database: Dat
     assert told.read() == CallRules(Pauses(frozenset({"all"})))
 
 
+def test_what_changes_while_redis_is_told_is_told_too(database: Database) -> None:
+    """A pause was undone until the next sweep by a change that had read before it."""
+    store, told = PauseStore(database), MemoryCallRules(MemoryServer("Redis", HandClock()))
+    plain = told.write
+
+    def write(rules: CallRules) -> None:
+        told.write = plain  # type: ignore[method-assign]
+        store.add(Pause("app:shop", 2, "shop"))
+        plain(rules)
+
+    for again in (False, True):
+        told.write = write  # type: ignore[method-assign]
+        teller = Teller(store.of_calls, told)  # type: ignore[arg-type]
+        teller.tell_again() if again else teller.tell()
+        assert told.read() == CallRules(Pauses(frozenset({"app:shop"})))
+        store.remove("app:shop", 3)
+
+
 def test_rules_stand_in_redis_as_they_were_written(hot: HotWorld) -> None:
     assert hot.call_rules.read() is None
     for rules in (CallRules(Pauses(frozenset({"all", "host:büro:80"}))), CallRules()):

@@ -4,14 +4,16 @@ from contextlib import closing
 from dataclasses import replace
 
 import pytest
+from redis import Redis
 
 from tests.store.members import due_at
 from tests.store.worlds import TIMEOUT_MS, HotWorld
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
+from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, PermitStore, Permitted
 from wangtimer.store.redis.told_rules import CallLimitStore
 
 APP = "shop"
@@ -183,3 +185,12 @@ def test_limits_that_cannot_be_read_are_as_lost(redis_url: str, text: str) -> No
         assert call_limits.read() is None
         call_limits.write({"shop": CallLimit(2.5)})
         assert call_limits.read() == {"shop": CallLimit(2.5)}
+
+
+def test_a_rate_leaves_no_trace_in_redis_once_it_has_stored_up_all_it_may(redis_url: str) -> None:
+    """An app that calls ever new hosts left a key for each, for a day."""
+    with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
+        permits = PermitStore(connection, Keys("test"), RedisClock(connection), TIMEOUT_MS)
+        permits.carry_out([replace(order("a", per_second=5), fresh=1)])
+        (left_s,) = (raw.ttl(key) for key in raw.scan_iter("test:*") if raw.type(key) == b"hash")
+        assert 30 <= left_s <= 120

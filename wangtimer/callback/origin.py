@@ -113,8 +113,7 @@ def _origin(text: str) -> Origin:
         port,
         scheme == "https",
         f"{scheme}://{shown}:{port}",
-        # The dot of a full name names no other host.
-        f"{bare.removesuffix('.')}:{port}",
+        f"{_without_spelling(bare)}:{port}",
         shown if port == _DEFAULT_PORTS[scheme] else f"{shown}:{port}",
         _basic(parts.username, parts.password),
         "",
@@ -137,6 +136,12 @@ def _bare_host(host: str, *, is_bracketed: bool) -> str:
     except UnicodeError:
         return ""
     return (_address_v4(host) or host) if _HOST.fullmatch(host) and ".." not in host else ""
+
+
+def _without_spelling(bare: str) -> str:
+    """Return a host as limits and pauses name it: without the dot of a full name, a mapped address as IPv4."""
+    mapped = IPv6Address(bare).ipv4_mapped if ":" in bare else None
+    return str(mapped) if mapped else bare.removesuffix(".")
 
 
 def _address_v4(host: str) -> str | None:

@@ -52,8 +52,18 @@ class Keeper:
             if now < claim.until and (claim.id in asked_ids or now - claim.renewed_at >= self._renew_every_s)
         ]
         for start in range(0, len(due), CLAIMS_A_TRIP):
-            self._renew(due[start : start + CLAIMS_A_TRIP])
+            self._renew_guarded(due[start : start + CLAIMS_A_TRIP])
         self._answer(asked, started_at=now)
+
+    def _renew_guarded(self, claims: list[Claim]) -> None:
+        """Renew these; after an unforeseen error one by one, so that a bad one harms no other."""
+        try:
+            self._renew(claims)
+        except Exception:
+            log.exception("renewal_stumbled", claims=len(claims))
+            if len(claims) > 1:
+                for claim in claims:
+                    self._renew_guarded([claim])
 
     def _renew(self, claims: list[Claim]) -> None:
         sent_at = self._clock.monotonic()

@@ -60,7 +60,10 @@ class PauseResource:
         """Let what is paused go on: within 5 s firings that waited are called, or skipped by their misfire policies."""
         wiring = self.wiring()
         name = _written(path.what)
-        if wiring.pauses.remove(name, int(wiring.clock.now_ms())) is None:
+        removed = wiring.pauses.remove(name, int(wiring.clock.now_ms()))
+        # In any case: the one before may have died before it told.
+        tell_soon(wiring.rule_teller)
+        if removed is None:
             raise Refused(
                 ErrorCode.UNKNOWN_PAUSE,
                 "what",
@@ -68,7 +71,6 @@ class PauseResource:
                 "list the pauses",
                 about=Subject.PAUSE,
             )
-        tell_soon(wiring.rule_teller)
         return Reply(None, 204)
 
 

@@ -49,7 +49,9 @@ end
 if per_s then
   left = left - given
   redis.call('HSET', tokens, 'left', string.format('%.6f', left))
-  redis.call('EXPIREAT', tokens, ARGV[7])
+  -- Once the rate has stored up all it may, the hash says nothing: an app may call ever new hosts.
+  local full_s = per_s > 0 and math.ceil(now / 1000 + burst / per_s) + 60 or tonumber(ARGV[7])
+  redis.call('EXPIREAT', tokens, string.format('%d', full_s))
   if left < 1 then wait = per_s > 0 and math.ceil((1 - left) * 1000 / per_s - 1e-6) or 60000 end
 end
 return {to_waited, to_fresh, wait}
