@@ -21,8 +21,8 @@ from wangtimer.api.http.answer_pace import (
     AnswerPace,
     earn_time,
 )
-from wangtimer.api.http.at_once import AtOnce
 from wangtimer.api.http.web_worker import PatientSocket, SlowReader
+from wangtimer.core.at_once import AtOnce
 from wangtimer.core.errors import TooManyAtOnce
 
 

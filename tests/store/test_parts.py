@@ -1,5 +1,6 @@
 """A long time of firings counted and listed part by part."""
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,13 +11,15 @@ from sqlalchemy import event
 from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import new
 from tests.store.worlds import SqlWorld, real_sql
-from wangtimer.core.errors import InvalidInput
+from wangtimer.core.at_once import AtOnce
+from wangtimer.core.errors import InvalidInput, TooManyAtOnce
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.store.sql import parts as parts_module
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
-from wangtimer.store.sql.parts import PARTS_OF_COUNTS
+from wangtimer.store.sql.parts import PARTS_OF_COUNTS, parts_of
 from wangtimer.testing.doubles import HandClock
 
 AT, DAY_MS = 1_800_000_000_000, 86_400_000
@@ -130,3 +133,31 @@ def test_a_list_that_finds_nothing_in_time_is_refused_unless_it_is_for_an_export
         lists.page(SHOP, 2)
     with pytest.raises(InvalidInput, match="since"):
         lists.oldest(SHOP, 2)
+
+
+def long_look(clock: HandClock, ends_at: float = 1e9) -> Iterator[tuple[int, int]]:
+    """Begin to look through a long time, part by part, each of which takes a while."""
+    for part in parts_of(AT, AT + 400 * DAY_MS, PARTS_OF_COUNTS, clock, ends_at):
+        clock.sleep(0.4)
+        yield part
+
+
+def test_few_long_looks_go_on_at_once_and_short_ones_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """16 counts of a large app's firings held all threads of the API for 8 s."""
+    monkeypatch.setattr(parts_module, "LONG_LOOKS", AtOnce(2))
+    clock = HandClock()
+    under_way = [long_look(clock) for _ in range(2)]
+    for look in under_way:
+        assert len([next(look) for _ in range(3)]) == 3
+    third = long_look(clock)
+    next(third)
+    with pytest.raises(TooManyAtOnce):
+        next(third)
+    short = parts_of(AT, AT + 1, PARTS_OF_COUNTS, clock, 1e9)
+    assert list(short) == [(AT, AT + 1)]
+    without_end = long_look(clock, math.inf)
+    assert len([next(without_end) for _ in range(3)]) == 3
+    under_way.pop()
+    del look
+    another = long_look(clock)
+    assert len([next(another) for _ in range(3)]) == 3

@@ -146,8 +146,8 @@ class ErrorCode(Enum):
     TOO_MANY_AT_ONCE = (
         50303,
         (
-            "`/export` only: this process already runs as many exports as it may, a quarter of its threads. "
-            "Repeat after `Retry-After` seconds."
+            "This process already runs as many exports as it may, a quarter of its threads, or looks through very many "
+            "firings for two requests. Ask for one timer or a shorter time, or repeat after `Retry-After` seconds."
         ),
     )
 

@@ -134,7 +134,7 @@ def fault_of(error: WangTimerError) -> Fault:
             return Fault(_LIMITS[error.of], str(error), cause=error)
         case TooManyAtOnce():
             text = (
-                "as many exports are under way as this process serves at once; repeat it in "
+                "as many requests that take long are under way as this process serves at once; repeat it in "
                 f"{RETRY_EXPORT_AFTER_S} s"
             )
             return Fault(ErrorCode.TOO_MANY_AT_ONCE, text, cause=error)

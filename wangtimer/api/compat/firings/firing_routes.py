@@ -19,7 +19,6 @@ from wangtimer.api.compat.firings.record_routes import record_data
 from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
 from wangtimer.api.http.answer_pace import PART_BYTES, earn_time
-from wangtimer.api.http.at_once import AtOnce
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import (
     PAGE,
@@ -34,6 +33,7 @@ from wangtimer.api.http.field_types import (
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.reading import taking_query
 from wangtimer.api.http.refusals import NAMED_BY_ID
+from wangtimer.core.at_once import AtOnce
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.spreadsheet_cells import defused
 from wangtimer.store.sql.firing_filter import FiringFilter

@@ -1,4 +1,4 @@
-"""Limits how many slow answers of a kind run at once, so threads are left for all other requests."""
+"""Limits how much slow work of a kind runs at once, so threads are left for all other requests."""
 
 from collections.abc import Callable
 from threading import BoundedSemaphore, Lock
