@@ -1,5 +1,6 @@
 """The health teller: tells, through Redis, which hosts this process sees fail, and since when."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from threading import Thread
@@ -15,7 +16,7 @@ from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord, 
 log = structlog.get_logger()
 
 TELL_EVERY_S = 2.0
-# Failing hosts that one process tells of, those failing longest.
+# Failing hosts that one process tells of: of each app in turn the one failing longest, so that no app hides another's.
 MOST_TOLD = 200
 ERROR_CHARACTERS = 255
 
@@ -69,9 +70,8 @@ class HealthTeller:
         self, failing: Mapping[HostKey, Health], entries: Mapping[HostKey, FailingHost]
     ) -> Iterable[FailingHost]:
         now_ms, now = self._clock.now_ms(), self._clock.monotonic()
-        longest = sorted(failing.items(), key=lambda one: one[1].since)[:MOST_TOLD]
         hosts = []
-        for (app, origin), health in longest:
+        for (app, origin), health in _in_turns(failing)[:MOST_TOLD]:
             since, failed_at = (int(now_ms - 1_000 * (now - at)) for at in (health.since, health.failed_at))
             host = FailingHost(app, origin, since, failed_at, health.error[:ERROR_CHARACTERS], int(now_ms))
             before = entries.get(host.key)
@@ -89,6 +89,16 @@ class HealthTeller:
                 log.info("failing_hosts_not_told", error=str(error))
             except Exception:
                 log.exception("health_teller_stumbled")
+
+
+def _in_turns(failing: Mapping[HostKey, Health]) -> list[tuple[HostKey, Health]]:
+    """Return first the host of each app that is failing longest, then the second one of each."""
+    turns: Counter[str] = Counter()
+    ranked = []
+    for (app, origin), health in sorted(failing.items(), key=lambda one: one[1].since):
+        ranked.append((turns[app], health.since, (app, origin), health))
+        turns[app] += 1
+    return [(key, health) for _, _, key, health in sorted(ranked, key=lambda one: one[:3])]
 
 
 def _answers(health: Health | None) -> bool:

@@ -82,6 +82,20 @@ def test_a_failing_host_is_told_with_its_last_error_and_since_when(
     assert record.present() == [FailingHost(*HOST, since, START_MS, "timed out", START_MS)]
 
 
+def test_an_app_with_very_many_failing_hosts_hides_no_other_apps(
+    record: FailingHostRecord, clock: HandClock
+) -> None:
+    engine, teller = started(record, clock)
+    for number in range(MOST_TOLD + 50):
+        engine.fail(("hog", f"http://h{number}:80"))
+    clock.sleep(60)
+    engine.fail()
+    teller.tell()
+    present = record.present()
+    assert len(present) == MOST_TOLD
+    assert HOST in [one.key for one in present]
+
+
 def test_an_answer_strikes_it_out(record: FailingHostRecord, clock: HandClock) -> None:
     engine, teller = started(record, clock)
     engine.fail()
