@@ -14,6 +14,7 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.executor import shared_copies
 from wangtimer.executor.shared import Shared
 from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.executor.targets import SharedTargets
@@ -98,6 +99,19 @@ def test_what_is_known_goes_on_while_sql_and_redis_are_away(deployment: Deployme
 
 def test_one_that_is_nowhere_is_left_out(deployment: Deployment) -> None:
     assert deployment.process().ask({KEY}) == {}
+
+
+def test_what_a_process_remembers_is_bounded_by_bytes(
+    deployment: Deployment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """10,000 targets with bodies of 64 KiB were 640 MB."""
+    monkeypatch.setattr(shared_copies, "MOST_BYTES", 100_000)
+    process, keys = deployment.process(), [(APP, f"t{number}") for number in range(3)]
+    for key in keys:
+        deployment.store.put(NamedTarget(*key, 1, CALL._replace(body="x" * 60_000)))
+        process.ask({key})
+    deployment.sql.away = deployment.redis.away = True
+    assert process.ask(keys).keys() == {keys[-1]}
 
 
 def test_what_a_process_cannot_open_it_does_not_know(deployment: Deployment) -> None:

@@ -14,8 +14,10 @@ from wangtimer.executor.sql_rest import SqlRest
 
 log = structlog.get_logger()
 
-# Things of one kind that this process remembers: about 10 MB.
-MOST_REMEMBERED = 10_000
+# What this process remembers of one kind; beyond that it begins anew.
+MOST_BYTES = 32_000_000
+# What one thing takes at least.
+BYTES_OF_ONE = 1_000
 
 
 class Versioned(Protocol):
@@ -49,6 +51,7 @@ class SharedCopies(Generic[Key, One]):
         self._clock = clock
         self._sql_rest = sql_rest
         self._by_key: dict[Key, _Remembered[One]] = {}
+        self._bytes = 0
         self._lock = Lock()
 
     def known(self, keys: Collection[Key], mark: str | None) -> dict[Key, One]:
@@ -110,6 +113,10 @@ class SharedCopies(Generic[Key, One]):
         """Return what SQL has as calls need it."""
         return one
 
+    def _size_of(self, _one: One) -> int:
+        """Return how many bytes one takes."""
+        return BYTES_OF_ONE
+
     def _read(self, keys: list[Key]) -> dict[Key, One]:
         try:
             mark, found = self._copies_of(keys)
@@ -125,8 +132,10 @@ class SharedCopies(Generic[Key, One]):
                 one = held.one
             if mark is None and held is not None:
                 mark = held.mark
-            if len(self._by_key) >= MOST_REMEMBERED and held is None:
+            self._bytes += self._size_of(one) - (0 if held is None else self._size_of(held.one))
+            if self._bytes > MOST_BYTES:
                 self._by_key.clear()
+                self._bytes = self._size_of(one)
             self._by_key[key] = _Remembered(one, mark)
             return one
 

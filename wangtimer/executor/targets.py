@@ -6,7 +6,7 @@ from typing import Protocol
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.executor.shared_copies import SharedCopies
+from wangtimer.executor.shared_copies import BYTES_OF_ONE, SharedCopies
 from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.seals import Seals
@@ -75,3 +75,12 @@ class SharedTargets(SharedCopies[TargetKey, NamedTarget]):
 
     def _opened(self, one: NamedTarget) -> NamedTarget:
         return self._seals.opened(one)
+
+    def _size_of(self, one: NamedTarget) -> int:
+        call = one.call
+        return (
+            BYTES_OF_ONE
+            + len(call.url)
+            + len(call.body)
+            + sum(len(name) + len(value) for name, value in call.headers)
+        )

@@ -13,7 +13,8 @@ from wangtimer.core.timers.bad_timers import Readable
 
 log = structlog.get_logger()
 
-PAGE = 1_000
+# Rows of a page: a named target may have a body of 64 KiB.
+PAGE = 200
 
 
 class ChangedRows(Protocol):
