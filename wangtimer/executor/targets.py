@@ -77,10 +77,5 @@ class SharedTargets(SharedCopies[TargetKey, NamedTarget]):
         return self._seals.opened(one)
 
     def _size_of(self, one: NamedTarget) -> int:
-        call = one.call
-        return (
-            BYTES_OF_ONE
-            + len(call.url)
-            + len(call.body)
-            + sum(len(name) + len(value) for name, value in call.headers)
-        )
+        headers = sum(len(name) + len(value) for name, value in one.call.headers)
+        return BYTES_OF_ONE + len(one.call.url) + len(one.call.body) + headers
