@@ -27,6 +27,8 @@ LIMITS = {
     "calling": {"callsPerSecond": 1},
 }
 TOO_FAST = "429 42901"
+# Every-second timers of an app that a host turns away, and how long that lasts before others are looked at.
+TURNED_AWAY, TURNED_AWAY_S = 10, 10
 
 
 @cache
@@ -219,6 +221,34 @@ def _calls(ground: Ground) -> str:
     return f"{'no more than may' if called <= may else called} are called; another app's: {outcome.status}"
 
 
+def _turned_away(ground: Ground) -> str:
+    """Five failures in a row, and the host is failing for the app alone."""
+    key = ground.made_app("turned-away")
+    made = [
+        (key, every_second(ground, key, f"{ground.target.url}unavailable", number))
+        for number in range(TURNED_AWAY)
+    ]
+    other = every_second(ground, ground.bank, f"{ground.target.url}beside", 0)
+    try:
+        ground.tend(TURNED_AWAY_S)
+        before = len(ground.target.calls_of(other))
+        ground.tend(TURNED_AWAY_S)
+        calls = len(ground.target.calls_of(other)) - before
+    finally:
+        for whose, timer in (*made, (ground.bank, other)):
+            ground.done("DELETE", f"/v1/timers/{timer}", whose)
+    return (
+        "another app's there: each second"
+        if calls >= TURNED_AWAY_S - 1
+        else f"another app's there: {calls} calls"
+    )
+
+
+def every_second(ground: Ground, key: str, url: str, number: int) -> int:
+    body = {"key": f"each-second-{number}", "schedule": {"every": "1s"}, "target": {"url": url}}
+    return int(ground.done("POST", "/v1/timers", key, body)["id"])
+
+
 SECTION = Section(
     "Limits of apps",
     ("API4", "API6"),
@@ -280,6 +310,11 @@ SECTION = Section(
             f"Four calendars for an app that may have {CALENDAR_BYTES} bytes of them",
             "200 of 2, 403 40306 of 2; the last: 404 40403",
             _calendars,
+        ),
+        Attack(
+            f"{TURNED_AWAY} firings each second of an app that the host turns away with 503",
+            "another app's there: each second",
+            _turned_away,
         ),
         Attack(
             "20 firings due at once of an app that may make one call a second",

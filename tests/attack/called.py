@@ -52,11 +52,15 @@ def plain(answer: bytes) -> Callable[[Received], None]:
     return lambda received: received.connection.sendall(answer)
 
 
+UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+
 ANSWERS: dict[str, Callable[[Received], None]] = {
     "/endless": endless,
     "/endless-head": endless_head,
     "/redirect": redirect,
     "/gzip-bomb": gzip_bomb,
+    "/unavailable": plain(UNAVAILABLE),
     "/formula": plain(text(FORMULA)),
     "/script": plain(text(SCRIPT, "text/html")),
     # Two answers where one was asked for: the second would be that of the connection's next call.

@@ -1,9 +1,12 @@
 """Ways out of single apps: https only, what one app may call, private authorities, client certificates."""
 
+import time
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import cache
 
 import trustme
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
@@ -11,10 +14,11 @@ from tests.attack.egress import REFUSED_EARLY, UNSENT, asked_for, own_servers, p
 from tests.attack.ground import BANK, Ground
 from tests.attack.keys import COUNTS_WITHIN_S
 from tests.callback.asking_target import AskingTarget
-from tests.certificates import Pair, pair_of, pem_of
+from tests.certificates import Pair, pair_of, pem_of, self_signed
 from tests.stack.accounts import HOST
 
 LINK_LOCAL = "169.254.0.0/16"
+LONG_KEY_BITS = 6_144
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +186,15 @@ def _taken_away(ground: Ground) -> str:
     return f"before: {before}; after: {shown_to_target(ground, 'partner', 'after it was taken away')}"
 
 
+def _long_key(ground: Ground) -> str:
+    key = rsa.generate_private_key(65_537, LONG_KEY_BITS)
+    pair = self_signed("CN=long", datetime.now(UTC) + timedelta(days=30), key)
+    began_at = time.monotonic()
+    answer = ground.ask("PUT", "/v1/client-certificate", ground.bank, certificate_of(pair))
+    took_s = time.monotonic() - began_at
+    return f"{answer}; {'within a second' if took_s < 1 else f'after {took_s:.0f} s'}"
+
+
 SECTION = Section(
     "Ways out of single apps, and client certificates",
     ("API2", "API7"),
@@ -229,6 +242,11 @@ SECTION = Section(
             "Certificates and keys that are none: empty, too long, exchanged, cut off, a file's path",
             "400 40007 of each",
             _no_certificates,
+        ),
+        Attack(
+            f"A certificate whose key has {LONG_KEY_BITS} bits: each handshake would sign with it",
+            "400 40007; within a second",
+            _long_key,
         ),
         Attack(
             "A certificate's private key, in answers, in refusals and in the audit",
