@@ -1,7 +1,8 @@
 """The purger: deletes what is past its retention, a few rows at a time."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -11,6 +12,7 @@ from wangtimer.in_turn import do_in_turn
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.parts import PartRule, parts_of
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
@@ -20,9 +22,13 @@ PAGE = 1_000
 # A purge spends so long on each kind of row, however much is left.
 LONGEST_S = 20.0
 PAUSE_S = 0.01
+# Firings are looked through by parts of the time: what is not settled there is passed with each page.
+PARTS_OF_A_PURGE = PartRule(shortest_ms=60_000, growth=2)
+# A purge begins where the one before ended, and this often at the oldest firing: some may be settled by now.
+FROM_OLDEST_EVERY_S = 86_400.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Purger:
     """Never touches a firing that is not settled; two of them at once waste work, and harm nothing."""
 
@@ -33,6 +39,9 @@ class Purger:
     clock: Clock
     retention_ms: int
     audited_ms: int
+    # Moments before this, ms UTC, were looked through; and when to begin at the oldest again, s of the stop-watch.
+    _done_before: int = field(default=0, init=False)
+    _from_oldest_at: float = field(default=float("-inf"), init=False)
 
     def purge(self) -> int:
         """Delete settled firings past retention, timers deleted that long ago, answers kept for a day, and old audit.
@@ -46,7 +55,8 @@ class Purger:
 
         def purge_firings() -> None:
             nonlocal purged
-            purged = self._page_by_page(lambda: self.firings.purge(before, PAGE))
+            for deleted in self._firings_before(before):
+                purged += deleted
 
         do_in_turn(
             purge_firings,
@@ -58,6 +68,25 @@ class Purger:
         if purged:
             log.info("purged", firings=purged)
         return purged
+
+    def _firings_before(self, before: int) -> Iterator[int]:
+        """Delete settled firings page by page, and yield how many each page had, until `LONGEST_S` is over."""
+        began_at = self.clock.monotonic()
+        if began_at >= self._from_oldest_at:
+            self._done_before, self._from_oldest_at = 0, began_at + FROM_OLDEST_EVERY_S
+        oldest = self.firings.oldest_moment()
+        if oldest is None:
+            return
+        since = max(oldest, self._done_before)
+        for first, last in parts_of(since, before - 1, PARTS_OF_A_PURGE, self.clock, math.inf):
+            while page := self.firings.purge(last + 1, PAGE, since=first):
+                yield page
+                self.clock.sleep(PAUSE_S)
+                if self.clock.monotonic() >= began_at + LONGEST_S:
+                    return
+            self._done_before = last + 1
+            if self.clock.monotonic() >= began_at + LONGEST_S:
+                return
 
     def _page_by_page(self, purge_page: Callable[[], int]) -> int:
         """Delete one page after the other until none is left or `LONGEST_S` is over; return how many rows."""

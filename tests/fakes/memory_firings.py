@@ -82,12 +82,15 @@ class MemoryFirings:
 
         return self._pending(is_wanted)[:limit]
 
-    def purge(self, before: int, limit: int) -> int:
+    def oldest_moment(self) -> int | None:
+        return self._server.call(lambda: min((fire_at for _, fire_at in self._table), default=None))
+
+    def purge(self, before: int, limit: int, since: int = 0) -> int:
         def work() -> int:
             settled = [
                 (fire_at, timer_id)
                 for (timer_id, fire_at), record in self._table.items()
-                if fire_at < before and record.firing.status is not FiringStatus.PENDING
+                if since <= fire_at < before and record.firing.status is not FiringStatus.PENDING
             ]
             for fire_at, timer_id in sorted(settled)[:limit]:
                 del self._table[timer_id, fire_at]

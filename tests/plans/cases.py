@@ -295,7 +295,12 @@ class Stores:
             Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),
             Case("FiringStore.count", lambda: firings.count(5)),
             Case("FiringStore.settle", lambda: firings.settle(_outcomes(waiting[:500]))),
+            Case("FiringStore.oldest_moment", firings.oldest_moment),
             Case("FiringStore.purge", lambda: firings.purge(settled + 200_000, 300)),
+            Case(
+                "FiringStore.purge: a part",
+                lambda: firings.purge(settled + 400_000, 300, since=settled + 200_000),
+            ),
         ]
 
     def _of_firing_lists(self) -> list[Case]:

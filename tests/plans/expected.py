@@ -73,7 +73,9 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringStore.records: before": frozenset(["firing.firing_of_timer"]),
     "FiringStore.count": frozenset(["firing.firing_of_timer"]),
     "FiringStore.settle": frozenset(["firing.PRIMARY", "insert"]),
+    "FiringStore.oldest_moment": frozenset(["one end of an index"]),
     "FiringStore.purge": frozenset(["attempt.PRIMARY, firing.PRIMARY", "firing.PRIMARY"]),
+    "FiringStore.purge: a part": frozenset(["attempt.PRIMARY, firing.PRIMARY", "firing.PRIMARY"]),
     "FiringLists.page: small app": frozenset(
         ["firing.firing_of_timer", "one end of an index", "timer.timer_of_app"]
     ),

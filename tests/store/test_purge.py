@@ -10,7 +10,7 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer
-from wangtimer.purger import PAUSE_S, Purger
+from wangtimer.purger import FROM_OLDEST_EVERY_S, PAUSE_S, Purger
 from wangtimer.store.sql.firings import Overdue
 from wangtimer.testing.doubles import HandClock
 
@@ -90,13 +90,42 @@ def test_a_purge_of_each_kind_ends_when_its_time_is_over(
 def test_what_fails_to_go_stops_no_other_kind(sql: SqlWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     delete_timers(sql, 3)
 
-    def fail(before: int, limit: int) -> int:
+    def fail() -> int:
         raise StoreAway("SQL", "the statement took too long")
 
-    monkeypatch.setattr(sql.firings, "purge", fail)
+    monkeypatch.setattr(sql.firings, "oldest_moment", fail)
     with pytest.raises(StoreAway):
         purger_of(sql).purge()
     assert deleted_left(sql) == 0
+
+
+def test_what_is_not_settled_is_passed_once_a_day_and_not_with_each_page(
+    sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A million firings that waited for a paused host let a page of a thousand take a second."""
+    sql.insert([row_at(AT - 50 * DAY_MS + index, 1) for index in range(300)])
+    settle(sql, *((AT - 2 * DAY_MS + index, 2) for index in range(30)))
+    clock = HandClock(AT)
+    purger, passed = purger_at(sql, clock), []
+    plain = sql.firings.purge
+
+    def purge(before: int, limit: int, since: int = 0) -> int:
+        passed.append(since)
+        return plain(before, limit, since)
+
+    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    monkeypatch.setattr(sql.firings, "purge", purge)
+    assert purger.purge() == 30
+    assert sum(since <= AT - 50 * DAY_MS + 300 for since in passed) == 1
+    passed.clear()
+    settle(sql, (AT - DAY_MS + 5, 2))
+    clock.sleep(60)
+    assert purger.purge() == 1
+    assert len(passed) <= 3
+    sql.firings.settle([outcome_of(row_at(AT - 50 * DAY_MS, 1).member)])
+    assert purger.purge() == 0
+    clock.sleep(FROM_OLDEST_EVERY_S)
+    assert purger.purge() == 1
 
 
 def purger_of(sql: SqlWorld) -> Purger:

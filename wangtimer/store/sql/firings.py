@@ -207,12 +207,19 @@ class FiringStore:
     def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
         return self._database.read(lambda sql: sql.execute(query).all())
 
-    def purge(self, before: int, limit: int) -> int:
-        """Delete the oldest settled firings with moments under `before`, about `limit` of them; return how many.
+    def oldest_moment(self) -> int | None:
+        """Return the moment of the oldest firing, ms UTC; None where there is none."""
+        query = select(func.min(firings.c.fire_at))
+        found: int | None = self._database.read(lambda sql: sql.execute(query).scalar_one())
+        return found
 
-        Their attempts are deleted too. It is one range of the primary key in one short transaction.
+    def purge(self, before: int, limit: int, since: int = 0) -> int:
+        """Delete the oldest settled firings with moments from `since` to under `before`; return how many.
+
+        About `limit` of them; their attempts too. It is one range of the primary key in one short transaction, which
+        passes what is not settled in it.
         """
-        settled = and_(firings.c.fire_at < before, firings.c.status != PENDING)
+        settled = and_(firings.c.fire_at.between(since, before - 1), firings.c.status != PENDING)
         key = (firings.c.fire_at, firings.c.timer_id)
         oldest = by_index(select(*key).where(settled).order_by(*key).limit(limit), "PRIMARY")
 
@@ -222,7 +229,8 @@ class FiringStore:
                 return 0
             last_at, last_id = page[-1]
             of_page = and_(settled, _up_to(firings, last_at, last_id))
-            theirs = and_(_up_to(attempts, last_at, last_id), not_(_has_firing()))
+            of_range = and_(attempts.c.fire_at >= since, _up_to(attempts, last_at, last_id))
+            theirs = and_(of_range, not_(_has_firing()))
             purged = sql.execute(delete(firings).where(of_page)).rowcount
             sql.execute(delete(attempts).where(theirs))
             return int(purged)
