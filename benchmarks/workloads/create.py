@@ -14,6 +14,7 @@ from benchmarks.disk import DiskWatch
 from benchmarks.lateness import percentile
 from benchmarks.stand import Stand
 from benchmarks.workload import Bench, Figure, Measurement, on_one_stand
+from tests.made_apps import make_app_with_key
 
 if TYPE_CHECKING:
     import pycurl
@@ -37,8 +38,8 @@ BATCHES, BATCH = 20, 1_000
 class Client:
     """One kept-open connection per thread, by libcurl, which leaves most of the CPU to the API."""
 
-    def __init__(self, api_url: str) -> None:
-        self._api_url = api_url
+    def __init__(self, api_url: str, key: str) -> None:
+        self._api_url, self._key = api_url, key
         self._of_thread = threading.local()
 
     def create(self, key: str, url: str, schedule: Mapping[str, object]) -> int:
@@ -90,10 +91,17 @@ class Client:
         held: pycurl.Curl | None = getattr(self._of_thread, "connection", None)
         if held is None:
             held = self._of_thread.connection = pycurl.Curl()
-            held.setopt(pycurl.HTTPHEADER, ["Content-Type: application/json", f"WangTimer-App: {APP}"])
+            held.setopt(
+                pycurl.HTTPHEADER, ["Content-Type: application/json", f"Authorization: Bearer {self._key}"]
+            )
             held.setopt(pycurl.TIMEOUT, 20)
             held.setopt(pycurl.NOSIGNAL, 1)
         return held
+
+
+def client_of(stand: Stand) -> Client:
+    """Return a client with a key of the app."""
+    return Client(stand.deployment.api_url, make_app_with_key(stand.deployment.database_url, APP))
 
 
 def _terms(name: str, url: str, schedule: Mapping[str, object]) -> dict[str, object]:
@@ -153,7 +161,7 @@ class Create:
         pairs = bench.scaled(PAIR_SECONDS, 1) * TIMERS_A_SECOND
         batch = bench.scaled(BATCH, 100)
         return on_one_stand(
-            bench.stand(http_workers=2),
+            bench.stand(http_workers=2, auth="keys"),
             runs,
             lambda stand: (
                 self._singles(stand, timers) | self._pairs(stand, pairs) | self._batches(stand, batch)
@@ -161,7 +169,7 @@ class Create:
         )
 
     def _singles(self, stand: Stand, number: int) -> dict[str, float]:
-        client, prefix, url = Client(stand.deployment.api_url), uuid4().hex, stand.target.url
+        client, prefix, url = client_of(stand), uuid4().hex, stand.target.url
         cpu = stand.read_cpu()
 
         def make(one: int) -> int:
@@ -186,14 +194,14 @@ class Create:
         }
 
     def _pairs(self, stand: Stand, number: int) -> dict[str, float]:
-        client, prefix, url = Client(stand.deployment.api_url), uuid4().hex, stand.target.url
+        client, prefix, url = client_of(stand), uuid4().hex, stand.target.url
         cpu = stand.read_cpu()
         made = _at_a_steady_rate(lambda one: client.create_and_enable(f"{prefix}-{one}", url), number)
         used = cpu.until(stand.read_cpu())
         return {"pairs_per_api_cpu_s": len(made) / used["web"], "pairs_failed": number - len(made)}
 
     def _batches(self, stand: Stand, timers: int) -> dict[str, float]:
-        client = Client(stand.deployment.api_url)
+        client = client_of(stand)
         cpu = stand.read_cpu()
         began_at = time.monotonic()
         failed = 0
