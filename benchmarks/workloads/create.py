@@ -128,9 +128,9 @@ class Create:
     seconds: int = 20
     name: str = "create"
     measures: str = (
-        "timers made and enabled by one request each (POST /v1/timers), 200/s for 20 s on two API processes; one in "
-        "100 fires every second; then 200 pairs/s of create and enable, as xTimer's clients send them, for 5 s; then "
-        "20 requests that create and enable 1,000 each"
+        "timers made and enabled by one request each (POST /v1/timers) with an API key, 200/s for 20 s on two API "
+        "processes; one in 100 fires every second; then 200 pairs/s of create and enable, as xTimer's clients send "
+        "them, for 5 s; then 20 requests that create and enable 1,000 each"
     )
 
     @property
