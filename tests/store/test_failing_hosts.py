@@ -247,7 +247,12 @@ def test_while_redis_is_away_nothing_is_told_and_later_all_is(clock: HandClock, 
 
 
 @pytest.mark.parametrize(
-    ("origin", "lane"), [("http://a:80", "host:a:80 shop"), ("https://[::1]:8080", "host:::1:8080 shop")]
+    ("origin", "lane"),
+    [
+        ("http://a:80", "host:a:80 shop"),
+        ("https://[::1]:8080", "host:::1:8080 shop"),
+        ("https://a.:443", "host:a:443 shop"),
+    ],
 )
 def test_a_failing_host_waits_in_the_lane_of_its_host(origin: str, lane: str) -> None:
     assert FailingHost("shop", origin, 0, 0, "", 0).lanes[0].key == lane

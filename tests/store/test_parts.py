@@ -142,6 +142,12 @@ def long_look(clock: HandClock, ends_at: float = 1e9) -> Iterator[tuple[int, int
         yield part
 
 
+def fails_at_its_third_part(clock: HandClock) -> None:
+    for number, _ in enumerate(long_look(clock)):
+        if number == 2:
+            raise RuntimeError("the statement took too long")
+
+
 def test_few_long_looks_go_on_at_once_and_short_ones_beside_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """16 counts of a large app's firings held all threads of the API for 8 s."""
     monkeypatch.setattr(parts_module, "LONG_LOOKS", AtOnce(2))
@@ -159,5 +165,7 @@ def test_few_long_looks_go_on_at_once_and_short_ones_beside_them(monkeypatch: py
     assert len([next(without_end) for _ in range(3)]) == 3
     under_way.pop()
     del look
+    with pytest.raises(RuntimeError):
+        fails_at_its_third_part(clock)
     another = long_look(clock)
     assert len([next(another) for _ in range(3)]) == 3

@@ -8,6 +8,8 @@ from ipaddress import IPv6Address
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
+from wangtimer.core.flow.host_names import one_name
+
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # From here on no "/" belongs to "http://" or "https://".
 _AFTER_SCHEME = len("https://")
@@ -113,7 +115,7 @@ def _origin(text: str) -> Origin:
         port,
         scheme == "https",
         f"{scheme}://{shown}:{port}",
-        f"{_without_spelling(bare)}:{port}",
+        f"{one_name(bare)}:{port}",
         shown if port == _DEFAULT_PORTS[scheme] else f"{shown}:{port}",
         _basic(parts.username, parts.password),
         "",
@@ -136,12 +138,6 @@ def _bare_host(host: str, *, is_bracketed: bool) -> str:
     except UnicodeError:
         return ""
     return (_address_v4(host) or host) if _HOST.fullmatch(host) and ".." not in host else ""
-
-
-def _without_spelling(bare: str) -> str:
-    """Return a host as limits and pauses name it: without the dot of a full name, a mapped address as IPv4."""
-    mapped = IPv6Address(bare).ipv4_mapped if ":" in bare else None
-    return str(mapped) if mapped else bare.removesuffix(".")
 
 
 def _address_v4(host: str) -> str | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 
+from wangtimer.core.flow.host_names import one_name
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.connection import RedisConnection
@@ -48,7 +49,8 @@ class FailingHost:
     @property
     def lanes(self) -> tuple[SharedLane, ...]:
         """Where its calls wait: for the host, or for a limit of calls to it; an earlier version's with other apps'."""
-        host = self.origin.partition("://")[2].replace("[", "").replace("]", "")
+        name, _, port = self.origin.partition("://")[2].rpartition(":")
+        host = f"{one_name(name.strip('[]'))}:{port}"
         return (
             SharedLane.of_way(self.app, host),
             SharedLane.of_host(host),

@@ -1,0 +1,12 @@
+"""The one name of a target's host, however a URL spells it: limits, pauses and lanes go by it."""
+
+from ipaddress import IPv6Address
+
+
+def one_name(host: str) -> str:
+    """Return a host without the dot of a full name, and an IPv4 address that is written as IPv6 as IPv4.
+
+    `host` is in lower case, an address without brackets and in its usual notation.
+    """
+    mapped = IPv6Address(host).ipv4_mapped if ":" in host else None
+    return str(mapped) if mapped else host.removesuffix(".")
