@@ -1,7 +1,10 @@
 """Limits of calls to target hosts, in SQL, and on their way to Redis."""
 
+from contextlib import closing
+from typing import Any
+
 import pytest
-from sqlalchemy import insert
+from sqlalchemy import event, insert
 
 from tests.store.worlds import HotWorld
 from wangtimer.core.apps.audited_change import Action
@@ -31,6 +34,21 @@ def test_a_limit_is_set_replaced_and_taken_out(database: Database) -> None:
     assert store.remove("*", 3)
     assert not store.remove("*", 3)
     assert store.of_calls() == {"shop.test:443": CallLimit(at_once=7)}
+
+
+def test_two_who_set_the_limit_of_a_new_host_at_once_both_succeed(mariadb_url: str) -> None:
+    with closing(Database(mariadb_url, 2)) as database:
+        database.create_tables()
+        store, host = HostLimitStore(database), "shop.test:443"
+        engine, others = database.engine, [HostLimit(host, 50, None)]
+
+        def meanwhile(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+            if statement.startswith("INSERT INTO host_limit") and others:
+                store.put(others.pop(), 1)
+
+        event.listen(engine, "before_cursor_execute", meanwhile)
+        store.put(HostLimit(host, None, 7), 2)
+        assert store.page(10) == [HostLimit(host, None, 7)]
 
 
 def test_each_change_is_audited_with_the_names_of_its_fields(database: Database) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict
@@ -55,7 +56,11 @@ class HostLimitStore:
                 sql.execute(update(host_limits).where(host_limits.c.host == limit.host).values(values))
             note_changes(sql, now, list(_differences(was, limit)))
 
-        self._database.write(work)
+        try:
+            self._database.write(work)
+        except IntegrityError:
+            # Somebody else set one for this host meanwhile: now that one is replaced.
+            self._database.write(work)
 
     def remove(self, host: str, now: int) -> bool:
         """Take out the limit of a host; False where there is none."""
