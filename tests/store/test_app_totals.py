@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from functools import partial
+from itertools import cycle
 
 import pytest
 from sqlalchemy import Connection, event, func, select, update
@@ -21,6 +22,7 @@ from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.time.zones import DAY_S
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.app_total import UNBOUNDED, WITHOUT_LIMIT, Total, together
+from wangtimer.store.sql import total_slots
 from wangtimer.store.sql.app_totals import COUNTED_ANEW_AFTER_MS, AppTotals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
@@ -314,10 +316,15 @@ def test_one_connection_after_another_fills_an_app_exactly(office: Office, most:
     assert office.total.timers == most
 
 
-def test_a_slot_over_its_share_of_a_lowered_limit_leaves_no_room_to_others(office: Office) -> None:
+def test_a_slot_over_its_share_of_a_lowered_limit_leaves_no_room_to_others(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
     office.most = Total(100 * SLOTS, UNBOUNDED)
-    # All in the slot of one connection.
+    monkeypatch.setattr(total_slots, "_slot_of", lambda _: 0)
     office.batch(*map(str, range(60)))
+    # The slots of other connections, in turn: none has used anything of its share.
+    others = cycle(range(1, SLOTS))
+    monkeypatch.setattr(total_slots, "_slot_of", lambda _: next(others))
     office.most = Total(64, UNBOUNDED)
     assert sum(_is_made(office, f"more {number}") for number in range(9)) == 4
     office.most = Total(66, UNBOUNDED)
