@@ -321,7 +321,10 @@ def test_a_slot_over_its_share_of_a_lowered_limit_leaves_no_room_to_others(
 ) -> None:
     office.most = Total(100 * SLOTS, UNBOUNDED)
     monkeypatch.setattr(total_slots, "_slot_of", lambda _: 0)
-    office.batch(*map(str, range(60)))
+    # The first divides the total over the slots. Then 59 are all in one.
+    office.made("first")
+    office.batch(*map(str, range(59)))
+    assert office.slots[0] == Total(60, 0)
     # The slots of other connections, in turn: none has used anything of its share.
     others = cycle(range(1, SLOTS))
     monkeypatch.setattr(total_slots, "_slot_of", lambda _: next(others))
