@@ -248,3 +248,28 @@ def test_hosts_are_limited_listed_and_freed(operator: Run) -> None:
     assert "shop.test:443 has no limit" in operator("hosts", "free", "shop.test:443").output
     assert [one["host"] for one in json_of(operator("hosts", "list", "--json"))] == ["*"]
     assert operator("hosts", "limit", "shop.test:443").exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["load", "failing-hosts"])
+def test_an_apps_key_sees_what_is_of_its_app(
+    keyed: KeyedWorld, served: Served, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("WANGTIMER_KEY", keyed.key("shop"))
+    monkeypatch.delenv("WANGTIMER_APP", raising=False)
+    run = runner_of(served.url, "")
+    assert json_of(run(command, "--json"))["items"] == []
+    refused = run(command, "--all-apps")
+    assert refused.exit_code == 1
+    assert "lacks the scope load:read" in refused.stderr
+
+
+def test_a_command_without_a_key_or_an_app_says_where_it_reads_them(
+    keyed: KeyedWorld, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    operators = keyed.key(None)
+    without = runner_of(served.url, "")("timers", "list")
+    assert (without.exit_code, "WANGTIMER_KEY_FILE" in without.stderr) == (1, True)
+    monkeypatch.setenv("WANGTIMER_KEY", operators)
+    unnamed = runner_of(served.url, "")("timers", "delete", "7")
+    assert (unnamed.exit_code, "--app shop" in unnamed.stderr) == (1, True)
