@@ -186,6 +186,12 @@ def test_a_wrong_app_is_refused_in_one_line(operator: Run, keyed: KeyedWorld) ->
     assert operator("apps", "limit", "shop", "--calls-at-once", "many").exit_code == 2
 
 
+@pytest.mark.parametrize("command", [("limit", "--calls-at-once", 3), ("free",)])
+def test_a_url_in_place_of_a_host_is_told_what_to_write(operator: Run, command: tuple[object, ...]) -> None:
+    refused = operator("hosts", *command, "https://shop.example.org:443/")
+    assert (refused.exit_code, "write NAME:PORT" in refused.stderr) == (2, True)
+
+
 def test_a_key_is_made_used_listed_and_revoked(
     operator: Run, keyed: KeyedWorld, served: Served, tmp_path: Path
 ) -> None:
