@@ -61,7 +61,9 @@ def test_apps_are_made_limited_and_disabled(
     assert keyed.ask("POST", "/v1/timers", key, json=body).status_code == 201
     assert json_of(operator("apps", "disable", "ads", "--json"))["enabledTimers"] == 0
     assert json_of(operator("apps", "show", "ads", "--json"))["disabledAt"] is not None
-    assert json_of(operator("apps", "enable", "ads", "--json"))["disabledAt"] is None
+    enabled = operator("apps", "enable", "ads", "--json")
+    assert json_of(enabled)["disabledAt"] is None
+    assert "wangtimer timers bulk enable --all --app ads" in enabled.stderr
 
 
 def test_the_way_out_of_an_app_is_set_shown_and_taken_back(
