@@ -13,6 +13,7 @@ from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong
+from wangtimer.cli.doctor.pauses_checkup import check_pauses
 from wangtimer.cli.doctor.queues_checkup import check_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.cli.doctor.secrets_checkup import check_signing_secrets
@@ -74,6 +75,7 @@ def examine() -> list[Finding]:
         *check_calendars(settings),
         *check_certificates(settings),
         *check_signing_secrets(settings),
+        *check_pauses(settings),
     ]
 
 
