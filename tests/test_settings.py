@@ -178,7 +178,7 @@ def test_a_start_without_a_key_for_secrets_says_what_is_refused(monkeypatch: pyt
         monkeypatch.delenv(f"{ENV_PREFIX}SECRET_KEYS")
         warn_of_no_secret_keys(read_settings())
     assert [(line["event"], line["what"]) for line in lines] == [
-        ("no_secret_keys", "timers with secrets are refused")
+        ("no_secret_keys", "timers with secrets are refused, signing secrets not encrypted")
     ]
 
 

@@ -55,5 +55,8 @@ def warn_of_unset_database(settings: Settings) -> None:
 def warn_of_no_secret_keys(settings: Settings) -> None:
     """Log in one line that no timer with a secret can be stored, where no key is set."""
     if not settings.secret_key_ring:
-        mend = "`wangtimer secrets key` makes a key; set WANGTIMER_SECRET_KEYS_FILE in all processes"
-        log.warning("no_secret_keys", what="timers with secrets are refused", mend=mend)
+        what = "timers with secrets are refused, signing secrets not encrypted"
+        mend = (
+            "`wangtimer secrets key` makes a key; set WANGTIMER_SECRET_KEYS_FILE in all processes, then run "
+        )
+        log.warning("no_secret_keys", what=what, mend=f"{mend}`wangtimer secrets rotate`")

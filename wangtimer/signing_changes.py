@@ -6,12 +6,13 @@ from typing import NamedTuple
 
 import structlog
 
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import Conflict, StoreAway
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.signing_text import UnopenedSigning
 from wangtimer.store.sql.signing_store import SigningStore
 
 log = structlog.get_logger()
@@ -38,34 +39,48 @@ class SigningChanges:
         return int(self.clock.now_ms())
 
     def get(self, app: str) -> AppSigning:
-        """Return an app's signing; raises `StoreAway`."""
-        return self.store.get(app)
+        """Return an app's signing, to be shown: its keys may be empty. Raises `StoreAway`."""
+        return self.store.to_show(app)
 
     def rotate(self, app: str, key: bytes, overlap_ms: int) -> SigningChange:
         """Make this key the app's present secret; the former one signs beside it for so long.
 
-        Raises `Conflict`, `StoreAway`.
+        Without an overlap that is possible where the former ones cannot be opened, too. Raises `Conflict`, `StoreAway`.
         """
         now = self.now()
-        return self._change(app, lambda one: one.rotated(key, overlap_ms, now), now)
+        return self._change(
+            app, lambda one: one.rotated(key, overlap_ms, now), now, "overlap", keeps_no_secret=not overlap_ms
+        )
 
     def end(self, app: str, secret_id: int) -> SigningChange:
         """End a secret at once; raises `UnknownSecret`, `Conflict`, `StoreAway`."""
         now = self.now()
-        return self._change(app, lambda one: one.without(secret_id, now), now)
+        return self._change(app, lambda one: one.without(secret_id, now), now, "id")
 
     def switch(self, app: str, is_on: bool) -> SigningChange:
-        """Switch signing on or off; on, the app gets a secret if it has none. Raises `StoreAway`."""
+        """Switch signing on or off; on, the app gets a secret if it has none. Raises `Conflict`, `StoreAway`."""
         now, key = self.now(), new_key()
 
         def change(one: AppSigning) -> AppSigning:
             switched = one.switched(is_on, now)
             return switched.with_a_secret(key, now) if is_on else switched
 
-        return self._change(app, change, now)
+        return self._change(app, change, now, "enabled")
 
-    def _change(self, app: str, change: Callable[[AppSigning], AppSigning], now: int) -> SigningChange:
-        changed = self.store.change(app, change, now)
+    def _change(
+        self,
+        app: str,
+        change: Callable[[AppSigning], AppSigning],
+        now: int,
+        field: str,
+        *,
+        keeps_no_secret: bool = False,
+    ) -> SigningChange:
+        try:
+            changed = self.store.change(app, change, now, keeps_no_secret=keeps_no_secret)
+        except UnopenedSigning as error:
+            mend = "let an operator put that key back (WANGTIMER_SECRET_KEYS_FILE), or rotate with an overlap of 0s"
+            raise Conflict(field, f"the present secrets cannot be opened: {error}", mend) from None
         try:
             self.copies.put([changed])
         except StoreAway as error:

@@ -277,6 +277,18 @@ def test_a_trusted_network_needs_no_key_on_the_compatible_paths(
 
 
 @pytest.mark.parametrize(
+    ("sent", "said"),
+    [("sk_live_1", "those begin with wtk_"), ('"wtk_1"', "begin with wtk_"), ("wtk_1", "has a slip")],
+)
+def test_what_is_no_key_of_this_service_is_told_from_one_with_a_slip(
+    keyed: KeyedWorld, sent: str, said: str
+) -> None:
+    keyed.key(None)
+    refused = keyed.ask("GET", "/v1/timers", sent)
+    assert (refused.status_code, refused.json["code"], said in refused.json["detail"]) == (401, 40102, True)
+
+
+@pytest.mark.parametrize(
     ("forwarded", "status"),
     [
         (None, 200),

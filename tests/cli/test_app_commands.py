@@ -61,7 +61,9 @@ def test_apps_are_made_limited_and_disabled(
     assert keyed.ask("POST", "/v1/timers", key, json=body).status_code == 201
     assert json_of(operator("apps", "disable", "ads", "--json"))["enabledTimers"] == 0
     assert json_of(operator("apps", "show", "ads", "--json"))["disabledAt"] is not None
-    assert json_of(operator("apps", "enable", "ads", "--json"))["disabledAt"] is None
+    enabled = operator("apps", "enable", "ads", "--json")
+    assert json_of(enabled)["disabledAt"] is None
+    assert "wangtimer timers bulk enable --all --app ads" in enabled.stderr
 
 
 def test_the_way_out_of_an_app_is_set_shown_and_taken_back(
@@ -186,6 +188,12 @@ def test_a_wrong_app_is_refused_in_one_line(operator: Run, keyed: KeyedWorld) ->
     assert operator("apps", "limit", "shop", "--calls-at-once", "many").exit_code == 2
 
 
+@pytest.mark.parametrize("command", [("limit", "--calls-at-once", 3), ("free",)])
+def test_a_url_in_place_of_a_host_is_told_what_to_write(operator: Run, command: tuple[object, ...]) -> None:
+    refused = operator("hosts", *command, "https://shop.example.org:443/")
+    assert (refused.exit_code, "write NAME:PORT" in refused.stderr) == (2, True)
+
+
 def test_a_key_is_made_used_listed_and_revoked(
     operator: Run, keyed: KeyedWorld, served: Served, tmp_path: Path
 ) -> None:
@@ -248,3 +256,28 @@ def test_hosts_are_limited_listed_and_freed(operator: Run) -> None:
     assert "shop.test:443 has no limit" in operator("hosts", "free", "shop.test:443").output
     assert [one["host"] for one in json_of(operator("hosts", "list", "--json"))] == ["*"]
     assert operator("hosts", "limit", "shop.test:443").exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["load", "failing-hosts"])
+def test_an_apps_key_sees_what_is_of_its_app(
+    keyed: KeyedWorld, served: Served, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("WANGTIMER_KEY", keyed.key("shop"))
+    monkeypatch.delenv("WANGTIMER_APP", raising=False)
+    run = runner_of(served.url, "")
+    assert json_of(run(command, "--json"))["items"] == []
+    refused = run(command, "--all-apps")
+    assert refused.exit_code == 1
+    assert "lacks the scope load:read" in refused.stderr
+
+
+def test_a_command_without_a_key_or_an_app_says_where_it_reads_them(
+    keyed: KeyedWorld, served: Served, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    operators = keyed.key(None)
+    without = runner_of(served.url, "")("timers", "list")
+    assert (without.exit_code, "WANGTIMER_KEY_FILE" in without.stderr) == (1, True)
+    monkeypatch.setenv("WANGTIMER_KEY", operators)
+    unnamed = runner_of(served.url, "")("timers", "delete", "7")
+    assert (unnamed.exit_code, "--app shop" in unnamed.stderr) == (1, True)

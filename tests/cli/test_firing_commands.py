@@ -51,6 +51,21 @@ def test_a_table_names_each_firing_as_its_callbacks_do(run: Run, each: int, mome
     assert "succeeded" in lines[1]
 
 
+def test_a_table_says_what_a_firing_waits_for() -> None:
+    firing = {
+        "id": "1-5",
+        "fireAt": "",
+        "status": "pending",
+        "attempt": 1,
+        "waitedFor": "pause:app:shop",
+        "error": "",
+    }
+    nothing = dict.fromkeys(("latenessMs", "durationMs", "httpStatus"))
+    with flaky() as told:
+        told.answer = {"items": [firing | nothing], "nextCursor": None}
+        assert "pause:app:shop" in runner_of(told.url)("firings", "list").stdout
+
+
 def test_an_export_is_a_whole_file_or_none(run: Run, moments: list[int], tmp_path: Path) -> None:
     out = tmp_path / "firings.jsonl"
     assert run("firings", "export", "--out", out).exit_code == 0

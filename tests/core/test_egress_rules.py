@@ -237,3 +237,14 @@ def test_the_table_has_each_network_that_python_calls_not_global() -> None:
         network = ip_network(text)
         rows = SPECIAL_V4 if network.version == 4 else SPECIAL_V6
         assert any(network.subnet_of(row.network) for row in rows), text
+
+
+@pytest.mark.parametrize("slip", ["pubic", "publc,10.0.0.0/8", "10.0.0.0/8, publlic"])
+def test_a_slip_in_public_is_no_name(slip: str) -> None:
+    with pytest.raises(ValueError, match=r"did you mean public\?"):
+        read_egress(slip)
+
+
+@pytest.mark.parametrize("name", ["republic", "public.example", "*.public", "publisher:80"])
+def test_a_name_that_is_another_word_is_one(name: str) -> None:
+    assert read_egress(name)[0].name

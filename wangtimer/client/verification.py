@@ -52,7 +52,10 @@ class Verification:
         # All are compared, and none leaves early: the time taken tells nothing of a signature.
         matches = [hmac.compare_digest(one.encode(), another) for one in expected for another in given]
         if not any(matches):
-            raise BadSignature("no signature of the request is by a secret that is known here")
+            raise BadSignature(
+                "no signature of the request is by a secret that is known here: its secret is another, or the body was "
+                "changed on the way; verify the bytes that came, before JSON is read"
+            )
 
     def _refuse_another_time(self, timestamp: str) -> None:
         if not (timestamp.isascii() and timestamp.isdecimal() and len(timestamp) < 16):

@@ -12,21 +12,29 @@ from wangtimer.core.signing.signing_secret import SigningSecret, read_key
 from wangtimer.store.seals import Seals
 
 
+class UnopenedSigning(ValueError):
+    """A signing secret is sealed under a key that this process does not have."""
+
+
 def signing_text(one: AppSigning, seals: Seals) -> str:
     """Return the JSON of an app's signing, without its app and version."""
     written = [_fields(secret, one.app, seals) for secret in one.secrets]
     return orjson.dumps({"on": one.is_on, "secrets": written}).decode()
 
 
-def signing_from(app: str, version: int, text: str, seals: Seals) -> AppSigning:
+def signing_from(
+    app: str, version: int, text: str, seals: Seals, *, may_be_unopened: bool = False
+) -> AppSigning:
     """Read back what `signing_text` wrote.
 
-    Raises an error for a text that this version does not know, and for secrets under a key that is not among `seals`.
+    Raises an error for a text that this version does not know, and `UnopenedSigning` for secrets under a key that is
+    not among `seals`. Where they may be unopened, they have an empty key: such signing is to be shown, or replaced by
+    one without them, and is never stored or signed with.
     """
     fields: dict[str, Any] = orjson.loads(text)
     if unknown := fields.keys() - {"on", "secrets"}:
         raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
-    secrets = tuple(_secret(one, app, seals) for one in fields["secrets"])
+    secrets = tuple(_secret(one, app, seals, may_be_unopened) for one in fields["secrets"])
     is_on = bool(fields["on"])
     if is_on and (not secrets or secrets[-1].ends_at is not None):
         raise ValueError("signing is on, and no secret goes on signing")
@@ -54,9 +62,16 @@ def _written(secret: SigningSecret, app: str, seals: Seals) -> dict[str, str]:
     return {"sealed": seals.seal_bytes(secret.key, _bound_to(app, secret.id))}
 
 
-def _secret(fields: dict[str, Any], app: str, seals: Seals) -> SigningSecret:
+def _secret(fields: dict[str, Any], app: str, seals: Seals, may_be_unopened: bool) -> SigningSecret:
     sealed = fields.get("sealed")
-    key = seals.open_bytes(sealed, _bound_to(app, fields["id"])) if sealed else read_key(fields["secret"])
+    try:
+        key = seals.open_bytes(sealed, _bound_to(app, fields["id"])) if sealed else read_key(fields["secret"])
+    except ValueError as error:
+        if not sealed:
+            raise
+        if not may_be_unopened:
+            raise UnopenedSigning(str(error)) from None
+        key = b""
     return SigningSecret(fields["id"], key, fields["created_at"], fields["ends_at"], fields["shown"])
 
 

@@ -5,6 +5,8 @@ import base64
 import pytest
 
 from tests.api.v1.world import Answered, V1World
+from wangtimer.store.seals import Seals
+from wangtimer.store.sql.signing_store import SigningStore
 
 SIGNING = "/v1/signing-secrets"
 SECRET, ANOTHER = (f"whsec_{base64.b64encode(bytes([one]) * 32).decode()}" for one in (1, 2))
@@ -103,3 +105,18 @@ def test_executors_are_told_at_once_and_else_by_the_sweep(world: V1World) -> Non
     world.wiring.redis.command(lambda client: client.delete(world.wiring.keys.signing))
     world.wiring.sweeper.sweep()
     assert copies.get(["shop"]).found == {"shop": world.wiring.signing_store.get("shop")}
+
+
+def test_where_the_key_is_lost_a_new_secret_takes_the_place_of_those_that_cannot_be_opened(
+    world: V1World,
+) -> None:
+    lost = SigningStore(world.wiring.database, Seals({"lost": bytes(32)}))
+    lost.change("shop", lambda one: one.rotated(b"s" * 32, 0, 1), 1)
+    assert ids(world.send("GET", SIGNING)) == [1]
+    for refused in (rotate(world), world.send("PATCH", SIGNING, {"enabled": False})):
+        assert (refused.status, refused.json["code"]) == (409, 40902)
+        assert "no key 'lost'" in refused.json["detail"]
+        assert "overlap of 0s" in refused.json["detail"]
+    made = rotate(world, secret=SECRET, overlap="0s")
+    assert (made.status, ids(made)) == (201, [2])
+    assert world.wiring.signing_store.get("shop").keys_at(world.clock.now) == (bytes([1]) * 32,)

@@ -14,7 +14,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.core.apps.caller import Caller, begin_call
-from wangtimer.core.apps.key_text import KeyText
+from wangtimer.core.apps.key_text import PREFIX, KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.sql.api_keys import FoundKey
@@ -122,6 +122,8 @@ def _written_key(wiring: Callable[[], Wiring]) -> KeyText:
     if header[: len(SCHEME)].lower() != SCHEME.lower():
         raise _refused(ErrorCode.BAD_KEY, "it has no API key as a bearer token", HOW)
     key = KeyText.read(header[len(SCHEME) :].strip())
+    if key is None and not header[len(SCHEME) :].strip().startswith(PREFIX):
+        raise _refused(ErrorCode.BAD_KEY, f"it is no API key of this service: those begin with {PREFIX}", HOW)
     if key is None:
         raise _refused(ErrorCode.BAD_KEY, "the API key has a slip, or is cut off", "copy it whole")
     return key

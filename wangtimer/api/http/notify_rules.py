@@ -81,7 +81,7 @@ def check_same_place(call: Notify, kept_from: Notify) -> None:
             raise Refused(
                 ErrorCode.BAD_CALLBACK,
                 "target.name",
-                "the secrets that the timer keeps were given for another target",
+                "the secrets that it keeps were given for another target",
                 "write each secret anew, in the same request",
             )
     else:
@@ -92,7 +92,7 @@ def check_same_origin(url: str, kept_from: str) -> None:
     """Raise `Refused` where a call's kept secrets would go elsewhere: to another scheme, host or port."""
     if read_url(url)[0].key != read_url(kept_from)[0].key:
         raise _bad_url(
-            "the secrets that the timer keeps were given for another scheme, host or port",
+            "the secrets that it keeps were given for another scheme, host or port",
             "write each secret anew, in the same request",
         )
 

@@ -132,7 +132,8 @@ class SigningResource:
 
         The answer has its value, and no other answer will. The present secret signs beside it for the `overlap`, so
         that receivers have time to learn the new one; each callback then has two signatures. A secret that was never
-        shown ends at once. A third secret is refused (409) while two sign.
+        shown ends at once. A third secret is refused (409) while two sign. Where the service has lost the key that
+        they are encrypted with, an `overlap` of `0s` puts the new one in their place.
         """
         given = USUAL_OVERLAP if body.overlap is None else body.overlap
         key = new_key() if body.secret is None else _key_of(body.secret)
@@ -173,7 +174,7 @@ def signing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     add, all_of_them, changed = routes.add, "/signing-secrets", {200: ShownSigningChange}
     add("get", all_of_them, resource.get, "getSigning", {200: ShownSigning})
     add("post", all_of_them, resource.rotate, "rotateSecret", {201: ShownRotation}, 409)
-    add("patch", all_of_them, resource.patch, "switchSigning", changed)
+    add("patch", all_of_them, resource.patch, "switchSigning", changed, 409)
     add("delete", f"{all_of_them}/<string:secret_id>", resource.end, "endSecret", changed, 404, 409)
     return routes.blueprint
 

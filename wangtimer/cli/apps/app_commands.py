@@ -1,5 +1,6 @@
 """`wangtimer apps ...`: make, list, limit and disable apps, set their way out."""
 
+import shlex
 import time
 from typing import Any, cast
 
@@ -150,6 +151,8 @@ def disable(asked: Asked, name: str) -> None:
 def enable(asked: Asked, name: str) -> None:
     """Let the keys of the app NAME count again. Its timers stay disabled: see `wangtimer timers bulk`."""
     asked.tell(asked.client.patch_app(name, disabled=False), _show)
+    enabling = f"wangtimer timers bulk enable --all --app {shlex.quote(name)}"
+    click.echo(f"its timers stay disabled; this enables all of them: {enabling}", err=True)
 
 
 def _given(limits: dict[str, int | str | None]) -> AppLimits:

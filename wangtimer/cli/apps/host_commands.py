@@ -17,8 +17,15 @@ def hosts() -> None:
     """Limit the calls to target hosts, over all apps; for operators."""
 
 
+def _name_and_port(_context: click.Context, _parameter: click.Parameter, host: str) -> str:
+    """Refuse a URL, which would be read as a longer path of the API."""
+    if "/" in host:
+        raise click.BadParameter(f"{host!r} is no host; write NAME:PORT, as in shop.example.org:443, or *")
+    return host
+
+
 @hosts.command()
-@click.argument("host")
+@click.argument("host", callback=_name_and_port)
 @click.option("--calls-per-second", type=Limit(), help="Callbacks a second, at most.")
 @click.option("--calls-at-once", type=Limit(), help="Callbacks under way at once, at most.")
 @operating
@@ -36,7 +43,7 @@ def limit(asked: Asked, host: str, **limits: Any) -> None:
 
 
 @hosts.command()
-@click.argument("host")
+@click.argument("host", callback=_name_and_port)
 @operating
 def free(asked: Asked, host: str) -> None:
     """Take out the limit of HOST; that of every other host (*) counts for it then."""

@@ -13,8 +13,10 @@ from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong
+from wangtimer.cli.doctor.pauses_checkup import check_pauses
 from wangtimer.cli.doctor.queues_checkup import check_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.cli.doctor.secrets_checkup import check_signing_secrets
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.terminal.asking import Failed
@@ -72,6 +74,8 @@ def examine() -> list[Finding]:
         *check_bad_timers(settings),
         *check_calendars(settings),
         *check_certificates(settings),
+        *check_signing_secrets(settings),
+        *check_pauses(settings),
     ]
 
 

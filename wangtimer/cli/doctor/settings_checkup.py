@@ -26,8 +26,9 @@ def check_bind(http_bind: str) -> Iterator[Finding]:
 def check_secret_keys(settings: Settings) -> Iterator[Finding]:
     """Yield a warning where no timer with a secret can be stored."""
     if not settings.secret_key_ring:
-        mend = "set WANGTIMER_SECRET_KEYS_FILE; see docs/how-to/secure.md"
-        yield warning("settings", "there is no key for secrets: timers with secrets are refused", mend)
+        mend = "set WANGTIMER_SECRET_KEYS_FILE, then run wangtimer secrets rotate; see docs/how-to/secure.md"
+        found = "there is no key for secrets: timers with secrets are refused, signing secrets not encrypted"
+        yield warning("settings", found, mend)
 
 
 def _is_loopback(host: str) -> bool:

@@ -13,8 +13,10 @@ from wangtimer.client.firing_types import FailingHost, FailingHosts, FailingHost
 @asking_of_any_app
 def failing_hosts(asked: Asked, all_apps: bool) -> None:
     """Show the hosts that fail each call of an app, of all apps or of one, the longest failing first."""
-    if asked.client.app is None or all_apps:
-        asked.tell(asked.client.get_failing_hosts_of_all_apps(), _show_all)
+    ask = asked.client.get_failing_hosts_of_all_apps
+    found = ask() if all_apps else asked.of_all_apps(ask)
+    if found is not None:
+        asked.tell(found, _show_all)
     else:
         asked.tell(asked.client.get_failing_hosts(), _show)
 

@@ -14,7 +14,7 @@ from wangtimer.client.firing_types import CancelledFiring
 def show_firings(firings: Iterable[Firing]) -> None:
     """Print a line for each firing."""
     show_table(
-        ("firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "error"),
+        ("firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "waited for", "error"),
         (
             (
                 firing["id"],
@@ -24,6 +24,7 @@ def show_firings(firings: Iterable[Firing]) -> None:
                 firing["durationMs"],
                 firing["attempt"],
                 firing["httpStatus"],
+                firing["waitedFor"],
                 firing["error"],
             )
             for firing in firings

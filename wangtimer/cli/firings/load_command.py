@@ -14,8 +14,13 @@ from wangtimer.client.timer_types import Load, LoadOfAllApps
 @asking_of_any_app
 def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
     """Show the firings planned in each future minute, of all apps or of one."""
-    if asked.client.app is None or all_apps:
-        asked.tell(asked.client.get_load_of_all_apps(minutes=minutes), _show_all)
+
+    def ask() -> LoadOfAllApps:
+        return asked.client.get_load_of_all_apps(minutes=minutes)
+
+    found = ask() if all_apps else asked.of_all_apps(ask)
+    if found is not None:
+        asked.tell(found, _show_all)
     else:
         asked.tell(asked.client.get_load(minutes=minutes), _show)
 

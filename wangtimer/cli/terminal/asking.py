@@ -9,11 +9,14 @@ from typing import Any, TypeVar
 import click
 
 from wangtimer.cli.terminal.output import printable, show_json
-from wangtimer.client import Client, ClientError, Unreachable
+from wangtimer.client import Client, ClientError, Refused, Unreachable
 
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
 HINT = "; is the service running (wangtimer up)? --url names another"
+NO_KEY, MISSING_FIELD, SCOPE_MISSING = 40101, 40005, 40301
+KEY_HINT = "; name its file in WANGTIMER_KEY_FILE, or write the key into WANGTIMER_KEY"
+APP_HINT = "; in a command write --app shop, or set WANGTIMER_APP"
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
     "3 partly done (some of many failed), or in doubt (the answer to a change was lost)."
@@ -38,6 +41,17 @@ class Asked:
     def another_client(self) -> Client:
         """Return a client of the same service and app, for another thread."""
         return Client(self.url, self.client.app)
+
+    def of_all_apps(self, ask: Callable[[], Data]) -> Data | None:
+        """Return what is asked of all apps; None where an app is named, or the key is of one, and so may not."""
+        if self.client.app is not None:
+            return None
+        try:
+            return ask()
+        except Refused as error:
+            if error.code == SCOPE_MISSING:
+                return None
+            raise
 
     def tell(self, data: Data, show: Callable[[Data], None]) -> None:
         """Print data as JSON, or for people."""
@@ -118,9 +132,20 @@ def carry_out(
         except ClientError as error:
             if error.was_in_doubt:
                 raise InDoubt(str(error)) from error
-            raise Failed(f"{error}{HINT if isinstance(error, Unreachable) else ''}") from error
+            raise Failed(f"{error}{_hint(error)}") from error
         except UnicodeEncodeError as error:
             raise click.UsageError(_no_text(error)) from None
+
+
+def _hint(error: ClientError) -> str:
+    """Return what to do in a command line, where the service or the client speaks of HTTP."""
+    if isinstance(error, Unreachable):
+        return HINT
+    if not isinstance(error, Refused):
+        return ""
+    if error.code == NO_KEY:
+        return KEY_HINT
+    return APP_HINT if (error.code, error.parameter) == (MISSING_FIELD, "WangTimer-App") else ""
 
 
 def _no_text(error: UnicodeEncodeError) -> str:

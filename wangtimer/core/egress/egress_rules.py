@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from functools import lru_cache
 from ipaddress import IPv4Network, ip_address, ip_network
 from typing import NamedTuple
@@ -20,6 +21,8 @@ from wangtimer.core.egress.special_networks import METADATA, Address, Network, s
 from wangtimer.core.egress.way_out import AppEgress
 
 PUBLIC = "public"
+# How alike a name is that was meant so: one letter is missing or too many.
+_SLIP = 0.9
 # The loopback beside what is public: for a machine of one's own, and for tests.
 PUBLIC_AND_LOOPBACK = "public,127.0.0.0/8,::1"
 
@@ -124,6 +127,10 @@ def read_egress(text: str) -> tuple[Allowed, ...]:
     items = tuple(_item(part.strip()) for part in text.split(",") if part.strip())
     if not items:
         raise ValueError(f"nothing is allowed; write {PUBLIC}, or networks and names, separated by commas")
+    # Read as a host's name, it would refuse every call.
+    for one in items:
+        if get_close_matches(one.name, [PUBLIC], 1, _SLIP):
+            raise ValueError(f"{one.name!r} is a host's name; did you mean {PUBLIC}?")
     return items
 
 

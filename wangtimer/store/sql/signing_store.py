@@ -1,6 +1,7 @@
 """How apps sign their callbacks, in SQL."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
 
 from sqlalchemy import Connection, Row, Select, select, update
 
@@ -31,8 +32,11 @@ class SigningStore:
 
     def get(self, app: str) -> AppSigning:
         """Return an app's signing; version 0 where nothing is stored. Raises `StoreAway`, ValueError."""
-        row = self._database.read(lambda sql: sql.execute(_ROW.where(signing.c.app == app)).one_or_none())
-        return AppSigning.unmade(app) if row is None else self._signing(app, row.version, row.content)
+        return self._held(app, self._row(app))
+
+    def to_show(self, app: str) -> AppSigning:
+        """Return the same, also where its secrets cannot be opened: then their keys are empty. Raises `StoreAway`."""
+        return self._held(app, self._row(app), may_be_unopened=True)
 
     def needed(self, apps: Iterable[str], now: int) -> Readable[str, AppSigning]:
         """Return the signing of each of these apps, and make it where there is none (`now` in ms UTC).
@@ -50,15 +54,24 @@ class SigningStore:
             found.bad |= made.bad
         return found
 
-    def change(self, app: str, change: Callable[[AppSigning], AppSigning], now: int) -> AppSigning:
+    def change(
+        self,
+        app: str,
+        change: Callable[[AppSigning], AppSigning],
+        now: int,
+        *,
+        keeps_no_secret: bool = False,
+    ) -> AppSigning:
         """Change an app's signing, and return what it is then (`now` in ms UTC).
 
-        `change` may run again on its own result: after a lost answer it must return that unchanged. Raises what
-        `change` raises, and `StoreAway`.
+        `change` may run again on its own result: after a lost answer it must return that unchanged. One that keeps no
+        present secret is made even where they cannot be opened. Raises what `change` raises, `UnopenedSigning`, and
+        `StoreAway`.
         """
 
         def work(sql: Connection) -> AppSigning:
-            held = self._locked(sql, app)
+            row = sql.execute(_ROW.where(signing.c.app == app).with_for_update()).one_or_none()
+            held = self._held(app, row, may_be_unopened=keeps_no_secret)
             changed = change(held)
             if changed == held:
                 return held
@@ -84,7 +97,7 @@ class SigningStore:
             row = sql.execute(_ROW.where(signing.c.app == app).with_for_update()).one_or_none()
             if row is None or not needs_sealing(row.content, self._seals):
                 return None
-            held = self._signing(app, row.version, row.content)
+            held = self._held(app, row)
             content = signing_text(held, self._seals)
             sql.execute(update(signing).where(signing.c.app == app).values(content=content))
             return held
@@ -116,12 +129,13 @@ class SigningStore:
         making = insert_ignore(signing).values(rows)
         self._database.write_alone(lambda sql: sql.execute(making), Step.SQL_SIGNING)
 
-    def _locked(self, sql: Connection, app: str) -> AppSigning:
-        row = sql.execute(_ROW.where(signing.c.app == app).with_for_update()).one_or_none()
-        return AppSigning.unmade(app) if row is None else self._signing(app, row.version, row.content)
+    def _row(self, app: str) -> Any:
+        return self._database.read(lambda sql: sql.execute(_ROW.where(signing.c.app == app)).one_or_none())
 
-    def _signing(self, app: str, version: int, content: str) -> AppSigning:
-        return signing_from(app, version, content, self._seals)
+    def _held(self, app: str, row: Any, *, may_be_unopened: bool = False) -> AppSigning:
+        if row is None:
+            return AppSigning.unmade(app)
+        return signing_from(app, row.version, row.content, self._seals, may_be_unopened=may_be_unopened)
 
     def _values(self, one: AppSigning, now: int) -> dict[str, str | int]:
         return {"content": signing_text(one, self._seals), "version": one.version, "updated_at": now}
@@ -130,7 +144,7 @@ class SigningStore:
         found: Readable[str, AppSigning] = Readable()
         for row in rows:
             try:
-                found[row.app] = self._signing(row.app, row.version, row.content)
+                found[row.app] = self._held(row.app, row)
             except Exception as error:
                 found.bad[row.app] = reason_of("its signing secrets cannot be read", error)
         return found
