@@ -160,6 +160,8 @@ CREATE TABLE timer (
     keep_days SMALLINT,
     -- when the start of a target's answer is kept on record; NULL: always
     keep_output ENUM('always', 'onFailure', 'never'),
+    -- JSON: when a failed call is tried again, without what is as usual; NULL: as its target says, else the deployment
+    retry VARCHAR(2048),
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only timers that come due within a step

@@ -16,6 +16,7 @@ from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.cancelling import without
+from wangtimer.core.timers.retry import may_be_replayed
 from wangtimer.core.timers.timer import Definition
 from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore
@@ -234,6 +235,8 @@ class OnDemand:
         Return the firings replayed, those that changed meanwhile, and how many are left because the request may do no
         more work, or the app may replay no more within this hour.
         """
+        worn = [row.member.key for row in rows if not may_be_replayed(row.attempt)]
+        rows = [row for row in rows if may_be_replayed(row.attempt)]
         granted = self.grants.take(app, len(rows))
         now = self._now()
         stagger = _stagger(rate, now)
@@ -254,7 +257,9 @@ class OnDemand:
         self.grants.give_back(granted, len(replayed))
         keys = {firing.member.key for firing in replayed}
         left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
-        return replayed, [NotReplayed(*key, "it changed meanwhile") for key in left], len(rows) - tried
+        others = [NotReplayed(*key, "it changed meanwhile") for key in left]
+        others += [NotReplayed(*key, "it was replayed as often as can be") for key in worn]
+        return replayed, others, len(rows) - tried
 
     def _backfilled(
         self, app: str, timer_id: int, moments: Sequence[int], stagger: Stagger, now: int

@@ -21,6 +21,7 @@ from wangtimer.core.flow.queues import MOST_QUEUES, OwnQueues
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
+from wangtimer.core.timers.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
@@ -404,7 +405,11 @@ class Settings(BaseSettings):
         "`10.0.0.7:33060`, with commas between. SQL, both Redis servers and the API are known from the other settings",
     )
     most_attempts: int = Field(
-        default=5, ge=1, le=20, description="attempts of a firing, pauses of 1, 2, 4, 8 s ±20 % between them"
+        default=RetryPolicy().attempts,
+        ge=1,
+        le=MOST_ATTEMPTS,
+        description="attempts of a firing whose timer and target do not say how often; pauses of 1, 2, 4, 8 s ... at "
+        "most 5 min, ±20 %, between them. With 11 it outlasts ten minutes",
     )
     settle_every_ms: int = Field(
         default=200,

@@ -11,7 +11,7 @@ FIRING, FIRINGS = "/api/task/v1/firing", "/api/task/v1/firings"
 ENABLE_IT = (
     '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
 )
-ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried"
+ATTEMPTS = "POST /v1/timers has retry, which says how often a call is tried"
 OVERLAP = (
     "firings of a timer may overlap: each is called at its moment, even if the previous one has not ended"
 )

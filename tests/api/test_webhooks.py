@@ -8,7 +8,7 @@ import pytest
 from wangtimer.api import create_app
 from wangtimer.callback.request import USER_AGENT
 from wangtimer.core.flow.firing import Member
-from wangtimer.core.flow.retry import RetryPolicy
+from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 from wangtimer.settings import Settings
@@ -62,8 +62,8 @@ def test_it_says_what_each_answer_means_and_when_it_is_tried_again(callback: dic
 
 def test_its_numbers_are_those_of_the_settings(callback: dict[str, Any]) -> None:
     text, fields = callback["description"], Settings.model_fields
-    assert (fields["most_attempts"].default, fields["callback_timeout_ms"].default) == (5, 10_000)
+    assert (fields["most_attempts"].default, fields["callback_timeout_ms"].default) == (11, 10_000)
     policy = RetryPolicy()
-    assert (policy.most, policy.base_ms, policy.jitter) == (5, 1_000, 0.2)
-    assert "after 1, 2, 4 and 8 s (±20 %), five attempts" in text
+    assert (policy.most, policy.pause_ms, policy.longest_pause_ms, policy.jitter) == (11, 1_000, 300_000, 0.2)
+    assert "1, 2, 4 s and so on, at most 5 minutes (±20 %), eleven attempts" in text
     assert "10 s in all" in text

@@ -13,11 +13,11 @@ from wangtimer.callback.egress import REFUSED
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.pauses import Pauses
-from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
@@ -59,7 +59,7 @@ def sent(
         anybody,
         NobodyWaits(),
         clock,
-        FireRule(10_000, 60_000, RetryPolicy(most=most_attempts)),
+        FireRule(10_000, 60_000, RetryPolicy(attempts=most_attempts)),
         Random(1),
         lambda definition, _target: seals.call_of(definition),
     )
@@ -147,3 +147,14 @@ def test_a_target_that_repeats_a_secret_puts_none_on_record(engine, new_target) 
     sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
     _, records = sent(engine, sealed, seals)
     assert records.get(timeout=8).outcome.output == "you said: ***"
+
+
+def test_a_redirect_that_repeats_a_secret_puts_none_on_record(engine, new_target) -> None:
+    answer = answer_with(
+        b"HTTP/1.1 302 Found\r\nLocation: https://new.example/sesame-1\r\nContent-Length: 0\r\n\r\n"
+    )
+    target, seals = new_target(answer), Seals({"k1": b"k" * 32})
+    call = Notify(target.url, headers=(("Authorization", "Bearer sesame-1"),))
+    sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
+    _, records = sent(engine, sealed, seals)
+    assert records.get(timeout=8).outcome.error.startswith("HTTP 302: it points to https://new.example/***, ")

@@ -14,11 +14,11 @@ from tests.callback.target import Received
 from tests.callback.test_sent_by_an_executor import NobodyWaits, Records
 from wangtimer.client import BadSignature, Verification
 from wangtimer.core.flow.firing import Member
-from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
+from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
@@ -50,7 +50,7 @@ class SetClock(MachineClock):
 
 def send(engine: Any, notify: Notify, signing: AppSigning, clock: MachineClock, due_at: int = 0) -> Records:
     records, anybody = Records(), None
-    rule = FireRule(10_000, 60_000, RetryPolicy(most=1))
+    rule = FireRule(10_000, 60_000, RetryPolicy(attempts=1))
     sender = Sender(anybody, engine, anybody, records, anybody, NobodyWaits(), clock, rule, Random(1))
     definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Once(0), notify)
     now = clock.monotonic()

@@ -51,6 +51,8 @@ def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_pat
             f"@{body}",
         ),
         *("--timeout", "1500ms"),
+        *("--attempts", 4, "--backoff", "fixed", "--retry-pause", "7s", "--retry-within", "1h"),
+        *("--final-status", "4xx", "--final-status", "501", "--retried-status", "409"),
     )
     assert {name: made["schedule"][name] for name in ("every", "maxFirings", "jitter")} == {
         "every": "1m30s",
@@ -69,6 +71,14 @@ def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_pat
         "body": '{"名": 1}',
         "timeout": "1s500ms",
     }
+    assert made["retry"] == {
+        "attempts": 4,
+        "backoff": "fixed",
+        "pause": "7s",
+        "within": "1h",
+        "finalStatuses": ["4xx", "501"],
+        "retriedStatuses": ["409"],
+    }
     shown = run("timers", "show", "all").stdout
     for words in (
         "timeout 1s500ms",
@@ -77,11 +87,31 @@ def test_a_timer_is_made_with_every_option(run: Run, small_world: World, tmp_pat
         "misfire skip",
         "catchup window 1h30m",
         "tag a b",
+        "attempts 4",
+        "retry pause 7s",
+        "final status 4xx 501",
     ):
         assert words in " ".join(shown.split())
     assert "delete after finish" not in shown
     cleared = json_of(run("timers", "edit", "all", "--clear", "timeout", "--json"))
     assert "timeout" not in cleared["target"]
+    listed = json_of(
+        run(
+            "timers",
+            "edit",
+            "all",
+            "--then-after",
+            "1s",
+            "--then-after",
+            "2m",
+            "--clear",
+            "timeout",
+            "--json",
+        )
+    )
+    assert (listed["retry"]["attempts"], listed["retry"]["pauses"]) == (3, ["1s", "2m"])
+    assert "retry" not in json_of(run("timers", "edit", "all", "--clear", "retry", "--json"))
+    assert run("timers", "edit", "all", "--clear", "retry", "--attempts", 3).exit_code == 2
 
 
 def test_in_is_a_moment_so_far_from_now(run: Run, small_world: World) -> None:

@@ -387,6 +387,7 @@ class Stores:
         return [
             Case("SigningStore.needed", lambda: signing.needed([app, "app7"], NOW)),
             Case("SigningStore.get", lambda: signing.get("app7")),
+            Case("SigningStore.to_show", lambda: signing.to_show("app7")),
             Case(
                 "SigningStore.change", lambda: signing.change(app, lambda one: one.rotated(key, 0, NOW), NOW)
             ),

@@ -179,6 +179,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "KeptAnswers.purge": frozenset(["idempotency.idempotency_created"]),
     "SigningStore.needed": frozenset(["insert", "signing.PRIMARY"]),
     "SigningStore.get": frozenset(["signing.PRIMARY"]),
+    "SigningStore.to_show": frozenset(["signing.PRIMARY"]),
     "SigningStore.change": frozenset(["signing.PRIMARY"]),
     "SigningStore.change: the first": frozenset(["insert", "no such row", "signing.PRIMARY"]),
     "SigningStore.seal_anew": frozenset(["signing.PRIMARY"]),

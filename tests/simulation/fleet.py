@@ -25,8 +25,8 @@ from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.planning import Ahead
-from wangtimer.core.flow.retry import RetryPolicy
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, TriggerOrder
+from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
@@ -127,7 +127,7 @@ class Fleet:
         self._no_rules.read()
         self.evidence = Evidence(sim)
         self.feeders = Feeders(sim)
-        self.retry = RetryPolicy(scenario.most_attempts, scenario.base_pause_ms)
+        self.retry = RetryPolicy(scenario.most_attempts, pause_ms=scenario.base_pause_ms)
         self.buckets = BucketRule(scenario.firings_per_bucket, SETTINGS.most_buckets)
         self.timer_ids: dict[int, int] = {}
         self.registrar: Registrar | None = None

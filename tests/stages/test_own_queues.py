@@ -31,7 +31,7 @@ RATE = Rate(100)
 @pytest.fixture
 def divided(make_world: MakeWorld) -> World:
     """Two processes of the common queue and one of `reports`, which the app `own` has."""
-    world = make_world(callback_queues="mail,reports", step_s=STEP_S)
+    world = make_world(callback_queues="mail,reports", step_s=STEP_S, most_attempts=5)
     world.start_executor(OWN_PROCESS, REPORTS)
     world.give_queue(OWN, "reports")
     return world.start()

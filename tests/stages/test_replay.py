@@ -28,6 +28,12 @@ GIVEN_UP_S = 25
 
 
 @pytest.fixture
+def world(make_world: Callable[..., World]) -> World:
+    """Firings have failed after five attempts."""
+    return make_world(most_attempts=5).start()
+
+
+@pytest.fixture
 def failed(world: World) -> Timer:
     """A timer of which three firings, a minute apart, have failed; the target is well again."""
     timer = world.timer("0 * * * * *")
@@ -131,8 +137,8 @@ def test_a_replay_that_fails_has_all_its_retries_and_then_fails(world: World, fa
     world.on_demand.replay_these(APP, [key], FAST)
     world.run_for(GIVEN_UP_S + 5)
     (record,) = [one for one in world.records(failed) if one.firing.member.key == key]
-    assert (record.firing.status, record.firing.attempt) == (FAILED, 10)
-    assert [arrival.attempt for arrival in world.target.arrivals] == [6, 7, 8, 9, 10]
+    assert (record.firing.status, record.firing.attempt) == (FAILED, 105)
+    assert [arrival.attempt for arrival in world.target.arrivals] == [101, 102, 103, 104, 105]
 
 
 def test_without_redis_it_is_attempted_once_redis_is_back(world: World, failed: Timer) -> None:
@@ -176,7 +182,7 @@ def test_what_was_skipped_is_replayed_only_where_it_is_asked_for(world: World) -
     assert keys_of(world, timer, SUCCEEDED) == skipped
     records = [one for one in world.records(timer) if one.firing.member.key in skipped]
     assert {(one.firing.kind, one.firing.attempt, one.error) for one in records} == {
-        (FiringKind.MANUAL, 2, "")
+        (FiringKind.MANUAL, 101, "")
     }
 
 

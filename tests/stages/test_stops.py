@@ -78,7 +78,7 @@ def test_a_retry_that_waits_is_cancelled_where_no_attempt_was_sent(world: World,
 def test_what_failed_and_was_never_sent_has_no_moment_to_stop(world: World) -> None:
     world.target.answer = lambda _: Answer(None, error="connection refused", was_sent=False)
     timer = world.once_in(20)
-    world.run_for(60)
+    world.run_for(20 * 60)
     assert world.record(timer).firing.status is FiringStatus.FAILED
     assert stop(world, timer) is None
 

@@ -4,6 +4,8 @@ import re
 
 import httptools
 
+from wangtimer.core.timers.retry import SAY_WHEN
+
 # Far more than any service sends, and little enough for a thousand calls at once.
 _MOST_HEAD_BYTES = 307_200
 # What one answer may cost, in steps of half a µs to 1 µs: each call of the parser is one step, each read with its
@@ -21,6 +23,11 @@ _SAYS_WHERE_IT_ENDS = re.compile(
     rb"\n(?:content-length[ \t]*:|transfer-encoding[ \t]*:(?![ \t]*identity))", re.IGNORECASE
 )
 _FINAL = 200  # statuses below announce another answer
+# Of these answers a header counts: when to come again, or where the target moved to.
+_REDIRECTS = range(300, 400)
+_TELLING = frozenset((*SAY_WHEN, *_REDIRECTS))
+_RETRY_AFTER = re.compile(rb"\nretry-after[ \t]*:[ \t]*([^\r\n]{1,64}?)[ \t]*(?:\r|\n|\Z)", re.IGNORECASE)
+_LOCATION = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]{1,2048}?)[ \t]*(?:\r|\n|\Z)", re.IGNORECASE)
 
 
 class NoHttp(ValueError):
@@ -37,6 +44,7 @@ class AnswerReader:
     `status`      of the answer, None before it is known
     `excerpt`     the first `excerpt_bytes` of its body
     `keeps_open`  whether the connection may carry another call, once the answer is whole
+    `told`        of a 429 or 503 its Retry-After, of a redirect its Location, as written; "" where there is none
 
     An answer that breaks RFC 9112 is read if its meaning is clear, because only the status and an excerpt are taken
     from it. If only the status line can be read, that is the answer. A body longer than `answer_bytes` counts as whole
@@ -58,6 +66,7 @@ class AnswerReader:
         "is_whole",
         "keeps_open",
         "status",
+        "told",
     )
 
     def __init__(self, excerpt_bytes: int, answer_bytes: int) -> None:
@@ -82,6 +91,7 @@ class AnswerReader:
         """Forget the last answer; the next one belongs to the next call."""
         self.status: int | None = None
         self.excerpt = b""
+        self.told = ""
         self.keeps_open = False
         self.is_whole = False
         self._blank_bytes = 0
@@ -109,6 +119,8 @@ class AnswerReader:
             self._settle_for_less()
         except httptools.HttpParserError as error:
             self._make_do(data, error)
+        if not had_status and self.status is not None and self.status in _TELLING:
+            self.told = _told(self.status, _final_head(self._came + data))
         if self.is_whole:
             self.keeps_open = self.keeps_open and not self._is_out_of_step
             return True
@@ -199,6 +211,11 @@ class AnswerReader:
             raise NoHttp(f"the answer cannot be read as HTTP/1.1: {error}") from error
         self.status = int(line[1])
         self.is_whole = True
+
+
+def _told(status: int, head: bytes) -> str:
+    found = (_LOCATION if status in _REDIRECTS else _RETRY_AFTER).search(head)
+    return "" if found is None else found[1].decode("latin-1")
 
 
 def _too_blank() -> NoHttp:

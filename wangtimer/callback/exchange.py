@@ -149,6 +149,7 @@ class Exchange:
             None
             if first_byte_at is None or answer.status is None
             else int((first_byte_at - started_at) * 1000),
+            told=answer.told,
         )
 
     def on_ready(self, events: int) -> None:

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from wangtimer.callback.told import shown_place
+
 SENT_ONCE = "the target closed the connection without an answer; it may have acted, so nothing is sent again"
 
 
@@ -19,6 +21,7 @@ class Reply(NamedTuple):
                    kept open); None if there was none
     `first_byte_ms`  the part until the answer began; None if none did
     `host_failing_ms`  between the call's moment and its sending, how long its host was failing; None: not at all
+    `told`         of a 429 or 503 its Retry-After, of a redirect its Location, as written; "" where there is none
     `is_refused`   the rules of egress do not allow it; another attempt would be refused too
     """
 
@@ -32,6 +35,7 @@ class Reply(NamedTuple):
     first_byte_ms: int | None = None
     is_refused: bool = False
     host_failing_ms: int | None = None
+    told: str = ""
 
     @property
     def succeeded(self) -> bool:
@@ -43,4 +47,8 @@ class Reply(NamedTuple):
         """Why the call did not succeed, as records say it; "" if it did."""
         if self.error or self.succeeded:
             return self.error
-        return f"HTTP {self.http_status}"
+        place = (
+            shown_place(self.told) if self.http_status is not None and 300 <= self.http_status < 400 else ""
+        )
+        said = f"HTTP {self.http_status}"
+        return f"{said}: it points to {place}, and redirects are not followed" if place else said

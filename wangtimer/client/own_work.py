@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .described_field import DescribedField, defaults, described
-from .timer_fields import Misfire, Rule, Schedule, TargetPatch, TimerFields
+from .timer_fields import Misfire, Retry, Rule, Schedule, TargetPatch, TimerFields
 from .values import moment_ms, read_span
 
 _JSON_TYPE = {"Content-Type": "application/json"}
@@ -35,6 +35,7 @@ def put_whole(body: Mapping[str, Any]) -> dict[str, Any]:
         **whole,
         "schedule": {**rule_defaults, **body["schedule"]},
         "misfire": {**defaults(Misfire), **(body.get("misfire") or {})},
+        "retry": body.get("retry"),
         "target": {**target, "allHeaders": headers},
     }
 
@@ -46,6 +47,8 @@ def _holds(timer: Mapping[str, Any], name: str, wanted: Any) -> bool:
             return _all_hold(Schedule, held, wanted)
         case "misfire":
             return _all_hold(Misfire, held, wanted)
+        case "retry":
+            return (held is None) if wanted is None else _all_hold(Retry, held, wanted)
         case "target":
             return all(_part_holds(held or {}, part, value) for part, value in (wanted or {}).items())
         case "key":

@@ -13,6 +13,7 @@ Dialect = Literal["unix", "quartz"]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 MisfirePolicy = Literal["fire_all", "fire_latest", "skip"]
 KeepOutput = Literal["always", "onFailure", "never"]
+Backoff = Literal["exponential", "fixed"]
 TimerStatus = Literal["enabled", "disabled", "finished", "deleted"]
 
 
@@ -97,6 +98,44 @@ class TargetPatch(CallPatch, total=False):
     path: Annotated[str | None, About("Stands behind the URL of that target, as in /expire?order=7.")]
 
 
+class Retry(TypedDict, total=False):
+    """When a failed call is tried again. What is absent is as usual; in a change it stays, and None makes it usual."""
+
+    attempts: Annotated[int | None, About("How often a call is made at most; 1: never again.")]
+    backoff: Annotated[
+        Backoff | None, About("exponential: each pause is twice the one before; fixed: all are the same.")
+    ]
+    pause: Annotated[Span | None, About("After the first attempt, or with fixed after each.")]
+    longestPause: Annotated[Span | None, About("Pauses grow up to this.")]
+    pauses: Annotated[
+        list[str] | None,
+        About(
+            "Instead of those four: the next pause, as in 1m; repeated, there is one more attempt than pauses."
+        ),
+    ]
+    within: Annotated[Span | None, About("Pauses together are not longer, their spread left aside.")]
+    finalStatuses: Annotated[
+        list[str] | None,
+        About("After this status, or class as in 4xx, there is no other attempt; may be repeated."),
+    ]
+    retriedStatuses: Annotated[
+        list[str] | None, About("After this one there is, though its class is final; may be repeated.")
+    ]
+
+
+class ShownRetry(TypedDict):
+    """When a failed call is tried again."""
+
+    attempts: int
+    backoff: NotRequired[Backoff]
+    pause: NotRequired[str]
+    longestPause: NotRequired[str]
+    pauses: NotRequired[list[str]]
+    within: NotRequired[str]
+    finalStatuses: NotRequired[list[str]]
+    retriedStatuses: NotRequired[list[str]]
+
+
 class NamedTargetPatch(CallPatch, total=False):
     """Changes of a named target; the rest of it stays."""
 
@@ -104,6 +143,7 @@ class NamedTargetPatch(CallPatch, total=False):
         KeepOutput | None,
         About("When the start of its answers is kept.", default="always", can_be_cleared=True),
     ]
+    retry: Retry | None
 
 
 class NewNamedTarget(TypedDict):
@@ -119,6 +159,7 @@ class NewNamedTarget(TypedDict):
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
     keepOutput: NotRequired[KeepOutput | None]
+    retry: NotRequired[Retry | None]
 
 
 class Target(TypedDict):
@@ -184,6 +225,7 @@ class TimerFields(TypedDict, total=False):
         list[str] | None, About("To find it by; may be repeated.", default=[], can_be_cleared=True)
     ]
     misfire: Misfire | None
+    retry: Retry | None
     retentionDays: Annotated[
         int | None,
         About("Once finished, it is deleted this long after its last moment.", can_be_cleared=True),
@@ -238,6 +280,7 @@ class Timer(TypedDict):
     retentionDays: NotRequired[int]
     deleteAfterFinish: bool
     keepOutput: NotRequired[KeepOutput]
+    retry: NotRequired[ShownRetry]
     nextFireAt: str | None
     version: int
     createdAt: str

@@ -7,7 +7,7 @@
 from typing import Literal, NotRequired, TypedDict
 
 from .errors import Problem
-from .timer_fields import KeepOutput, Method, Timer
+from .timer_fields import KeepOutput, Method, ShownRetry, Timer
 
 StopState = Literal["cancelled", "in_flight", "already_fired"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -96,6 +96,7 @@ class NamedTarget(TypedDict):
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]
     keepOutput: NotRequired[KeepOutput]
+    retry: NotRequired[ShownRetry]
     timers: NotRequired[int]
     version: int
     createdAt: str

@@ -12,7 +12,7 @@ class ValueType(Enum):
     """What a field holds.
 
     A moment is taken as RFC 3339 or as ms since epoch, and shown as RFC 3339. A span of time is a number of ms, in v1 a
-    text such as `90s`.
+    text such as `90s`. A part has fields of its own, which the API has read into values already.
     """
 
     TEXT = auto()
@@ -21,6 +21,7 @@ class ValueType(Enum):
     SPAN = auto()
     FLAG = auto()
     TEXTS = auto()
+    PART = auto()
 
 
 class Shown(Enum):

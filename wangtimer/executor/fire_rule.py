@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wangtimer.core.flow.retry import RetryPolicy
+from wangtimer.core.timers.retry import RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)

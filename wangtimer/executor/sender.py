@@ -7,6 +7,7 @@ from typing import NamedTuple
 from wangtimer.callback import Call, DeliveryEngine, Reply, Request
 from wangtimer.callback.origin import read_url
 from wangtimer.callback.permits import Permit
+from wangtimer.callback.told import retry_after_ms
 from wangtimer.core import fail_points
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
@@ -18,6 +19,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.retry import SAY_WHEN, RetryPolicy
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import Held
@@ -223,6 +225,7 @@ class Sender:
             definition.keep_output if target is None else target.keep_output_of(definition.keep_output),
             secret_texts(call) if definition.notify.sealed or target is not None else (),
             self._queue_of(definition.app),
+            definition.retry if target is None else target.retry_of(definition.retry),
         )
 
     def now_s(self) -> int:
@@ -239,9 +242,9 @@ class Sender:
         member = attempt.held.member
         status, due_at = FiringStatus.SUCCEEDED, attempt.due_at_ms
         if not reply.succeeded:
-            pause_ms = None if reply.is_refused else self._rule.retry.pause_ms(member.attempt, self._random)
-            status = FiringStatus.FAILED if pause_ms is None else FiringStatus.PENDING
-            due_at = due_at if pause_ms is None else int(self._clock.now_ms()) + pause_ms
+            wait_ms = self._wait_ms(attempt, reply)
+            status = FiringStatus.FAILED if wait_ms is None else FiringStatus.PENDING
+            due_at = due_at if wait_ms is None else int(self._clock.now_ms()) + wait_ms
         sent_at = int(reply.sent_at_ms) if reply.was_sent else None
         return Outcome(
             member,
@@ -253,17 +256,27 @@ class Sender:
             int(reply.cost_ms),
             reply.http_status,
             without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",
-            reply.shown_error,
+            without(attempt.secrets, reply.shown_error) if reply.told else reply.shown_error,
             reply.connect_ms,
             reply.first_byte_ms,
             reply.host_failing_ms,
         )
 
+    def _wait_ms(self, attempt: "Attempt", reply: Reply) -> int | None:
+        """Return how long a failed firing waits for its next attempt; None: there is none."""
+        if reply.is_refused:
+            return None
+        asked_ms = None
+        if reply.told and reply.http_status in SAY_WHEN:
+            asked_ms = retry_after_ms(reply.told, self._clock.now_ms())
+        retry = attempt.retry or self._rule.retry
+        return retry.wait_ms(attempt.held.member.attempt, self._random, reply.http_status, asked_ms)
+
 
 class Attempt:
     """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`.
 
-    `queue` is the number of its app's queue.
+    `queue` is the number of its app's queue. `retry` None: as the deployment does.
     """
 
     __slots__ = (
@@ -277,6 +290,7 @@ class Attempt:
         "permits",
         "queue",
         "request",
+        "retry",
         "secrets",
         "timeout_ms",
     )
@@ -294,8 +308,10 @@ class Attempt:
         keep_output: KeepOutput = KeepOutput.ALWAYS,
         secrets: Sequence[str] = (),
         queue: int = 0,
+        retry: RetryPolicy | None = None,
     ) -> None:
         self._sender = sender
+        self.retry = retry
         self.queue = queue
         self._keys = keys
         self._timestamp_s = timestamp_s

@@ -6,9 +6,10 @@ import orjson
 
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.retry import policy_from_text
 from wangtimer.store.call_text import notify_of, notify_text
 
-_KNOWN = frozenset({"call", "timeout_ms", "keep_output"})
+_KNOWN = frozenset({"call", "timeout_ms", "keep_output", "retry"})
 
 
 def target_text(one: NamedTarget) -> str:
@@ -18,6 +19,8 @@ def target_text(one: NamedTarget) -> str:
         fields["timeout_ms"] = one.timeout_ms
     if one.keep_output is not KeepOutput.ALWAYS:
         fields["keep_output"] = one.keep_output.value
+    if one.retry is not None:
+        fields["retry"] = one.retry.text()
     return orjson.dumps(fields).decode()
 
 
@@ -32,6 +35,7 @@ def target_from(
     if unknown := fields.keys() - _KNOWN:
         raise ValueError(f"this version does not know {', '.join(sorted(unknown))}")
     keep_output = KeepOutput(fields.get("keep_output", KeepOutput.ALWAYS.value))
+    retry = fields.get("retry")
     return NamedTarget(
         app,
         name,
@@ -39,6 +43,7 @@ def target_from(
         notify_of(fields["call"]),
         fields.get("timeout_ms"),
         keep_output,
+        None if retry is None else policy_from_text(retry),
         created_at,
         updated_at,
     )

@@ -10,6 +10,7 @@ from requests.structures import CaseInsensitiveDict
 
 from wangtimer.callback import Call
 from wangtimer.client import Client
+from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.testing.deployment import Deployment
 from wangtimer.testing.doubles import ScriptedAnswer
 from wangtimer.testing.driver import Driver
@@ -31,7 +32,7 @@ class WangTimer:
 
     `start` is the first moment. Without an offset it is a time in `timezone`; moments are shown in this zone too. A
     timer's own zone is UTC by default, as everywhere. `client` makes timers of `app`.
-    `most_attempts` (1 to 20) and `callback_timeout` (0.1 to 300 s) are the service's settings. Not for several threads
+    `most_attempts` (1 to 100) and `callback_timeout` (0.1 to 300 s) are the service's settings. Not for several threads
     at once.
 
     Raises TypeError or ValueError for a zone, a moment, an app or a setting that cannot work.
@@ -43,7 +44,7 @@ class WangTimer:
         timezone: str = "UTC",
         app: str = APP,
         *,
-        most_attempts: int = 5,
+        most_attempts: int = RetryPolicy().attempts,
         callback_timeout: timedelta = timedelta(seconds=10),
     ) -> None:
         self._zone = zone_of(timezone)

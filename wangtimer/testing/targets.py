@@ -16,6 +16,9 @@ NO_TIME = timedelta(0)
 class Answer:
     """A target's HTTP answer: its status, the text of its body, and how long after the request it comes.
 
+    `retry_after` is the header of that name, seconds or an HTTP date, in an answer 429 or 503; `location` that of a
+    redirect.
+
     An answer after more than the call's time-out counts as none: that is the timer's `target.timeout`, else the
     service's `callback_timeout` (10 s by default). Raises ValueError for a status outside 200 to 599 or a negative
     `after`.
@@ -24,6 +27,8 @@ class Answer:
     status: int = 200
     body: str = ""
     after: timedelta = NO_TIME
+    retry_after: str = ""
+    location: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an impossible answer."""
@@ -69,7 +74,9 @@ class Targets:
 
 def _scripted(outcome: object) -> ScriptedAnswer:
     if isinstance(outcome, Answer):
-        return ScriptedAnswer(outcome.status, outcome.body, outcome.after / timedelta(milliseconds=1))
+        after_ms = outcome.after / timedelta(milliseconds=1)
+        told = outcome.location if 300 <= outcome.status < 400 else outcome.retry_after
+        return ScriptedAnswer(outcome.status, outcome.body, after_ms, told=told)
     if isinstance(outcome, int) and not isinstance(outcome, bool):
         return _scripted(Answer(outcome))
     if isinstance(outcome, type) and issubclass(outcome, OSError):

@@ -168,7 +168,7 @@ def test_a_path_that_does_not_exist_is_a_problem_with_the_path_that_was_meant(
         ({"version": 3}, "is sent as the header If-Match"),
         (
             {"target": TARGET | {"retryPolicy": {"max": 3}}},
-            "WANGTIMER_MOST_ATTEMPTS says how often a call is tried",
+            'write it beside the target, as in "retry"',
         ),
     ],
 )

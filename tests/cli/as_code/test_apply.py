@@ -79,7 +79,12 @@ def test_what_differs_is_made_so(run: Run, served: Served, file: Path) -> None:
     run("apply", "-f", file, "--yes")
     requests.patch(
         f"{served.url}/v1/timers/key:nightly",
-        json={"misfire": {"policy": "skip"}, "target": {"headers": {"X-By": "hand"}}, "tags": ["x"]},
+        json={
+            "misfire": {"policy": "skip"},
+            "retry": {"attempts": 3},
+            "target": {"headers": {"X-By": "hand"}},
+            "tags": ["x"],
+        },
         headers={"WangTimer-App": "shop"},
         timeout=30,
     ).raise_for_status()
@@ -87,9 +92,20 @@ def test_what_differs_is_made_so(run: Run, served: Served, file: Path) -> None:
     assert mended.exit_code == 0, mended.output
     assert 'misfire.policy: "skip" -> "fire_all"' in mended.stdout
     assert 'target.headers.X-By: "***" -> none' in mended.stdout
+    assert "retry.attempts: 3 -> none" in mended.stdout
     row = timers(served)["nightly"]
     assert (row["misfire"]["policy"], row["tags"]) == ("fire_all", [])
     assert row["target"]["headers"] == {"Content-Type": ["application/json"]}
+    assert "retry" not in row
+
+
+def test_retries_are_as_the_file_says(run: Run, served: Served, file: Path) -> None:
+    file.write_text(NIGHTLY.replace("5m}", "5m}\n  retry: {attempts: 3, finalStatuses: [4xx]}"))
+    assert run("apply", "-f", file, "--yes").exit_code == 0
+    assert timers(served)["often"]["retry"]["finalStatuses"] == ["4xx"]
+    assert "0 to create, 0 to change" in run("apply", "-f", file, "--dry-run").stdout
+    file.write_text(NIGHTLY.replace("5m}", "5m}\n  retry: {attempts: 4, finalStatuses: [4xx]}"))
+    assert "retry.attempts: 3 -> 4" in run("apply", "-f", file, "--dry-run").stdout
 
 
 def test_an_interval_goes_on_from_where_it_was_counted(run: Run, served: Served, file: Path) -> None:

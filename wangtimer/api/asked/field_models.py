@@ -19,6 +19,7 @@ _SHOWN: dict[ValueType, Any] = {
     ValueType.SPAN: int,
     ValueType.FLAG: bool,
     ValueType.TEXTS: list[str],
+    ValueType.PART: dict[str, Any],
 }
 
 
@@ -59,6 +60,8 @@ def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
         case ValueType.TEXTS:
             each = Annotated[str, Field(min_length=1, max_length=field.most_of_each), AfterValidator(plain)]
             return list[each] | None, {"max_length": field.most, "fail_fast": True}
+        case ValueType.PART:
+            return dict[str, Any] | None, {}
         case _ if field.choices is not None:
             return Literal[tuple(one.value for one in field.choices)] | None, {}
         case _:

@@ -28,7 +28,7 @@ MOST_JITTER_MS = 3_600_000
 _ENABLING = (
     '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
 )
-_ATTEMPTS = "the deployment's setting WANGTIMER_MOST_ATTEMPTS says how often a call is tried; leave it out"
+_ATTEMPTS = "POST /v1/timers has retry, which says how often a call is tried; leave it out here"
 _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
 )
@@ -37,12 +37,12 @@ _OVERLAP = (
     "leave it out"
 )
 # Words of other schedulers, and where WangTimer has what they mean.
-OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
+_OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
     ("retries", "retry", "retryCount", "retryPolicy", "maxRetries", "maxAttempts", "attempts", "backoff"),
     _ATTEMPTS,
 )
 _OF_THE_DEPLOYMENT: Mapping[str, str] = {
-    **OF_ATTEMPTS,
+    **_OF_ATTEMPTS,
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
 OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(

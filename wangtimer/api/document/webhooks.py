@@ -10,9 +10,10 @@ headers below.
 **It may come more than once.** Every attempt of a firing has the same `webhook-id`. A receiver acts only once if it
 remembers the ids it has acted on and drops repeats.
 
-**It is tried again** after every result but a 2xx answer: after 1, 2, 4 and 8 s (±20 %), five attempts in all
-(`WANGTIMER_MOST_ATTEMPTS`). Then the firing has failed, and `POST /v1/firings/{firing_id}:replay` attempts it once
-more. While a target hangs, firings that wait for it use no attempt.
+**It is tried again** after every result but a 2xx answer: as the timer's `retry` says, else that of its
+named target, else after 1, 2, 4 s and so on, at most 5 minutes (±20 %), eleven attempts in all
+(`WANGTIMER_MOST_ATTEMPTS`). An answer 429 or 503 may say when, by `Retry-After`. Then the firing has failed, and
+`POST /v1/firings/{firing_id}:replay` attempts it anew. While a target hangs, firings that wait for it use no attempt.
 
 **It may take 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included, or less where the target has a
 `timeout`. For longer work answer 202 first, and work after.

@@ -14,7 +14,7 @@ from wangtimer.shown_request import shown_header, shown_target
 # A timer as an answer of v1 shows it.
 Row = Mapping[str, Any]
 
-PARTS = ("schedule", "target", "misfire")
+PARTS = ("schedule", "target", "misfire", "retry")
 _SINGLE = ("enabled", *(to_camel(field.name) for field in OF_V1))
 # Fields of which each named value is told by itself.
 _HEADERS = "target.headers"
@@ -120,7 +120,7 @@ def _counts_on(wanted: Wanted, old: Row, new: Row) -> bool:
 
 def _flat(row: Row) -> dict[str, Any]:
     """Return the fields of a timer that its owner says, by dotted names; headers each by itself."""
-    found = {f"{part}.{name}": value for part in PARTS for name, value in row[part].items()}
+    found = {f"{part}.{name}": value for part in PARTS for name, value in (row.get(part) or {}).items()}
     for name, values in found.pop(_HEADERS, {}).items():
         found[f"{_HEADERS}.{name}"] = values[0] if len(values) == 1 else values
     found |= {name: row.get(name) for name in _SINGLE}

@@ -8,13 +8,14 @@ import click
 
 from wangtimer.cli.terminal.parameter_types import MOMENT, SPAN
 from wangtimer.client.described_field import DescribedField, described
-from wangtimer.client.timer_fields import Misfire, Rule, Schedule, TargetPatch, TimerFields
+from wangtimer.client.timer_fields import Misfire, Retry, Rule, Schedule, TargetPatch, TimerFields
 
 # The groups of a timer's fields; a field of no group is in the timer itself.
 GROUPS: Mapping[str, type] = {
     "schedule": Schedule,
     "": TimerFields,
     "misfire": Misfire,
+    "retry": Retry,
     "target": TargetPatch,
 }
 # Options whose spelling differs from their field's.
@@ -26,6 +27,12 @@ _SPELLED: Mapping[str, tuple[str, ...]] = {
     "schedule.endAt": ("--end",),
     "misfire.policy": ("--misfire",),
     "misfire.grace": ("--misfire-grace",),
+    "retry.pause": ("--retry-pause",),
+    "retry.longestPause": ("--longest-retry-pause",),
+    "retry.pauses": ("--then-after",),
+    "retry.within": ("--retry-within",),
+    "retry.finalStatuses": ("--final-status",),
+    "retry.retriedStatuses": ("--retried-status",),
     "tags": ("--tag",),
     "target.name": ("--through",),
     "target.secretHeaders": ("--secret-header",),

@@ -33,6 +33,8 @@ from wangtimer.cli.timers.timer_tables import (
 )
 
 CLEARED_OF_CALL = ("headers", "body")
+# The policy as a whole.
+RETRY = "retry"
 _TARGET = click.option(
     "--target", "--callback", "url_to_call", metavar="URL", help="The URL to call; or else --through."
 )
@@ -117,7 +119,7 @@ def put(
 @click.option(
     "--clear",
     multiple=True,
-    type=click.Choice([*CLEARED, *CLEARED_OF_CALL]),
+    type=click.Choice([*CLEARED, *CLEARED_OF_CALL, RETRY]),
     help="Remove this field; may be repeated.",
 )
 @_VERSION
@@ -142,6 +144,10 @@ def edit(
             raise click.UsageError(f"--clear {one}: it is given too")
     changes = timer_fields(fields, tuple(CLEARED[one] for one in clear if one in CLEARED))
     changes |= {} if key is None else {"key": key}
+    if RETRY in clear:
+        if RETRY in changes:
+            raise click.UsageError(f"--clear {RETRY}: it is given too")
+        changes[RETRY] = None
     cleared_target = dict.fromkeys(one for one in clear if one in CLEARED_OF_CALL)
     target = {**changes.pop("target", {}), **changed_target, **cleared_target}
     changes |= {"target": target} if target else {}

@@ -1,6 +1,6 @@
 """Prints timers and previews for people."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
@@ -47,7 +47,7 @@ def show_timer(timer: Timer) -> None:
         "calls": _call(target),
         "headers": "; ".join(headers),
         "body": target["body"],
-        **dict(_further(timer)),
+        **further((one for one in FIELD_OPTIONS if one.place not in _SAID_ELSEWHERE), timer),
         "version": timer["version"],
         "created": timer["createdAt"],
         "updated": timer["updatedAt"],
@@ -62,14 +62,14 @@ def _call(target: ShownTarget) -> str:
     return f"{target['method']} {target['url']}"
 
 
-def _further(timer: Any) -> Iterator[tuple[str, object]]:
-    """Yield the fields that have a row of their own and differ from their default, by their options' words."""
-    for one in FIELD_OPTIONS:
-        if one.is_of_rule or one.place in _SAID_ELSEWHERE:
-            continue
-        value = (timer[one.group] if one.group else timer).get(one.field.name)
-        if value not in (None, one.field.about.default):
-            yield _words(one), " ".join(value) if isinstance(value, list) else value
+def further(options: Iterable[FieldOption], shown: Any) -> dict[str, object]:
+    """Return the fields of a timer or target that differ from their default, by their options' words."""
+    rows: dict[str, object] = {}
+    for one in options:
+        value = ((shown.get(one.group) or {}) if one.group else shown).get(one.field.name)
+        if not one.is_of_rule and value not in (None, one.field.about.default):
+            rows[_words(one)] = " ".join(value) if isinstance(value, list) else value
+    return rows
 
 
 # `when` has the zone, `status` whether it is enabled, `calls` the method.

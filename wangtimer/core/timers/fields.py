@@ -18,6 +18,7 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
+from wangtimer.core.timers.retry import RetryPolicy, changed_policy, policy_from_text
 
 MOST_TAGS = 16
 TAG_CHARACTERS = 64
@@ -133,6 +134,24 @@ class _KeepOutput(TimerField[KeepOutput]):
 
     def shown(self, value: KeepOutput) -> dict[str, Any]:
         return {self.name: None if value is self.default else value.value}
+
+
+class _Retry(TimerField[RetryPolicy | None]):
+    """An object of a request, of which each field changes one of the policy; the default is stored as NULL."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: RetryPolicy | None) -> RetryPolicy | None:
+        if "retry" not in given:
+            return was
+        asked = given["retry"]
+        return None if asked is None else changed_policy(was, asked)
+
+    def stored(self, value: RetryPolicy | None) -> dict[str, Any]:
+        return {"retry": None if value is None else value.text()}
+
+    def from_row(self, row: Mapping[str, Any]) -> RetryPolicy | None:
+        return None if row["retry"] is None else policy_from_text(row["retry"])
 
 
 FIELDS: tuple[TimerField[Any], ...] = (
@@ -256,6 +275,21 @@ FIELDS: tuple[TimerField[Any], ...] = (
             ),
         ),
         columns=(FieldColumn("keep_output", ColumnType.WORD, words=KeepOutput),),
+        in_definition=True,
+    ),
+    _Retry(
+        "retry",
+        default=None,
+        asked=(
+            ApiField(
+                "retry",
+                ValueType.PART,
+                "when a failed call is tried again; as its target says by default, else as the deployment does",
+                v1="retry",
+                is_of_v1_only=True,
+            ),
+        ),
+        columns=(FieldColumn("retry", ColumnType.TEXT, characters=2_048),),
         in_definition=True,
     ),
 )

@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 TARGET_CHARACTERS = 64
@@ -28,6 +29,7 @@ class NamedTarget:
     call: Notify
     timeout_ms: int | None = None
     keep_output: KeepOutput = KeepOutput.ALWAYS
+    retry: RetryPolicy | None = None
     created_at: int = 0
     updated_at: int = 0
 
@@ -65,6 +67,10 @@ class NamedTarget:
     def timeout_of(self, own_ms: int | None) -> int | None:
         """Return how long a call may take for a timer with this time-out of its own, in ms."""
         return self.timeout_ms if own_ms is None else own_ms
+
+    def retry_of(self, own: RetryPolicy | None) -> RetryPolicy | None:
+        """Return the policy for a timer with this one of its own, which takes the place of the target's as a whole."""
+        return self.retry if own is None else own
 
     def keep_output_of(self, own: KeepOutput) -> KeepOutput:
         """Return when an answer's start is kept: what keeps less, the timer's word or this one."""

@@ -11,6 +11,7 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
+from wangtimer.core.timers.retry import RetryPolicy
 
 APP_CHARACTERS = 64
 NAME_CHARACTERS = 128
@@ -65,7 +66,8 @@ class Definition(NamedTuple):
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
     schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when the timer
     was last switched from enabled to disabled or deleted (ms UTC, 0 = never); only SQL knows it. `timeout_ms` is how
-    long a call may take from when it is sent; None: as long as the deployment's calls may.
+    long a call may take from when it is sent; None: as long as the deployment's calls may. `retry` None: as its target
+    says, else the deployment.
     """
 
     timer_id: int
@@ -79,6 +81,7 @@ class Definition(NamedTuple):
     disabled_at: int = 0
     timeout_ms: int | None = None
     keep_output: KeepOutput = KeepOutput.ALWAYS
+    retry: RetryPolicy | None = None
 
     @property
     def is_enabled(self) -> bool:
@@ -120,6 +123,7 @@ class NewTimer(Owned):
     ending: Ending = ENDLESS
     timeout_ms: int | None = None
     keep_output: KeepOutput = KeepOutput.ALWAYS
+    retry: RetryPolicy | None = None
 
     def value_of(self, one: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""

@@ -15,6 +15,7 @@ from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.retry import RetryPolicy, policy_from_text
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.call_text import call_from_stored, stored_call
@@ -183,6 +184,8 @@ def definition_text(one: Definition) -> str:
         fields["timeout_ms"] = one.timeout_ms
     if one.keep_output is not KeepOutput.ALWAYS:
         fields["keep_output"] = one.keep_output.value
+    if one.retry is not None:
+        fields["retry"] = one.retry.text()
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
@@ -202,6 +205,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         misfire=_misfire(policy, grace_ms, window_ms),
         timeout_ms=fields.get("timeout_ms"),
         keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
+        retry=_policy(fields.get("retry")),
     )
 
 
@@ -215,6 +219,10 @@ def _schedule(fields: dict[str, Any], timer_id: int) -> Schedule:
         return Once(fields["at_ms"])
     rule = rule_from_text(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
     return bounded(rule, fields.get("bounds"), timer_id)
+
+
+def _policy(text: str | None) -> RetryPolicy | None:
+    return None if text is None else policy_from_text(text)
 
 
 @lru_cache(maxsize=1_024)

@@ -10,6 +10,7 @@ from wangtimer.core.apps.audited_change import Action
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
+from wangtimer.core.timers.retry import first_of_replay
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.audit import note_changes
@@ -44,7 +45,7 @@ class Replay:
     def firing(self) -> Firing:
         """The firing as it then stands: asked for, so that its timer's schedule does not matter, nor being enabled."""
         kind = FiringKind.MANUAL if self.was.kind is FiringKind.SCHEDULED else self.was.kind
-        attempt = self.was.attempt + 1
+        attempt = first_of_replay(self.was.attempt)
         asked = self.was._replace(kind=kind, status=FiringStatus.PENDING, due_at=self.due_at, attempt=attempt)
         bucket = self.was.bucket if self.bucket is None else self.bucket
         return asked._replace(asked_at=self.asked_at, bucket=bucket, lane="")

@@ -220,10 +220,11 @@ def _count_of(sql: Connection, app: str, name: str) -> int:
 
 
 def _says_the_same(held: NamedTarget, wanted: NamedTarget) -> bool:
-    return (held.call, held.timeout_ms, held.keep_output) == (
+    return (held.call, held.timeout_ms, held.keep_output, held.retry) == (
         wanted.call,
         wanted.timeout_ms,
         wanted.keep_output,
+        wanted.retry,
     )
 
 
@@ -262,6 +263,7 @@ def _noted(held: NamedTarget | None, made: NamedTarget) -> AuditedChange:
         *zip(held.call._fields, held.call, made.call, strict=True),
         ("timeout", held.timeout_ms, made.timeout_ms),
         ("keepOutput", held.keep_output, made.keep_output),
+        ("retry", held.retry, made.retry),
     ]
     fields = tuple(name for name, before, after in pairs if before != after)
     return AuditedChange(Action.EDIT, AuditedKind.TARGET, made.name, made.app, fields=fields)

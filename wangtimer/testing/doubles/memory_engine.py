@@ -23,7 +23,7 @@ _ANSWERED = Reply(0.0, 0.0, 200, "", "")
 class ScriptedAnswer:
     """A target's answer, `after_ms` after the request; an `error` means no answer.
 
-    Without `was_sent` the engine could not even send the request.
+    Without `was_sent` the engine could not even send the request. `told` is its Retry-After or Location.
     """
 
     http_status: int | None = 200
@@ -31,6 +31,7 @@ class ScriptedAnswer:
     after_ms: float = 5.0
     error: str = ""
     was_sent: bool = True
+    told: str = ""
 
 
 # Runs work at a moment, ms UTC, unless its process is dead by then.
@@ -172,4 +173,5 @@ class MemoryEngine:
 def _reply(answer: ScriptedAnswer, sent_at: float, cost_ms: float, most_ms: float) -> Reply:
     if answer.after_ms >= most_ms:
         return Reply(sent_at, cost_ms, None, "", "timed out")
-    return Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)
+    reply = Reply(sent_at, cost_ms, answer.http_status, answer.output, answer.error, answer.was_sent)
+    return reply._replace(told=answer.told) if answer.told else reply

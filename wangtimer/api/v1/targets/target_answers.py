@@ -8,6 +8,7 @@ from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import ListPage, Span, Text
+from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
     ShownTimeout,
     WhetherBodySecret,
@@ -40,6 +41,9 @@ class ShownNamedTarget(Sent):
             description="when the start of its answers is kept on record; not there: always",
             examples=["onFailure"],
         ),
+    ] = None
+    retry: Annotated[
+        ShownRetry | None, Field(exclude_if=is_none, description="not there: as the deployment does")
     ] = None
     timers: Annotated[
         int | None,
@@ -83,6 +87,7 @@ def _fields(one: NamedTarget) -> dict[str, Any]:
     return call_fields(one.call, one.timeout_ms) | {
         "name": one.name,
         "keep_output": None if keeps is KeepOutput.ALWAYS else keeps.value,
+        "retry": shown_retry(one.retry),
         "version": one.version,
         "created_at": show_moment(one.created_at),
         "updated_at": show_moment(one.updated_at),

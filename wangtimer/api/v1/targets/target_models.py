@@ -11,10 +11,12 @@ from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.v1.timers.longest_call import refuse_longer
+from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.timer_models import CallChange, CallFields, TargetName, timeout_ms_of
 from wangtimer.core.errors import Subject
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.retry import changed_policy
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
 
@@ -51,6 +53,7 @@ class TargetBody(CallFields):
 
     url: Url
     keep_output: _KeepOutput = None
+    retry: GivenRetry = None
 
     def target_of(
         self, app: str, name: str, was: NamedTarget | None, seals: Seals, most_ms: int
@@ -65,7 +68,8 @@ class TargetBody(CallFields):
             call = seals.changed(asked, was, _check)
         timeout_ms = timeout_ms_of(self.timeout)
         refuse_longer(timeout_ms, most_ms)
-        return NamedTarget(app, name, 0, call, timeout_ms, _keep_output(self.keep_output))
+        retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
+        return NamedTarget(app, name, 0, call, timeout_ms, _keep_output(self.keep_output), retry)
 
 
 class TargetPatch(CallChange):
@@ -74,6 +78,7 @@ class TargetPatch(CallChange):
     is_call: ClassVar[bool] = True
 
     keep_output: _KeepOutput = None
+    retry: GivenRetry = None
 
     def target_of(self, was: NamedTarget, seals: Seals, most_ms: int) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
@@ -84,6 +89,10 @@ class TargetPatch(CallChange):
             refuse_longer(changed["timeout_ms"], most_ms)
         if "keep_output" in given:
             changed["keep_output"] = _keep_output(self.keep_output)
+        if "retry" in given:
+            changed["retry"] = (
+                None if self.retry is None else changed_policy(was.retry, self.retry.of_rules())
+            )
         asked = changed_notify(self.changed_call(), was.call)
         check_way_out(asked.url, was.app)
         call = seals.changed(asked, was, _check)

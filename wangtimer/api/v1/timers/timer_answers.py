@@ -9,6 +9,7 @@ from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import Span, Text
+from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
@@ -153,6 +154,10 @@ class ShownTimer(Sent):
     schedule: ShownSchedule
     target: ShownTarget
     misfire: ShownMisfire
+    retry: Annotated[
+        ShownRetry | None,
+        Field(exclude_if=is_none, description="not there: as its target says, else as the deployment does"),
+    ] = None
     next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
     version: Annotated[int, Field(description="grows with every change; the ETag holds it")]
     created_at: Text
@@ -209,6 +214,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
         "target": ShownTarget(**call_fields(one.notify, one.timeout_ms)),
         "misfire": _misfire(one.misfire),
+        "retry": shown_retry(one.retry),
         **shown_v1_values(timer),
         "next_fire_at": _shown(next_at),
         "version": one.version,

@@ -8,7 +8,6 @@ from pydantic import AfterValidator, Field
 from wangtimer.api.asked.asked_notify import MarkedCall, MarkedChange
 from wangtimer.api.asked.owned_fields import OF_V1, taking_terms_of_v1, taking_v1_fields
 from wangtimer.api.asked.terms import (
-    OF_ATTEMPTS,
     OF_OVERLAPS,
     Body,
     ChangedBody,
@@ -24,6 +23,7 @@ from wangtimer.api.http.fractions_as_written import json_text
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
+from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.core.timers.fields import LEAST_GRACE_MS, LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
@@ -77,6 +77,12 @@ _SecretQuery = Annotated[
 ]
 _SecretBody = Annotated[bool | None, Field(alias="secretBody", description="true: the body is secret")]
 
+# Words of other schedulers for what `retry` says, which stands beside the target.
+_OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
+    ("retries", "retry", "retryCount", "retryPolicy", "maxRetries", "maxAttempts", "attempts", "backoff"),
+    'write it beside the target, as in "retry": {"attempts": 3}',
+)
+
 
 TargetName = Annotated[
     str,
@@ -113,7 +119,7 @@ class CallFields(Given):
     """An HTTP call."""
 
     example: ClassVar[str] = _CALL
-    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_ATTEMPTS
 
     url: Url | None = None
     method: Method = "POST"
@@ -165,7 +171,7 @@ class CallChange(Given):
     """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
     example: ClassVar[str] = _CALL
-    meant_elsewhere: ClassVar[Mapping[str, str]] = OF_ATTEMPTS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_ATTEMPTS
 
     url: ChangedUrl = None
     method: ChangedMethod = None
@@ -309,14 +315,17 @@ _OF_VERSIONS = dict.fromkeys(
 class TimerFields(OfTimers):
     """A timer's fields beside its schedule and target."""
 
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **OF_ATTEMPTS, **_OF_VERSIONS}
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **_OF_ATTEMPTS, **_OF_VERSIONS}
 
     misfire: Misfire | None = None
+    retry: GivenRetry = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return what is given, by the names of the shared rules; raises `Refused`."""
         given = self.model_fields_set
-        asked = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
+        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
+        if "retry" in given:
+            asked["retry"] = None if self.retry is None else self.retry.of_rules()
         return asked | ({} if self.misfire is None else self.misfire.of_rules())
 
 

@@ -1,0 +1,101 @@
+"""What an answer says beside its status: when to come again, or where the target moved to."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from time import time
+
+import pytest
+
+from tests.callback.target import answer_with
+from tests.callback.test_sent_by_an_executor import calling, recorded
+from wangtimer.callback.answer_reader import AnswerReader
+from wangtimer.callback.told import retry_after_ms, shown_place
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.retry import RetryPolicy
+
+NOW_MS = 1_800_000_000_000
+EMPTY = b"Content-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (b"HTTP/1.1 503 Away\r\nRetry-After: 12 \r\n", "12"),
+        (b"HTTP/1.1 429 Slow\r\nretry-after:\t90\r\n", "90"),
+        (
+            b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 302 Found\r\nLocation: https://a.example/b?c\r\n",
+            "https://a.example/b?c",
+        ),
+        (b"HTTP/1.1 100 Wait\r\nRetry-After: 7\r\n\r\nHTTP/1.1 503 Away\r\n", ""),
+        (b"HTTP/1.1 503 Away\r\n", ""),
+        (b"HTTP/1.1 503 Away\r\nX-Retry-After: 12\r\nLocation: /a\r\n", ""),
+        (b"HTTP/1.1 200 OK\r\nRetry-After: 12\r\n", ""),
+        (b"HTTP/1.1 503 Away\r\nRetry-After: " + b"9" * 100 + b"\r\n", ""),
+    ],
+)
+@pytest.mark.parametrize("is_whole_at_once", [True, False])
+def test_headers_that_count_are_read_however_they_come(
+    answer: bytes, told: str, is_whole_at_once: bool
+) -> None:
+    reader, whole = AnswerReader(excerpt_bytes=10, answer_bytes=100), answer + EMPTY
+    for piece in [whole] if is_whole_at_once else [bytes([one]) for one in whole]:
+        reader.feed(piece)
+    assert (reader.is_whole, reader.told) == (True, told)
+    reader.begin()
+    assert reader.feed(b"HTTP/1.1 503 Away\r\n" + EMPTY)
+    assert reader.told == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("0", 0),
+        ("120", 120_000),
+        ("9" * 60, 999_999_999_999_000),
+        (
+            format_datetime(datetime.fromtimestamp(NOW_MS / 1_000, UTC) + timedelta(seconds=30), usegmt=True),
+            30_000,
+        ),
+        (format_datetime(datetime.fromtimestamp(NOW_MS / 1_000, UTC) - timedelta(days=3), usegmt=True), 0),
+        ("", None),
+        ("-5", None),
+        ("1.5", None),
+        ("soon", None),
+        ("١٢", None),
+        ("Wed, 99 Foo 2026 99:99:99 GMT", None),
+    ],
+)
+def test_it_may_be_seconds_or_a_date(text: str, ms: int | None) -> None:
+    assert retry_after_ms(text, NOW_MS) == ms
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://a.example/b", "https://a.example/b"),
+        ("https://user:pw@a.example:8443/b?token=x#y", "https://a.example:8443/b"),
+        ("/moved?token=x", "/moved"),
+        ("//a.example/b", "//a.example/b"),
+        ("https://[broken/", ""),
+        ("https://a.example/" + "b" * 999, "https://a.example/" + "b" * 132),
+        ("https://a.example/\x01b", "https://a.example/?b"),
+        ("", ""),
+    ],
+)
+def test_a_place_is_shown_without_what_may_be_secret(location: str, shown: str) -> None:
+    assert shown_place(location) == shown
+
+
+@pytest.mark.parametrize("status", [b"429 Slow", b"503 Away"])
+def test_retry_after_is_told_of_answers_that_say_when(engine, new_target, status: bytes) -> None:
+    target = new_target(answer_with(b"HTTP/1.1 " + status + b"\r\nRetry-After: 60\r\n" + EMPTY))
+    before = time() * 1_000
+    outcome = recorded(engine, calling(target.url), most_attempts=2)
+    assert outcome.status is FiringStatus.PENDING
+    assert 60_000 <= outcome.due_at - before <= 70_000
+
+
+def test_the_timer_s_own_policy_counts_there(engine, new_target) -> None:
+    target = new_target(answer_with(b"HTTP/1.1 404 No\r\n" + EMPTY))
+    definition = calling(target.url)._replace(retry=RetryPolicy(final=("404",)))
+    assert recorded(engine, definition, most_attempts=5).status is FiringStatus.FAILED

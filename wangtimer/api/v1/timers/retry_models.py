@@ -1,0 +1,206 @@
+"""What v1's callers may say of retries, and how they are shown."""
+
+import re
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
+from wangtimer.api.v1.shown import Span
+from wangtimer.core.timers.retry import (
+    LEAST_PAUSE_MS,
+    MOST_ATTEMPTS,
+    MOST_PAUSES_MS,
+    Backoff,
+    RetryPolicy,
+)
+
+USUAL = RetryPolicy()
+MOST_STATUSES = 30
+_STATUS = re.compile(r"[345](?:\d\d|xx)", re.ASCII)
+
+
+def _statuses(words: list[str] | None) -> list[str] | None:
+    """Return statuses in lower case, each once; raises `Refused`."""
+    if words is None:
+        return None
+    for word in words:
+        if not _STATUS.fullmatch(word.lower()):
+            mend = 'write statuses from 300 on, as in "404", or classes of them, as in "4xx"'
+            raise Refused(ErrorCode.BAD_VALUE, "retry", f"{shown(word)} is not a status of an answer", mend)
+    return list(dict.fromkeys(word.lower() for word in words))
+
+
+# Its bound stands before the validator: behind it, null would have a length.
+_Statuses = Annotated[
+    list[Annotated[str, Field(max_length=8)]] | None,
+    Field(max_length=MOST_STATUSES),
+    AfterValidator(_statuses),
+]
+
+
+class Retry(Given):
+    """When a failed call is tried again. What is absent is as usual; in a change it stays, and null makes it usual."""
+
+    example: ClassVar[str] = '{"pauses": ["1s", "1m", "1h"]}'
+
+    attempts: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MOST_ATTEMPTS,
+            description=f"how often a call is made at most; {USUAL.attempts} by default. 1: never again",
+        ),
+    ] = None
+    backoff: Annotated[
+        Literal["exponential", "fixed"] | None,
+        Field(
+            description="exponential, the default: each pause is twice the one before, spread by ±20 %. "
+            "fixed: all are the same"
+        ),
+    ] = None
+    pause: Annotated[
+        GivenDuration,
+        duration(
+            f"after the first attempt, or with fixed after each; {show_duration(USUAL.pause_ms)} by default",
+            "1s",
+        ),
+    ] = None
+    longest_pause: Annotated[
+        GivenDuration,
+        duration(f"pauses grow up to this; {show_duration(USUAL.longest_pause_ms)} by default", "5m"),
+        Field(alias="longestPause"),
+    ] = None
+    pauses: Annotated[
+        list[Annotated[str, Field(max_length=64)]] | None,
+        Field(
+            min_length=1,
+            max_length=MOST_ATTEMPTS - 1,
+            description="instead of the four above: each pause, so that there is one more attempt than pauses. "
+            f"{MOST_PAUSES_MS // 3_600_000} h together at most",
+            examples=[["1s", "1m", "1h"]],
+        ),
+    ] = None
+    within: Annotated[
+        GivenDuration,
+        duration(
+            "no attempt is made before which the pauses, their spread left aside, would be longer together",
+            "1h",
+        ),
+    ] = None
+    final_statuses: Annotated[
+        _Statuses,
+        Field(
+            alias="finalStatuses",
+            description="answers after which a call is not tried again: statuses, or classes of them",
+            examples=[["4xx"]],
+        ),
+    ] = None
+    retried_statuses: Annotated[
+        _Statuses,
+        Field(
+            alias="retriedStatuses",
+            description="answers after which it is, though finalStatuses has their class",
+            examples=[["409", "429"]],
+        ),
+    ] = None
+
+    def of_rules(self) -> dict[str, Any]:
+        """Return what is given, by the names of a policy's attributes; raises `Refused`."""
+        given = self.model_fields_set
+        asked: dict[str, Any] = {name: getattr(self, name) for name in ("attempts",) if name in given}
+        if "backoff" in given:
+            asked["backoff"] = None if self.backoff is None else Backoff(self.backoff)
+        for name, field in (
+            ("pause", "retry.pause"),
+            ("longest_pause", "retry.longestPause"),
+            ("within", "retry.within"),
+        ):
+            if name in given:
+                text = getattr(self, name)
+                asked[f"{name}_ms"] = None if text is None else _pause(text, field)
+        if "pauses" in given:
+            texts = enumerate(self.pauses or ())
+            asked["pauses"] = tuple(_pause(text, f"retry.pauses[{number}]") for number, text in texts)
+        for name, attribute in (("final_statuses", "final"), ("retried_statuses", "retried")):
+            if name in given:
+                asked[attribute] = tuple(getattr(self, name) or ())
+        return asked
+
+
+def _pause(text: str, field: str) -> int:
+    pause_ms = read_duration_field(text, field)
+    if LEAST_PAUSE_MS <= pause_ms <= MOST_PAUSES_MS:
+        return pause_ms
+    least, most = show_duration(LEAST_PAUSE_MS), f"{MOST_PAUSES_MS // 3_600_000}h"
+    raise Refused(ErrorCode.BAD_VALUE, field, f"it is {text[:30]}", f"write {least} to {most}")
+
+
+GivenRetry = Annotated[
+    Retry | None,
+    Field(
+        description="when a failed call is tried again; null: as its target says, else as the deployment does"
+    ),
+]
+
+
+class ShownRetry(Sent):
+    """When a failed call is tried again."""
+
+    attempts: Annotated[int, Field(description="how often a call is made at most", examples=[11])]
+    backoff: Annotated[
+        Backoff | None, Field(exclude_if=is_none, description="not there where pauses are listed")
+    ] = None
+    pause: Annotated[
+        Span | None,
+        Field(exclude_if=is_none, description="after the first attempt, or with fixed after each"),
+    ] = None
+    longest_pause: Annotated[
+        Span | None, Field(exclude_if=is_none, description="pauses grow up to this; not there with fixed")
+    ] = None
+    pauses: Annotated[
+        list[str] | None,
+        Field(exclude_if=is_none, description="each pause, where they are listed", examples=[["1s", "1m"]]),
+    ] = None
+    within: Annotated[
+        Span | None,
+        Field(exclude_if=is_none, description="the pauses are not longer together"),
+    ] = None
+    final_statuses: Annotated[
+        list[str] | None,
+        Field(
+            exclude_if=is_none,
+            description="answers after which there is no other attempt",
+            examples=[["4xx"]],
+        ),
+    ] = None
+    retried_statuses: Annotated[
+        list[str] | None,
+        Field(
+            exclude_if=is_none,
+            description="answers after which there is one all the same",
+            examples=[["409"]],
+        ),
+    ] = None
+
+
+def shown_retry(policy: RetryPolicy | None) -> ShownRetry | None:
+    """Return a policy as answers show it; None where there is none."""
+    if policy is None:
+        return None
+    grows = not policy.pauses
+    is_exponential = policy.backoff is Backoff.EXPONENTIAL
+    return ShownRetry(
+        attempts=policy.most,
+        backoff=policy.backoff if grows else None,
+        pause=show_duration(policy.pause_ms) if grows else None,
+        longest_pause=show_duration(policy.longest_pause_ms) if grows and is_exponential else None,
+        pauses=[show_duration(one) for one in policy.pauses] or None,
+        within=None if policy.within_ms is None else show_duration(policy.within_ms),
+        final_statuses=list(policy.final) or None,
+        retried_statuses=list(policy.retried) or None,
+    )

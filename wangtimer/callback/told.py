@@ -1,0 +1,30 @@
+"""What a target's answer says beside its status: when to come again, or where it moved to."""
+
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+# An address is shown to so many characters.
+SHOWN_CHARACTERS = 150
+
+
+def retry_after_ms(text: str, now_ms: float) -> int | None:
+    """Return how long a `Retry-After` asks to wait, ms from now: seconds, or an HTTP date; None where it is neither."""
+    if text.isascii() and text.isdecimal():
+        return int(text[:12]) * 1_000
+    try:
+        at = parsedate_to_datetime(text)
+        return max(0, int(at.timestamp() * 1_000 - now_ms))
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+def shown_place(location: str) -> str:
+    """Return where a redirect points, as records show it: without user, query and fragment, which may hold secrets."""
+    try:
+        parts = urlsplit(location)
+        host = parts.netloc.rpartition("@")[2]
+    except ValueError:
+        return ""
+    scheme = f"{parts.scheme}:" if parts.scheme else ""
+    place = f"{scheme}//{host}{parts.path}" if host else parts.path
+    return "".join(one if one.isprintable() else "?" for one in place[:SHOWN_CHARACTERS])
