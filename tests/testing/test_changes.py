@@ -86,7 +86,7 @@ def test_what_failed_is_replayed(wangtimer: WangTimer) -> None:
     wangtimer.answer(200)
     assert wangtimer.client.replay_firing(before[0].firing_id)["replayed"] == 1
     (call,) = wangtimer.advance()
-    assert (call.attempt, call.firing_id, call.at) == (6, before[0].firing_id, wangtimer.now)
+    assert (call.attempt, call.firing_id, call.at) == (101, before[0].firing_id, wangtimer.now)
     assert statuses(wangtimer, made) == ["succeeded"]
 
 

@@ -8,12 +8,13 @@ from tests.testing.timers import URL, Make, statuses, timer, times
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
 
-def test_a_failed_call_is_made_again_after_1_2_4_and_8_seconds(wangtimer: WangTimer) -> None:
+def test_a_failed_call_is_made_again_after_1_2_4_seconds_and_so_on(wangtimer: WangTimer) -> None:
     wangtimer.answer(503)
     made = timer(wangtimer, delay="1h")
     calls = wangtimer.advance(hours=2)
-    assert times(calls) == [f"01-04 01:00:{second:02}.000" for second in (0, 1, 3, 7, 15)]
-    assert [call.attempt for call in calls] == [1, 2, 3, 4, 5]
+    assert times(calls[:5]) == [f"01-04 01:00:{second:02}.000" for second in (0, 1, 3, 7, 15)]
+    assert times(calls[-2:]) == ["01-04 01:08:31.000", "01-04 01:13:31.000"]
+    assert [call.attempt for call in calls] == list(range(1, 12))
     assert {call.lateness for call in calls} == {timedelta(0)}
     assert {call.firing_id for call in calls} == {calls[0].firing_id}
     assert {call.fire_at for call in calls} == {calls[0].at}

@@ -56,11 +56,13 @@ class HostLimitStore:
                 sql.execute(update(host_limits).where(host_limits.c.host == limit.host).values(values))
             note_changes(sql, now, list(_differences(was, limit)))
 
-        try:
-            self._database.write(work)
-        except IntegrityError:
-            # Somebody else set one for this host meanwhile: now that one is replaced.
-            self._database.write(work)
+        for is_last in (False, True):
+            try:
+                return self._database.write(work)
+            except IntegrityError:
+                # Somebody else set one for this host meanwhile: the second time that one is replaced.
+                if is_last:
+                    raise
 
     def remove(self, host: str, now: int) -> bool:
         """Take out the limit of a host; False where there is none."""
