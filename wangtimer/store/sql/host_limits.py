@@ -58,11 +58,13 @@ class HostLimitStore:
 
         for is_last in (False, True):
             try:
-                return self._database.write(work)
+                self._database.write(work)
             except IntegrityError:
                 # Somebody else set one for this host meanwhile: the second time that one is replaced.
                 if is_last:
                     raise
+            else:
+                return
 
     def remove(self, host: str, now: int) -> bool:
         """Take out the limit of a host; False where there is none."""
