@@ -98,6 +98,14 @@ def test_what_is_told_counts_and_is_read_once(world: World) -> None:
     assert world.egress.allows(PLAIN, "shop")
 
 
+def test_while_no_app_has_one_it_looks_half_as_often(world: World) -> None:
+    assert world.reader._pause_s == 0.5
+    world.told("m1", {})
+    assert world.reader._pause_s == 4
+    world.told("m2", STRICT)
+    assert world.reader._pause_s == 2
+
+
 def test_while_redis_has_lost_them_what_is_known_counts(world: World) -> None:
     world.told("m", STRICT)
     world.redis.command(lambda client: client.flushall())
