@@ -26,8 +26,10 @@ _FINAL = 200  # statuses below announce another answer
 # Of these answers a header counts: when to come again, or where the target moved to.
 _REDIRECTS = range(300, 400)
 _TELLING = frozenset((*SAY_WHEN, *_REDIRECTS))
-_RETRY_AFTER = re.compile(rb"\nretry-after[ \t]*:[ \t]*([^\r\n]{1,64}?)[ \t]*(?:\r|\n|\Z)", re.IGNORECASE)
-_LOCATION = re.compile(rb"\nlocation[ \t]*:[ \t]*([^\r\n]{1,2048}?)[ \t]*(?:\r|\n|\Z)", re.IGNORECASE)
+# Each reads a line once, whatever stands in it: the blanks around a value are taken off afterwards.
+_RETRY_AFTER = re.compile(rb"\nretry-after[ \t]*:([^\r\n]*)", re.IGNORECASE)
+_LOCATION = re.compile(rb"\nlocation[ \t]*:([^\r\n]*)", re.IGNORECASE)
+_MOST_TOLD_BYTES = 2_048
 
 
 class NoHttp(ValueError):
@@ -215,7 +217,8 @@ class AnswerReader:
 
 def _told(status: int, head: bytes) -> str:
     found = (_LOCATION if status in _REDIRECTS else _RETRY_AFTER).search(head)
-    return "" if found is None else found[1].decode("latin-1")
+    told = b"" if found is None else found[1].strip(b" \t")
+    return told.decode("latin-1") if len(told) <= _MOST_TOLD_BYTES else ""
 
 
 def _too_blank() -> NoHttp:
