@@ -1,17 +1,13 @@
 """The check-up of calendars: calendars of enabled timers whose days end soon, or have ended."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 
-from sqlalchemy.exc import SQLAlchemyError
-
+from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
 from wangtimer.cli.doctor.findings import Finding, ok, warning
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.settings import Settings
 from wangtimer.store.sql.calendars import FIRST, CalendarStore, Named
-from wangtimer.store.sql.database import Database, missing_file
 
 PART = "calendars"
 SOON = timedelta(days=60)
@@ -26,17 +22,7 @@ UPLOAD = "upload the calendar with its further days: PUT /v1/calendars/{name}"
 
 def check_calendars(settings: Settings) -> Iterator[Finding]:
     """Yield the calendars that end; nothing where SQL is away or incomplete, as its own check-up tells that."""
-    if missing_file(settings.database_url) is not None:
-        return
-    try:
-        database = Database(settings.database_url, pool_size=1)
-    except ImportError:
-        return
-    with closing(database):
-        try:
-            yield from judged(CalendarStore(database), datetime.now(UTC).date())
-        except (StoreAway, SQLAlchemyError):
-            return
+    yield from asked_of_sql(settings, lambda sql: judged(CalendarStore(sql), datetime.now(UTC).date()))
 
 
 def judged(store: CalendarStore, today: date) -> Iterator[Finding]:

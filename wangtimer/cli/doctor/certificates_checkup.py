@@ -1,18 +1,15 @@
 """The check-up of certificates: those that apps' callbacks show, and whose authorities vouch for targets."""
 
 from collections.abc import Iterator
-from contextlib import closing
 from datetime import UTC, datetime, timedelta
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from wangtimer.callback.client_certificate import facts_of_all
+from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
 from wangtimer.cli.doctor.findings import Finding, error, ok, warning
-from wangtimer.core.errors import BadSetting, StoreAway
+from wangtimer.core.errors import BadSetting
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings
 from wangtimer.store.sql.client_certificates import ClientCertificates
-from wangtimer.store.sql.database import Database, missing_file
 
 PART = "certificates"
 SOON = timedelta(days=30)
@@ -26,17 +23,7 @@ def check_certificates(settings: Settings) -> Iterator[Finding]:
     """Yield what has expired or does soon; of apps nothing where SQL is away, as its own check-up tells that."""
     now = datetime.now(UTC)
     yield from of_the_file(settings, now)
-    if missing_file(settings.database_url) is not None:
-        return
-    try:
-        database = Database(settings.database_url, pool_size=1)
-    except ImportError:
-        return
-    with closing(database):
-        try:
-            yield from of_apps(ClientCertificates(database), now)
-        except (StoreAway, SQLAlchemyError):
-            return
+    yield from asked_of_sql(settings, lambda sql: of_apps(ClientCertificates(sql), now))
 
 
 def of_apps(store: ClientCertificates, now: datetime) -> Iterator[Finding]:

@@ -1,15 +1,11 @@
 """The check-up of pauses: what makes no calls because an operator said so."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
-from sqlalchemy.exc import SQLAlchemyError
-
+from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
 from wangtimer.cli.doctor.findings import Finding, ok, warning
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings
-from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.pauses import PauseStore
 
 PART = "pauses"
@@ -19,17 +15,7 @@ SHOWN = 20
 
 def check_pauses(settings: Settings) -> Iterator[Finding]:
     """Yield what is paused; nothing where SQL is away, as its own check-up tells that."""
-    if missing_file(settings.database_url) is not None:
-        return
-    try:
-        database = Database(settings.database_url, pool_size=1)
-    except ImportError:
-        return
-    with closing(database):
-        try:
-            yield from in_force(PauseStore(database))
-        except (StoreAway, SQLAlchemyError):
-            return
+    yield from asked_of_sql(settings, lambda sql: in_force(PauseStore(sql)))
 
 
 def in_force(store: PauseStore) -> Iterator[Finding]:

@@ -1,33 +1,19 @@
 """The check-up of apps' own queues: each is one of the settings."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 
-from sqlalchemy.exc import SQLAlchemyError
-
+from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
 from wangtimer.cli.doctor.findings import Finding, error, ok
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.settings import Settings
 from wangtimer.store.sql.apps import AppStore
-from wangtimer.store.sql.database import Database, missing_file
 
 PART = "queues"
 
 
 def check_queues(settings: Settings) -> Iterator[Finding]:
     """Yield the findings; nothing where SQL is away or lacks the tables, as its own check-up tells that."""
-    if missing_file(settings.database_url) is not None:
-        return
-    try:
-        database = Database(settings.database_url, pool_size=1)
-    except ImportError:
-        return
-    with closing(database):
-        try:
-            yield from judged(AppStore(database).queues(), settings.own_queues)
-        except (StoreAway, SQLAlchemyError):
-            return
+    yield from asked_of_sql(settings, lambda sql: judged(AppStore(sql).queues(), settings.own_queues))
 
 
 def judged(queues: Mapping[str, str], own: OwnQueues) -> Iterator[Finding]:

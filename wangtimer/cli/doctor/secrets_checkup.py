@@ -1,15 +1,11 @@
 """The check-up of signing secrets: each can be opened."""
 
 from collections.abc import Iterator
-from contextlib import closing
 
-from sqlalchemy.exc import SQLAlchemyError
-
+from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
 from wangtimer.cli.doctor.findings import Finding, error, ok
-from wangtimer.core.errors import StoreAway
 from wangtimer.settings import Settings
 from wangtimer.store.seals import Seals
-from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.signing_store import SigningStore
 
 PART = "secrets"
@@ -23,17 +19,7 @@ PUT_BACK = (
 
 def check_signing_secrets(settings: Settings) -> Iterator[Finding]:
     """Yield what is wrong with them; nothing where SQL is away, as its own check-up tells that."""
-    if missing_file(settings.database_url) is not None:
-        return
-    try:
-        database = Database(settings.database_url, pool_size=1)
-    except ImportError:
-        return
-    with closing(database):
-        try:
-            yield from of_apps(SigningStore(database, Seals(settings.secret_key_ring)))
-        except (StoreAway, SQLAlchemyError):
-            return
+    yield from asked_of_sql(settings, lambda sql: of_apps(SigningStore(sql, Seals(settings.secret_key_ring))))
 
 
 def of_apps(store: SigningStore) -> Iterator[Finding]:
