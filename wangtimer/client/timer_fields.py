@@ -113,7 +113,9 @@ class Retry(TypedDict, total=False):
             "Instead of those four: the next pause, as in 1m; repeated, there is one more attempt than pauses."
         ),
     ]
-    within: Annotated[Span | None, About("Pauses together are not longer, their spread left aside.")]
+    within: Annotated[
+        Span | None, About("All pauses together are at most so long; further attempts are not made.")
+    ]
     finalStatuses: Annotated[
         list[str] | None,
         About("After this status, or class as in 4xx, there is no other attempt; may be repeated."),

@@ -39,8 +39,8 @@ class RetryPolicy:
 
     Exponential pauses are 1, 2, 4, 8 s ... (`pause_ms` doubled), at most `longest_pause_ms`, and each is spread by
     ±`jitter`. Fixed ones are `pause_ms` each. `pauses`, where there are some, are all of the row in ms, and say how
-    many attempts there are. With `within_ms` there is no attempt before which the pauses would be longer together,
-    their spread left aside.
+    many attempts there are. `within_ms` bounds the pauses of a row together, before they are spread: attempts
+    after longer pauses are not made.
 
     After an answer with a status of `final` there is no other attempt, unless it is in `retried` too: each is a status
     such as `404`, or a class such as `4xx`.

@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
@@ -24,23 +24,7 @@ MOST_STATUSES = 30
 _STATUS = re.compile(r"[345](?:\d\d|xx)", re.ASCII)
 
 
-def _statuses(words: list[str] | None) -> list[str] | None:
-    """Return statuses in lower case, each once; raises `Refused`."""
-    if words is None:
-        return None
-    for word in words:
-        if not _STATUS.fullmatch(word.lower()):
-            mend = 'write statuses from 300 on, as in "404", or classes of them, as in "4xx"'
-            raise Refused(ErrorCode.BAD_VALUE, "retry", f"{shown(word)} is not a status of an answer", mend)
-    return list(dict.fromkeys(word.lower() for word in words))
-
-
-# Its bound stands before the validator: behind it, null would have a length.
-_Statuses = Annotated[
-    list[Annotated[str, Field(max_length=8)]] | None,
-    Field(max_length=MOST_STATUSES),
-    AfterValidator(_statuses),
-]
+_Statuses = Annotated[list[Annotated[str, Field(max_length=8)]] | None, Field(max_length=MOST_STATUSES)]
 
 
 class Retry(Given):
@@ -88,7 +72,7 @@ class Retry(Given):
     within: Annotated[
         GivenDuration,
         duration(
-            "no attempt is made before which the pauses, their spread left aside, would be longer together",
+            "the pauses together are at most so long, before they are spread: further attempts are not made",
             "1h",
         ),
     ] = None
@@ -126,10 +110,20 @@ class Retry(Given):
         if "pauses" in given:
             texts = enumerate(self.pauses or ())
             asked["pauses"] = tuple(_pause(text, f"retry.pauses[{number}]") for number, text in texts)
-        for name, attribute in (("final_statuses", "final"), ("retried_statuses", "retried")):
-            if name in given:
-                asked[attribute] = tuple(getattr(self, name) or ())
+        if "final_statuses" in given:
+            asked["final"] = _statuses(self.final_statuses, "retry.finalStatuses")
+        if "retried_statuses" in given:
+            asked["retried"] = _statuses(self.retried_statuses, "retry.retriedStatuses")
         return asked
+
+
+def _statuses(words: list[str] | None, field: str) -> tuple[str, ...]:
+    """Return statuses in lower case, each once; raises `Refused`."""
+    for word in words or ():
+        if not _STATUS.fullmatch(word.lower()):
+            mend = 'write statuses from 300 on, as in "404", or classes of them, as in "4xx"'
+            raise Refused(ErrorCode.BAD_VALUE, field, f"{shown(word)} is not a status of an answer", mend)
+    return tuple(dict.fromkeys(word.lower() for word in words or ()))
 
 
 def _pause(text: str, field: str) -> int:
@@ -168,7 +162,7 @@ class ShownRetry(Sent):
     ] = None
     within: Annotated[
         Span | None,
-        Field(exclude_if=is_none, description="the pauses are not longer together"),
+        Field(exclude_if=is_none, description="the pauses together are at most so long"),
     ] = None
     final_statuses: Annotated[
         list[str] | None,
