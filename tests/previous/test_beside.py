@@ -17,6 +17,7 @@ pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack"), pyt
 # By the old version too, a call is made within its lead; the rest is room for a machine that is busy otherwise.
 LATE_MS = 5_000
 RUN_MS = 10_000
+JITTER_MS = 500
 # A worker of the old version drops the tasks that it does not know; each sweep asks for one again.
 FOLLOWED_MS = 120_000
 
@@ -37,7 +38,7 @@ def made_by(version: Version, it: Beside, at_ms: int) -> dict[str, int]:
     return {
         "cron": version.timer(url, f"{own}cron", cron="*/2 * * * * *"),
         "zone": version.timer(url, f"{own}zone", cron="*/3 * * * * *", timezone="Asia/Kathmandu"),
-        "every": version.timer(url, f"{own}every", everyMs=2_000, jitterMs=500),
+        "every": version.timer(url, f"{own}every", everyMs=2_000, jitterMs=JITTER_MS),
         "calendar": version.timer(url, f"{own}calendar", cron="*/10 * * * * *", excludeCalendar=f"{own}days"),
         "policy": version.timer(url, f"{own}policy", cron="*/5 * * * * *", misfire="fire_latest", tags=["a"]),
         **{f"once-{one}": version.timer(url, f"{own}once-{one}", at=at_ms + 700 * one) for one in range(8)},
@@ -72,7 +73,8 @@ def test_what_either_version_makes_fires_on_time_and_once(beside: Beside) -> Non
         for kind, period_ms in (("cron", 4_000), ("every", 2_000), ("calendar", 10_000), ("policy", 5_000)):
             moments = sorted(fire_at for timer_id, fire_at in calls if timer_id == ids[kind])
             expected = RUN_MS // period_ms
-            assert len([one for one in moments if first <= one <= until]) >= expected, kind
+            # A jittered moment may fall after the end of the run whose period it is in.
+            assert len([one for one in moments if first <= one <= until + JITTER_MS]) >= expected, kind
         assert not [key for key in calls if key[0] == ids["zone"] and key[1] > stopped]
     every = [*of_old.values(), *of_new.values()]
     records = {one: [*beside.old.records(one), *beside.new.records(one)] for one in every}
