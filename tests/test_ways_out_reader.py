@@ -11,12 +11,16 @@ import trustme
 
 from tests.callback.calls import egress_of
 from tests.certificates import Pair, pair_of, pem_of
+from tests.store.worlds import until
 from wangtimer.callback import Tls
 from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.egress.way_out import AppEgress, WayOut
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.executor.known_rules import KnownRules
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.told_rules import ToldForCallsStore
 from wangtimer.store.redis.way_out_copies import WayOutCopies, WaysOut
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.client_certificates import open_key, seal_key
@@ -98,12 +102,25 @@ def test_what_is_told_counts_and_is_read_once(world: World) -> None:
     assert world.egress.allows(PLAIN, "shop")
 
 
-def test_while_no_app_has_one_it_looks_half_as_often(world: World) -> None:
-    assert world.reader._pause_s == 0.5
+def test_a_mark_that_is_read_with_the_rules_has_them_read_once(world: World) -> None:
+    told = ToldForCallsStore(world.redis, Keys("wt"))
+    rules = KnownRules(told, dict, CallRules, world.reader.note_mark)
     world.told("m1", {})
-    assert world.reader._pause_s == 4
-    world.told("m2", STRICT)
-    assert world.reader._pause_s == 2
+    world.reader.start()
+    world.copies.write(WaysOut("m2", STRICT))
+    for _ in range(3):
+        rules.read()
+        until(lambda: not world.egress.allows(PLAIN, "shop"))
+    assert world.copies.reads == 2
+
+
+def test_a_mark_that_redis_lost_has_nothing_read(world: World) -> None:
+    marks: list[str] = []
+    KnownRules(ToldForCallsStore(world.redis, Keys("wt")), dict, CallRules, marks.append).read()
+    assert marks == []
+    world.copies.write(WaysOut("m", {}))
+    KnownRules(ToldForCallsStore(world.redis, Keys("wt")), dict, CallRules, marks.append).read()
+    assert marks == ["m"]
 
 
 def test_while_redis_has_lost_them_what_is_known_counts(world: World) -> None:

@@ -63,9 +63,7 @@ def sweep() -> None:
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
-                wiring().limit_teller.tell_again,
-                wiring().way_out_teller.tell_again,
-                wiring().rule_teller.tell_again,
+                wiring().calls_teller.tell_again,
                 *([wiring().queue_teller.tell_again] if wiring().settings.own_queues.names else []),
                 wiring().sweeper.sweep,
                 wiring().lane_feeder.feed,

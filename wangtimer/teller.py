@@ -36,5 +36,9 @@ class Teller(Generic[Rules]):
 
     def tell_again(self) -> None:
         """Write it if Redis has something else, or has lost it. Raises `StoreAway`."""
-        if self.told.read() != self.in_sql():
+        self.tell_instead_of(self.told.read())
+
+    def tell_instead_of(self, found: Rules | None) -> None:
+        """The same, where `found` is what Redis has; None if it has lost it."""
+        if found != self.in_sql():
             self.tell()

@@ -30,5 +30,9 @@ class WayOutTeller:
 
     def tell_again(self) -> None:
         """Write all of them if Redis has others, or has lost them. Raises `StoreAway`."""
-        if self.copies.mark() != self.source.mark():
+        self.tell_instead_of(self.copies.mark())
+
+    def tell_instead_of(self, mark: str | None) -> None:
+        """The same, where `mark` is that of those which Redis has; None if it has lost them."""
+        if mark != self.source.mark():
             self.tell()

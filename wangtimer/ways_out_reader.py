@@ -1,7 +1,4 @@
-"""Beside the engine: reads the ways out of apps every few seconds, and lets calls go by them.
-
-Where no app has one, that is half as often: it is the usual case, and costs an idle deployment a command each time.
-"""
+"""Beside the engine: reads the ways out of apps once their mark has changed, and lets calls go by them."""
 
 import ssl
 from collections.abc import Callable, Mapping
@@ -19,8 +16,7 @@ from wangtimer.store.redis.way_out_copies import WayOutCopies
 
 log = structlog.get_logger()
 
-READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
-# The same while this process knows none yet: it fires nothing until then.
+# How often they are read while this process knows none yet: it fires nothing until then.
 READ_FIRST_EVERY_S = 0.5
 
 # Opens the sealed private key of an app; raises ValueError.
@@ -53,8 +49,7 @@ class WaysOutReader:
         self._authorities = authorities
         self._mark: str | None = None
         self._made: dict[str, tuple[WayOut, ssl.SSLContext | str]] = {}
-        self._has_any = False
-        self._is_known = Event()
+        self._is_known, self._has_changed = Event(), Event()
 
     @property
     def is_known(self) -> bool:
@@ -64,6 +59,11 @@ class WaysOutReader:
     def start(self) -> None:
         """Begin to read, until the process ends."""
         Thread(target=self._run, name="ways-out", daemon=True).start()
+
+    def note_mark(self, mark: str) -> None:
+        """Have them read soon if this mark is another than that of those which count; any thread may call it."""
+        if mark != self._mark:
+            self._has_changed.set()
 
     def warm_up(self) -> None:
         """Read them before the first call; what cannot be read stops no start, and is read later."""
@@ -86,7 +86,6 @@ class WaysOutReader:
         self._tls.change({app: context for app, (_, context) in self._made.items()})
         # After the contexts: whoever sees that the rules have changed looks at both.
         self._egress.change_apps({app: way.egress for app, way in ways.items()})
-        self._has_any = bool(ways)
         self._is_known.set()
 
     def _made_for(self, app: str, way: WayOut) -> tuple[WayOut, ssl.SSLContext | str]:
@@ -104,14 +103,9 @@ class WaysOutReader:
 
     def _run(self) -> None:
         while True:
-            self._clock.sleep(self._pause_s)
+            self._has_changed.wait(None if self.is_known else READ_FIRST_EVERY_S)
+            self._has_changed.clear()
             self._read_or_tell()
-
-    @property
-    def _pause_s(self) -> float:
-        if not self.is_known:
-            return READ_FIRST_EVERY_S
-        return READ_EVERY_S if self._has_any else READ_NONE_EVERY_S
 
     def _read_or_tell(self) -> None:
         try:

@@ -19,6 +19,7 @@ from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.origin import read_url
+from wangtimer.calls_teller import CallsTeller
 from wangtimer.core import fail_points
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
@@ -92,7 +93,7 @@ from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
-from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore
+from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore, ToldForCallsStore
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
@@ -286,6 +287,11 @@ class Wiring:
     def call_limits(self) -> CallLimitStore:
         """The limits of apps' calls, as callback processes read them."""
         return CallLimitStore(self.redis, self.keys)
+
+    @once
+    def told_for_calls(self) -> ToldForCallsStore:
+        """Reads at once what callback processes are told."""
+        return ToldForCallsStore(self.redis, self.keys)
 
     @once
     def call_rules(self) -> CallRuleStore:
@@ -613,7 +619,10 @@ class Wiring:
     def throttle(self) -> Throttle:
         """Gets permits for the calls of apps with a limit."""
         rules = KnownRules(
-            self.call_limits, self.call_rules, self.app_limits.of_calls, self.rule_source.of_calls
+            self.told_for_calls,
+            self.app_limits.of_calls,
+            self.rule_source.of_calls,
+            self.ways_out.note_mark,
         )
         return Throttle(self.permits, rules, self.clock)
 
@@ -801,6 +810,11 @@ class Wiring:
     def way_out_teller(self) -> WayOutTeller:
         """Tells callback processes of apps' ways out."""
         return WayOutTeller(self.ways_out_in_sql, self.way_out_copies)
+
+    @once
+    def calls_teller(self) -> CallsTeller:
+        """Tells callback processes again what Redis lost."""
+        return CallsTeller(self.told_for_calls, self.limit_teller, self.rule_teller, self.way_out_teller)
 
     @once
     def rule_teller(self) -> Teller[CallRules]:

@@ -19,7 +19,7 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitStore
-from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
+from wangtimer.store.redis.told_rules import ToldForCallsStore
 
 TIMEOUT_MS = 3_000
 PAUSE_MS = 20
@@ -58,7 +58,7 @@ class EndlessCall:
 def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     connection, keys = RedisConnection(store_url), Keys(PREFIX)
     permits = PermitStore(connection, keys, RedisClock(connection), TIMEOUT_MS)
-    rules = KnownRules(CallLimitStore(connection, keys), CallRuleStore(connection, keys), dict, CallRules)
+    rules = KnownRules(ToldForCallsStore(connection, keys), dict, CallRules)
     throttle = Throttle(permits, rules, MachineClock())
     throttle.warm_up()
     throttle.start()

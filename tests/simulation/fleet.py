@@ -49,6 +49,7 @@ from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.redis.slices import Leases
+from wangtimer.store.redis.told_rules import ToldForCalls
 from wangtimer.store.redis.window import WindowRule
 from wangtimer.sweeper import Sweeper
 from wangtimer.teller import Teller
@@ -62,6 +63,7 @@ from wangtimer.testing.doubles import (
     MemoryOutbox,
     MemoryPermits,
     MemorySlices,
+    MemoryToldForCalls,
     MemoryWindow,
     NeverSigned,
 )
@@ -122,8 +124,8 @@ class Fleet:
     def __init__(self, sim: Simulation, scenario: Scenario) -> None:
         self.sim = sim
         self.scenario = scenario
-        nowhere: Any = SimpleNamespace(read=lambda: None)
-        self._no_rules = KnownRules(nowhere, nowhere, dict, CallRules)
+        nowhere: Any = SimpleNamespace(read=lambda: ToldForCalls(None, None))
+        self._no_rules = KnownRules(nowhere, dict, CallRules)
         self._no_rules.read()
         self.evidence = Evidence(sim)
         self.feeders = Feeders(sim)
@@ -378,9 +380,9 @@ class Fleet:
         settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
         verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
         limit, has_rules = self.scenario.limit, self.scenario.has_rules
+        told: Any = MemoryToldForCalls(stores.call_limits, stores.call_rules)
         rules = KnownRules(
-            stores.call_limits,
-            stores.call_rules,
+            told,
             lambda: {APP: limit} if limit else {},
             lambda: self.rules_in_sql,
         )

@@ -166,7 +166,7 @@ CASES = (
     Case(24, "a permit outlasts its call", "OVER-THE-LIMIT", (3, 8)),
     Case(24, "a limited call has a permit", "OVER-THE-LIMIT", (3, 8)),
     Case(24, "a limited call has a permit", "OVER-THE-RATE", (8, 15)),
-    Case(25, "a call has a permit of its host too", "OVER-THE-RATE", (3,)),
+    Case(25, "a call has a permit of its host too", "OVER-THE-RATE", (47, 65, 100)),
     Case(25, "a call has a permit of its host too", "NOT-SENT", (1, 2)),
     Case(26, "what is paused is sent to the lane of its pause", "SENT-THOUGH-PAUSED", (42, 47, 74)),
 )

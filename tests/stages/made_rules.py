@@ -6,7 +6,13 @@ from typing import Any
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.executor.known_rules import KnownRules
-from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryCallRules, MemoryServer
+from wangtimer.testing.doubles import (
+    HandClock,
+    MemoryCallLimits,
+    MemoryCallRules,
+    MemoryServer,
+    MemoryToldForCalls,
+)
 
 
 def rules_of(
@@ -17,7 +23,8 @@ def rules_of(
 ) -> KnownRules:
     """Return rules that were not read yet: limits from a double, the rest from its server."""
     call_rules: Any = MemoryCallRules(server)
-    return KnownRules(call_limits, call_rules, limits_in_sql, rules_in_sql)
+    told: Any = MemoryToldForCalls(call_limits, call_rules)
+    return KnownRules(told, limits_in_sql, rules_in_sql)
 
 
 def no_rules() -> KnownRules:

@@ -87,6 +87,7 @@ from wangtimer.testing.doubles import (
     MemorySigningCopies,
     MemorySlices,
     MemoryTargetCopies,
+    MemoryToldForCalls,
     MemoryWindow,
     NeverSigned,
 )
@@ -260,8 +261,7 @@ class ExecutorNode(Node):
         self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
         self.claims = Claims()
         rules = KnownRules(
-            world.call_limits,  # type: ignore[arg-type]
-            world.call_rules,  # type: ignore[arg-type]
+            MemoryToldForCalls(world.call_limits, world.call_rules),  # type: ignore[arg-type]
             lambda: world.limits_in_sql,
             lambda: world.rules_in_sql,
         )

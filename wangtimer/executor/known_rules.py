@@ -7,13 +7,13 @@ from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
+from wangtimer.store.redis.told_rules import ToldForCallsStore
 
 _NONE = CallLimits()
 
 
 class KnownRules:
-    """Read every few seconds, never for a firing.
+    """Read every few seconds, never for a firing. The mark of the ways out is read with them, and told to `on_mark`.
 
     A process without any asks SQL: sweeps tell Redis later than calls come due. While Redis has lost them, those that
     were read before count on.
@@ -21,25 +21,26 @@ class KnownRules:
 
     def __init__(
         self,
-        call_limits: CallLimitStore,
-        call_rules: CallRuleStore,
+        told: ToldForCallsStore,
         limits_in_sql: Callable[[], Mapping[str, CallLimit]],
         rules_in_sql: Callable[[], CallRules],
+        on_mark: Callable[[str], None] = lambda _mark: None,
     ) -> None:
-        self._call_limits = call_limits
-        self._call_rules = call_rules
+        self._told = told
         self._limits_in_sql = limits_in_sql
         self._rules_in_sql = rules_in_sql
+        self._on_mark = on_mark
         self._limits: Mapping[str, CallLimit] | None = None
         self._rules: CallRules | None = None
         self._known: CallLimits | None = None
 
     def read(self) -> None:
         """Read all; raises `StoreAway`."""
-        limits = self._call_limits.read()
+        limits, rules, mark = self._told.read()
+        if mark is not None:
+            self._on_mark(mark)
         if limits is None and self._limits is None:
             limits = self._limits_in_sql()
-        rules = self._call_rules.read()
         if rules is None and self._rules is None:
             rules = self._rules_in_sql()
         self._rules = self._rules if rules is None else rules

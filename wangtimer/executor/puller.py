@@ -23,7 +23,7 @@ log = structlog.get_logger()
 # How often every lane of the index is looked at: firings may wait for a process that died, or be other processes'.
 LOOK_EVERY_S = 1.0
 # The same, after a look found no lane and while this process sends nobody to one: another process may have died.
-LOOK_IN_VAIN_EVERY_S = 3.0
+LOOK_IN_VAIN_EVERY_S = 4.0
 LANES_A_LOOK = 1_000
 # While this process has no room, a look only takes back leases that ran out and sees who waits: that has time.
 LOOK_WITHOUT_ROOM_EVERY_S = 3.0

@@ -34,6 +34,7 @@ from wangtimer.testing.doubles import (
     MemorySigningCopies,
     MemorySlices,
     MemoryTargetCopies,
+    MemoryToldForCalls,
 )
 from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.testing.doubles.memory_engine import TakeCall
@@ -121,6 +122,9 @@ class EveryWayOut:
 
     is_known = True
 
+    def note_mark(self, mark: str) -> None:
+        """Return: there is nothing to read."""
+
 
 class PromptSettler(Settler):
     """Says when there is something to settle."""
@@ -156,6 +160,7 @@ class Deployment(Wiring):
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
             call_limits=MemoryCallLimits(server),
             call_rules=MemoryCallRules(server),
+            told_for_calls=MemoryToldForCalls(MemoryCallLimits(server), MemoryCallRules(server)),
             app_queue_store=MemoryAppQueues(server),
             queue_workers=MemoryQueueWorkers(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),

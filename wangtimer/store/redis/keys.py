@@ -32,6 +32,7 @@ class Keys:
         self.lanes = f"{prefix}:lanes"
         self.call_limits = f"{prefix}:call-limits"
         self.ways_out = f"{prefix}:ways-out"
+        self.ways_out_mark = f"{prefix}:ways-out-mark"
         self.call_rules = f"{prefix}:call-rules"
         self.app_queues = f"{prefix}:app-queues"
         self.queue_workers = f"{prefix}:queue-workers"

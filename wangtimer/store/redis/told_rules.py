@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import structlog
 
@@ -17,7 +17,7 @@ Rules = TypeVar("Rules")
 
 
 class ToldRules(Generic[Rules]):
-    """One key with all of one kind, so that none is read by half; both methods raise `StoreAway`."""
+    """One key with all of one kind, so that none is read by half; `write` and `read` raise `StoreAway`."""
 
     def __init__(
         self,
@@ -27,7 +27,7 @@ class ToldRules(Generic[Rules]):
         from_text: Callable[[str], Rules],
     ) -> None:
         self._connection = connection
-        self._key = key
+        self.key = key
         self._to_text = to_text
         self._from_text = from_text
         self._last: tuple[str, Rules | None] = "", None
@@ -35,15 +35,18 @@ class ToldRules(Generic[Rules]):
     def write(self, rules: Rules) -> None:
         """Replace all."""
         text = self._to_text(rules)
-        self._connection.command(lambda client: client.set(self._key, text))
+        self._connection.command(lambda client: client.set(self.key, text))
 
     def read(self) -> Rules | None:
         """Return all; None if Redis lost them, or has what cannot be read."""
 
         def get(client: Any) -> Any:
-            return client.get(self._key)
+            return client.get(self.key)
 
-        text: str | None = self._connection.command(get)
+        return self.rules_in(self._connection.command(get))
+
+    def rules_in(self, text: str | None) -> Rules | None:
+        """Return what a text of the key says; None if there is none, or it cannot be read."""
         if text is None:
             return None
         if text != self._last[0]:
@@ -54,7 +57,7 @@ class ToldRules(Generic[Rules]):
         try:
             return self._from_text(text)
         except ValueError as error:
-            log.warning("told_rules_unread", key=self._key, error=str(error))
+            log.warning("told_rules_unread", key=self.key, error=str(error))
             return None
 
 
@@ -70,6 +73,33 @@ class CallRuleStore(ToldRules[CallRules]):
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         super().__init__(connection, keys.call_rules, rules_to_text, rules_from_text)
+
+
+class ToldForCalls(NamedTuple):
+    """What callback processes look at again and again; None for what Redis lost, or has but cannot be read."""
+
+    limits: Mapping[str, CallLimit] | None
+    rules: CallRules | None
+    ways_out_mark: str | None = None
+
+
+class ToldForCallsStore:
+    """Reads all of it by one command: each process does so every few seconds, also while nothing is due."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        self._connection = connection
+        self._limits, self._rules = CallLimitStore(connection, keys), CallRuleStore(connection, keys)
+        self._ways_out_mark_key = keys.ways_out_mark
+
+    def read(self) -> ToldForCalls:
+        """Return it; raises `StoreAway`."""
+        keys = self._limits.key, self._rules.key, self._ways_out_mark_key
+
+        def get(client: Any) -> Any:
+            return client.mget(keys)
+
+        limits, rules, mark = self._connection.command(get)
+        return ToldForCalls(self._limits.rules_in(limits), self._rules.rules_in(rules), mark)
 
 
 class AppQueueStore(ToldRules[Mapping[str, str]]):

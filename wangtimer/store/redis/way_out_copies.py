@@ -24,23 +24,32 @@ class WaysOut(NamedTuple):
 class WayOutCopies:
     """One hash with all of them and their mark, written together: who knows the mark need not read them again.
 
+    The mark also has a key of its own, so that one command reads it with others; an older version knows the hash only.
+
     Every method raises `StoreAway`.
     """
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
-        self._key = keys.ways_out
+        self._key, self._mark_key = keys.ways_out, keys.ways_out_mark
 
     def write(self, ways: WaysOut) -> None:
         """Replace all of them."""
         fields: dict[Any, Any] = {_MARK: ways.mark, _ALL: ways_to_text(ways.of_apps)}
-        self._connection.command(lambda client: client.hset(self._key, mapping=fields))
+
+        def replace(client: Any) -> None:
+            with client.pipeline(transaction=True) as pipe:
+                pipe.hset(self._key, mapping=fields)
+                pipe.set(self._mark_key, ways.mark)
+                pipe.execute()
+
+        self._connection.command(replace)
 
     def mark(self) -> str | None:
         """Return the mark; None if Redis lost them."""
 
         def get(client: Any) -> Any:
-            return client.hget(self._key, _MARK)
+            return client.get(self._mark_key)
 
         found: str | None = self._connection.command(get)
         return found

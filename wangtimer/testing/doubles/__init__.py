@@ -23,6 +23,7 @@ from wangtimer.testing.doubles.memory_told import (
     MemoryCallLimits,
     MemoryCallRules,
     MemoryQueueWorkers,
+    MemoryToldForCalls,
 )
 from wangtimer.testing.doubles.memory_window import MemoryWindow
 from wangtimer.testing.doubles.never_signed import NeverSigned
@@ -46,6 +47,7 @@ __all__ = [
     "MemorySigningCopies",
     "MemorySlices",
     "MemoryTargetCopies",
+    "MemoryToldForCalls",
     "MemoryWindow",
     "NeverSigned",
     "ScriptedAnswer",

@@ -5,6 +5,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.store.redis.told_rules import ToldForCalls
 from wangtimer.testing.doubles.memory_server import MemoryServer
 
 Rules = TypeVar("Rules")
@@ -37,6 +38,16 @@ class MemoryCallRules(MemoryTold[CallRules]):
     """The other rules for calls."""
 
     table = "call_rules"
+
+
+class MemoryToldForCalls:
+    """Both, as a callback process reads them; there are no ways out."""
+
+    def __init__(self, limits: MemoryTold[Mapping[str, CallLimit]], rules: MemoryTold[CallRules]) -> None:
+        self._limits, self._rules = limits, rules
+
+    def read(self) -> ToldForCalls:
+        return ToldForCalls(self._limits.read(), self._rules.read())
 
 
 class MemoryAppQueues(MemoryTold[Mapping[str, str]]):
