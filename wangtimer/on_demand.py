@@ -12,11 +12,11 @@ from wangtimer.core.errors import InvalidInput, StoreAway
 from wangtimer.core.flow.firing import Chunk, Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.flow.stagger import Stagger
+from wangtimer.core.retry import may_be_replayed
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.cancelling import without
-from wangtimer.core.timers.retry import may_be_replayed
 from wangtimer.core.timers.timer import Definition
 from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore

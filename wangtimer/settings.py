@@ -19,9 +19,9 @@ from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.flow.queues import MOST_QUEUES, OwnQueues
 from wangtimer.core.near_misses import near_miss
+from wangtimer.core.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
-from wangtimer.core.timers.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"

@@ -31,9 +31,9 @@ from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.named_target import NamedTarget, through
-from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule

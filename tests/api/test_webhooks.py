@@ -8,7 +8,7 @@ import pytest
 from wangtimer.api import create_app
 from wangtimer.callback.request import USER_AGENT
 from wangtimer.core.flow.firing import Member
-from wangtimer.core.timers.retry import RetryPolicy
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 from wangtimer.settings import Settings

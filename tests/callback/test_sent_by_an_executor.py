@@ -14,10 +14,10 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule

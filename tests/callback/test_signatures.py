@@ -14,10 +14,10 @@ from tests.callback.test_sent_by_an_executor import NobodyWaits, Records
 from wangtimer.client import BadSignature, Verification
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import Slice
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
-from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule

@@ -11,7 +11,7 @@ from tests.callback.test_sent_by_an_executor import calling, recorded
 from wangtimer.callback.answer_reader import AnswerReader
 from wangtimer.callback.told import retry_after_ms, shown_place
 from wangtimer.core.flow.firing import FiringStatus
-from wangtimer.core.timers.retry import RetryPolicy
+from wangtimer.core.retry import RetryPolicy
 
 NOW_MS = 1_800_000_000_000
 EMPTY = b"Content-Length: 0\r\n\r\n"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.timers.retry import (
+from wangtimer.core.retry import (
     HOUR_MS,
     MOST_RETRY_AFTER_MS,
     Backoff,

@@ -26,7 +26,7 @@ from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, TriggerOrder
-from wangtimer.core.timers.retry import RetryPolicy
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker

@@ -31,9 +31,9 @@ from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK, message_queue
 from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
 from wangtimer.core.flow.strain import COUNTS_MS, Strain
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.named_target import through
-from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker

@@ -132,7 +132,7 @@ def test_a_replay_begins_a_row_of_its_own(wangtimer: WangTimer) -> None:
 def test_a_firing_may_be_replayed_as_often_as_its_attempts_can_be_numbered(
     wangtimer: WangTimer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.core.timers.retry._LAST_ROW_BEGINS", 101)
+    monkeypatch.setattr("wangtimer.core.retry._LAST_ROW_BEGINS", 101)
     wangtimer.answer(500)
     timer = once(wangtimer, retry={"attempts": 1})
     wangtimer.advance(minutes=2)

@@ -4,7 +4,7 @@ import re
 
 import httptools
 
-from wangtimer.core.timers.retry import SAY_WHEN
+from wangtimer.core.retry import SAY_WHEN
 
 # Far more than any service sends, and little enough for a thousand calls at once.
 _MOST_HEAD_BYTES = 307_200

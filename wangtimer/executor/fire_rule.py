@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from wangtimer.core.timers.retry import RetryPolicy
+from wangtimer.core.retry import RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)

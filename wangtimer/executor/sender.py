@@ -14,12 +14,12 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.retry import SAY_WHEN, RetryPolicy
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.retry import SAY_WHEN, RetryPolicy
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import Held

@@ -4,9 +4,9 @@ from typing import Any
 
 import orjson
 
+from wangtimer.core.retry import policy_from_text
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.retry import policy_from_text
 from wangtimer.store.call_text import notify_of, notify_text
 
 _KNOWN = frozenset({"call", "timeout_ms", "keep_output", "retry"})

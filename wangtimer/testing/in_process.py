@@ -10,7 +10,7 @@ from requests.structures import CaseInsensitiveDict
 
 from wangtimer.callback import Call
 from wangtimer.client import Client
-from wangtimer.core.timers.retry import RetryPolicy
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.testing.deployment import Deployment
 from wangtimer.testing.doubles import ScriptedAnswer
 from wangtimer.testing.driver import Driver

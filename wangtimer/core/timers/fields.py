@@ -15,10 +15,10 @@ import orjson
 
 from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.retry import RetryPolicy, changed_policy, policy_from_text
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.timers.retry import RetryPolicy, changed_policy, policy_from_text
 
 MOST_TAGS = 16
 TAG_CHARACTERS = 64

@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 TARGET_CHARACTERS = 64

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.schedule import Bounded, Schedule
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
-from wangtimer.core.timers.retry import RetryPolicy
 
 APP_CHARACTERS = 64
 NAME_CHARACTERS = 128

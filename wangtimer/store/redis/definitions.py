@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 import orjson
 
 from wangtimer.core.kinds.kinds import kind_of, rule_from_text
+from wangtimer.core.retry import RetryPolicy, policy_from_text
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
-from wangtimer.core.timers.retry import RetryPolicy, policy_from_text
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.call_text import call_from_stored, stored_call

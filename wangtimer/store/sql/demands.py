@@ -10,7 +10,7 @@ from wangtimer.core.apps.audited_change import Action
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
-from wangtimer.core.timers.retry import first_of_replay
+from wangtimer.core.retry import first_of_replay
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.audit import note_changes

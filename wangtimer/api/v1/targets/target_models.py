@@ -14,9 +14,9 @@ from wangtimer.api.v1.timers.longest_call import refuse_longer
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.timer_models import CallChange, CallFields, TargetName, timeout_ms_of
 from wangtimer.core.errors import Subject
+from wangtimer.core.retry import changed_policy
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.retry import changed_policy
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
 

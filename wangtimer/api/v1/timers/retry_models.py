@@ -11,7 +11,7 @@ from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
 from wangtimer.api.v1.shown import Span
-from wangtimer.core.timers.retry import (
+from wangtimer.core.retry import (
     LEAST_PAUSE_MS,
     MOST_ATTEMPTS,
     MOST_PAUSES_MS,
