@@ -16,6 +16,8 @@ CREATE TABLE app (
     counted_at BIGINT NOT NULL DEFAULT 0,
     -- name of its own queue, null without one
     queue VARCHAR(32),
+    -- JSON object of when its failed calls are made again, null: as the deployment does
+    retry VARCHAR(2048),
     PRIMARY KEY (name),
     -- apps whose totals are old
     KEY app_counted (counted_at)

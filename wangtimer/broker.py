@@ -1,7 +1,7 @@
 """The broker as the stages see it: messages out, and how many wait. A lost one is no harm: SQL and leases re-issue."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,6 +65,11 @@ class Broker:
     def send_feed_lanes(self) -> None:
         """Ask for nearly empty lanes to be fed; lost, whoever pulls from one asks again a second later."""
         self._send("wangtimer.feed_lanes", (), MIGRATE)
+
+    def send_stop_gone(self, versions: Mapping[int, int]) -> None:
+        """Ask for timers, by id with their version, to be disabled; lost, their next answer 410 asks again."""
+        given = [[timer_id, version] for timer_id, version in versions.items()]
+        self._send("wangtimer.stop_gone", (given,), MIGRATE, f"{len(given)} timers")
 
     def waiting_chunks(self, number: int = 0) -> int:
         """Return how many chunks of a queue wait for executors, looked up at most four times a second; 0 if unknown."""

@@ -408,8 +408,8 @@ class Settings(BaseSettings):
         default=RetryPolicy().attempts,
         ge=1,
         le=MOST_ATTEMPTS,
-        description="attempts of a firing whose timer and target do not say how often; pauses of 1, 2, 4, 8 s ... at "
-        "most 5 min, ±20 %, between them. With 11 it outlasts ten minutes",
+        description="attempts of a firing of which timer, target and app do not say how often; pauses of 1, 2, 4, 8 s "
+        "... at most 5 min, ±20 %, between them. With 11 it outlasts ten minutes",
     )
     settle_every_ms: int = Field(
         default=200,

@@ -119,6 +119,13 @@ def follow() -> None:
             wiring().calendar_follower.follow_all()
 
 
+# Who is disabled stays so; who was changed since is left alone.
+@shared_task(name="wangtimer.stop_gone", throws=(StoreAway,))
+def stop_gone(versions: list[tuple[int, int]]) -> None:
+    """Disable timers whose target answered 410; each has its id and its version."""
+    wiring().gone_stopper.stop(dict(versions))
+
+
 # The slice's lock is one token's; a second trigger ends at its first turn.
 @shared_task(name="wangtimer.trigger", throws=(StoreAway,))
 def trigger(tag: str, token: str, credit: int) -> None:

@@ -39,6 +39,7 @@ from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
+from wangtimer.executor.gone_teller import GoneTeller
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
@@ -56,6 +57,7 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
+from wangtimer.gone_stopper import GoneStopper
 from wangtimer.health_teller import HealthTeller
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.migrator import Migrator, PlanRule
@@ -311,7 +313,7 @@ class Wiring:
     @once
     def rule_source(self) -> CallRuleSource:
         """The other rules in SQL."""
-        return CallRuleSource(self.pauses, self.host_limits, self.app_limits)
+        return CallRuleSource(self.pauses, self.host_limits, self.app_limits, self.apps)
 
     @once
     def app_queue_store(self) -> AppQueueStore:
@@ -652,6 +654,11 @@ class Wiring:
         return HealthTeller(self.engine, self.failing_hosts, self.clock)
 
     @once
+    def gone_teller(self) -> GoneTeller:
+        """Tells of timers whose target is gone."""
+        return GoneTeller(self.broker.send_stop_gone, self.clock)
+
+    @once
     def keeper(self) -> Keeper:
         """Renews the leases of calls that last."""
         return Keeper(self._keeper_slices(), self.claims, self.clock, self.settings.renew_every_ms / 1_000)
@@ -745,6 +752,7 @@ class Wiring:
             may_fire=lambda: self.ways_out.is_known,
             targets=targets,
             queue_of=self.app_queues.number_of,
+            note_gone=self.gone_teller.note,
         )
         self._start_threads(executor)
         return executor
@@ -771,7 +779,7 @@ class Wiring:
             self.mover,
         ):
             part.start()
-        for watching in (self.egress_watch, self.health_teller):
+        for watching in (self.egress_watch, self.health_teller, self.gone_teller):
             watching.start()
         self.puller.start(executor.fire_pulled)
 
@@ -825,6 +833,11 @@ class Wiring:
     def app_stopper(self) -> AppStopper:
         """Stops what disabled apps still make."""
         return AppStopper(self.apps, self.timer_lists, self.batches, self.clock)
+
+    @once
+    def gone_stopper(self) -> GoneStopper:
+        """Disables timers whose target is gone."""
+        return GoneStopper(self.timer_lists, self.registrar)
 
     @once
     def feeder(self) -> Feeder:

@@ -2,7 +2,7 @@
 
 from queue import SimpleQueue
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -38,6 +38,8 @@ class NobodyWaits:
     """Stands for the puller, where no lane has anything and nothing is paused."""
 
     pauses = Pauses()
+    retries: ClassVar[dict[str, RetryPolicy]] = {}
+    knows_lanes = False
 
     def is_behind(self, _lane: object) -> bool:
         return False

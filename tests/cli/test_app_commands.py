@@ -281,3 +281,19 @@ def test_a_command_without_a_key_or_an_app_says_where_it_reads_them(
     monkeypatch.setenv("WANGTIMER_KEY", operators)
     unnamed = runner_of(served.url, "")("timers", "delete", "7")
     assert (unnamed.exit_code, "--app shop" in unnamed.stderr) == (1, True)
+
+
+def test_an_apps_retries_are_set_shown_and_taken_out(operator: Run, keyed: KeyedWorld) -> None:
+    keyed.app_of("shop")
+    set_ = operator("apps", "retry", "shop", "--attempts", 4, "--final-status", "404", "--json")
+    assert json_of(set_)["retry"]["attempts"] == 4
+    assert json_of(set_)["retry"]["finalStatuses"] == ["404"]
+    shown = operator("apps", "show", "shop").output
+    assert all(words in shown for words in ("attempts", "4", "final status", "404"))
+    assert (
+        json_of(operator("apps", "limit", "shop", "--calls-at-once", 3, "--json"))["retry"]["attempts"] == 4
+    )
+    assert json_of(operator("apps", "retry", "shop", "--clear", "--json"))["retry"] is None
+    for wrong in ((), ("--clear", "--attempts", "4")):
+        refused = operator("apps", "retry", "shop", *wrong)
+        assert (refused.exit_code, "--attempts" in refused.stderr) == (2, True)

@@ -14,7 +14,7 @@ from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Batch, Claims, Fired
 from wangtimer.executor.lane_limits import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S
-from wangtimer.executor.puller import Puller
+from wangtimer.executor.puller import LOOK_IN_VAIN_EVERY_S, Puller
 from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.lanes import Pulled, PullOrder
 from wangtimer.store.redis.permits import PermitOrder, Permitted
@@ -141,11 +141,11 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
 
 def test_a_process_that_knows_of_no_lane_looks_seldom_until_it_sends_somebody_to_one(puller: Puller) -> None:
     clock = puller._clock
-    assert puller.rest_s == 3.0
+    assert puller.rest_s == LOOK_IN_VAIN_EVERY_S
     puller.expect()
     assert puller.rest_s == 1.0
     clock.sleep(2)
-    assert puller.rest_s == 3.0
+    assert puller.rest_s == LOOK_IN_VAIN_EVERY_S
     puller.look()
     assert puller.rest_s == 1.0
 

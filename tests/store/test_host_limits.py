@@ -13,8 +13,10 @@ from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules, rules_from_text
 from wangtimer.core.flow.pauses import Pause, Pauses
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.store.sql import host_limits as host_limits_module
 from wangtimer.store.sql.app_limits import AppLimits
+from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.call_rules import CallRuleSource
 from wangtimer.store.sql.database import Database
@@ -87,17 +89,21 @@ def test_the_rules_have_pauses_limits_of_hosts_and_of_apps_calls_to_one(database
     pauses, hosts, limits = PauseStore(database), HostLimitStore(database), AppLimits(database)
     pauses.add(Pause("all", 1))
     hosts.put(HostLimit("*", 9, None), 1)
-    assert CallRuleSource(pauses, hosts, limits).of_calls() == CallRules(
+    AppStore(database).change("b", 1, {}, retry={"attempts": 3})
+    assert CallRuleSource(pauses, hosts, limits, AppStore(database)).of_calls() == CallRules(
         Pauses(frozenset({"all"})),
         {"*": CallLimit(9.0)},
         {"b": CallLimit(at_once=3), "c": CallLimit(2.0)},
+        {"b": RetryPolicy(attempts=3)},
     )
     assert limits.of_calls() == {"a": CallLimit(5.0)}
 
 
 def test_the_rules_stand_in_redis_as_they_were_written(hot: HotWorld) -> None:
     rules = CallRules(
-        hosts={"*": CallLimit(2.5, 7), "h:80": CallLimit(at_once=0)}, to_one_host={"a": CallLimit(1)}
+        hosts={"*": CallLimit(2.5, 7), "h:80": CallLimit(at_once=0)},
+        to_one_host={"a": CallLimit(1)},
+        retries={"a": RetryPolicy(attempts=3, final=("4xx",))},
     )
     hot.call_rules.write(rules)
     assert hot.call_rules.read() == rules

@@ -42,9 +42,11 @@ class Admissions:
 
     def is_admitted(self, call: Call, now: float) -> bool:
         """Tell whether a call that has its place may be sent: it has the permits it needs."""
-        self._arrived.pop(id(call), None)
-        if any(now > permit.begins_by for permit in call.permits):
-            self.give_back(call, is_unused=True)
+        # Most calls have none: each of them passes here.
+        if call.permits:
+            self._arrived.pop(id(call), None)
+            if any(now > permit.begins_by for permit in call.permits):
+                self.give_back(call, is_unused=True)
         return self._permits.may_begin(call.request.app, call.request.host, call.permits)
 
     def give_back_without_place(self) -> None:

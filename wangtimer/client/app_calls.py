@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from .app_types import ApiKey, ApiKeysPage, App, AppEgress, AppLimits, AppsPage, ChangedApp, MadeApiKey
 from .calls import Calls, all_rows, place_of
+from .timer_fields import Retry
 from .transport import Call
 from .values import given
 
@@ -43,15 +44,20 @@ class AppCalls(Calls):
         limits: AppLimits | None = None,
         egress: AppEgress | None = None,
         queue: str | None = None,
+        retry: Retry | None = None,
     ) -> ChangedApp:
-        """Change an app: what is not named stays; of its limits and its way out, None takes it out.
+        """Change an app: what is not named stays; of its limits, way out and retries, None takes it out.
 
-        `queue` "" takes its own queue out. A disabled app's keys are refused within 5 s. Repeat it until
-        `enabledTimers` is 0.
+        `queue` "" takes its own queue out, `retry` {} the whole policy. A disabled app's keys are refused within 5 s.
+        Repeat it until `enabledTimers` is 0.
         """
-        body = given({"disabled": disabled, "limits": limits, "egress": egress, "queue": queue})
+        body = given(
+            {"disabled": disabled, "limits": limits, "egress": egress, "queue": queue, "retry": retry}
+        )
         if queue == "":
             body["queue"] = None
+        if retry == {}:
+            body["retry"] = None
         return self._transport.ask(Call("PATCH", place_of(APPS, name), body=body)).typed(ChangedApp, "name")
 
     def create_app_key(

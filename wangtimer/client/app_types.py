@@ -1,6 +1,8 @@
 """Types of answers about apps, API keys and the audit; fields as in docs/v1.md."""
 
-from typing import TypedDict
+from typing import NotRequired, TypedDict
+
+from .timer_fields import ShownRetry
 
 
 class AppLimits(TypedDict, total=False):
@@ -74,6 +76,7 @@ class App(TypedDict):
     limits: ShownAppLimits
     egress: ShownAppEgress
     queue: str | None
+    retry: NotRequired[ShownRetry | None]
 
 
 class ChangedApp(App):

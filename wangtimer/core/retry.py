@@ -9,8 +9,11 @@ from random import Random
 from typing import Any
 
 import orjson
+import structlog
 
 from wangtimer.core.errors import InvalidInput
+
+log = structlog.get_logger()
 
 HOUR_MS = 3_600_000
 # Attempts in a row at most, and the number by which those of a replay begin: its first one is 101, then 201 ...
@@ -20,10 +23,13 @@ _LAST_ROW_BEGINS = 32_601
 # All pauses of a row together, as policies may have them.
 MOST_PAUSES_MS = 75 * HOUR_MS
 LEAST_PAUSE_MS = 100
+# Of a policy's text, as it is stored.
+RETRY_CHARACTERS = 2_048
 # A target may ask for so long a pause at most.
 MOST_RETRY_AFTER_MS = 24 * HOUR_MS
-# Answers by which a target may say when to come again.
+# Answers by which a target may say when to come again, and the one by which it says never.
 SAY_WHEN = (429, 503)
+GONE = 410
 
 
 class Backoff(StrEnum):
@@ -43,7 +49,7 @@ class RetryPolicy:
     after longer pauses are not made.
 
     After an answer with a status of `final` there is no other attempt, unless it is in `retried` too: each is a status
-    such as `404`, or a class such as `4xx`.
+    such as `404`, or a class such as `4xx`. 410 is final without being named.
     """
 
     attempts: int = 11
@@ -64,7 +70,7 @@ class RetryPolicy:
         `status` is that of the answer, None where none came; `asked_ms` the pause that the target asked for.
         """
         number = number_in_row(attempt)
-        if number >= self.most or (status is not None and self._ends(status)):
+        if number >= self.most or (status is not None and self.ends(status)):
             return None
         pause_ms = self._pause_ms(number, random)
         if asked_ms is not None and status in SAY_WHEN:
@@ -109,7 +115,8 @@ class RetryPolicy:
             return plain_ms
         return int(plain_ms * (1 + self.jitter * (2 * random.random() - 1)))
 
-    def _ends(self, status: int) -> bool:
+    def ends(self, status: int) -> bool:
+        """Tell whether an answer with this status is final."""
         words = (str(status), f"{status // 100}xx")
         # What names the status itself counts before what names its class.
         for word in words:
@@ -117,7 +124,7 @@ class RetryPolicy:
                 return False
             if word in self.final:
                 return True
-        return False
+        return status == GONE
 
 
 _GROWING = ("attempts", "backoff", "pause_ms", "longest_pause_ms")
@@ -128,7 +135,9 @@ _STORED = ("attempts", "backoff", "pause_ms", "longest_pause_ms", "pauses", "wit
 @lru_cache(maxsize=1_024)
 def policy_from_text(text: str) -> RetryPolicy:
     """Read back what `text` wrote; raises ValueError if this version cannot read it."""
-    fields: dict[str, Any] = orjson.loads(text)
+    fields: Any = orjson.loads(text)
+    if not isinstance(fields, dict):
+        raise ValueError(f"a retry policy that is {text[:20]}")  # noqa: TRY004 - what is read, not what is called with
     if unknown := fields.keys() - set(_STORED):
         raise ValueError(
             f"a retry policy with {', '.join(sorted(unknown))}, which this version does not know"
@@ -138,7 +147,22 @@ def policy_from_text(text: str) -> RetryPolicy:
     }
     if "backoff" in read:
         read["backoff"] = Backoff(read["backoff"])
-    return RetryPolicy(**read)
+    policy, usual = RetryPolicy(**read), RetryPolicy()
+    for name, one in read.items():
+        if type(one) is not type(getattr(usual, name)) and (name, type(one)) != ("within_ms", int):
+            raise ValueError(f"a retry policy whose {name} is {one!r}")
+    return policy
+
+
+def readable_policies(texts: Mapping[str, str]) -> dict[str, RetryPolicy]:
+    """Return the policy of each app whose text can be read; a newer version may have written another."""
+    found = {}
+    for app, text in texts.items():
+        try:
+            found[app] = policy_from_text(text)
+        except (TypeError, ValueError) as error:
+            log.warning("retry_policy_unread", app=app, error=repr(error))
+    return found
 
 
 def number_in_row(attempt: int) -> int:

@@ -77,6 +77,7 @@ class Executor:
         targets: KnownTargets | None = None,
         may_fire: Callable[[], bool] = lambda: True,
         queue_of: Callable[[str], int] = lambda _app: 0,
+        note_gone: Callable[[int, int], None] = lambda _timer_id, _version: None,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -87,7 +88,7 @@ class Executor:
         self._settler = settler
         self._puller = puller
         self._sender = Sender(
-            slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of, queue_of
+            slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of, queue_of, note_gone
         )
         self._claims = claims
         self._room = room or Room()

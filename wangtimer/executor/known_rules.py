@@ -16,7 +16,7 @@ class KnownRules:
     """Read every few seconds, never for a firing. The mark of the ways out is read with them, and told to `on_mark`.
 
     A process without any asks SQL: sweeps tell Redis later than calls come due. While Redis has lost them, those that
-    were read before count on.
+    were read before count on. `pauses` is what is paused: each call looks at it.
     """
 
     def __init__(
@@ -33,6 +33,7 @@ class KnownRules:
         self._limits: Mapping[str, CallLimit] | None = None
         self._rules: CallRules | None = None
         self._known: CallLimits | None = None
+        self.pauses = Pauses()
 
     def read(self) -> None:
         """Read all; raises `StoreAway`."""
@@ -47,6 +48,7 @@ class KnownRules:
         self._limits = self._limits if limits is None else limits
         if self._limits is not None and self._rules is not None:
             self._known = CallLimits(self._limits, self._rules)
+            self.pauses = self._rules.pauses
 
     @property
     def are_known(self) -> bool:
@@ -57,11 +59,6 @@ class KnownRules:
     def limits(self) -> CallLimits:
         """All limits; none while they are not known."""
         return self._known or _NONE
-
-    @property
-    def pauses(self) -> Pauses:
-        """What is paused."""
-        return self.limits.rules.pauses
 
     def holds(self, lane: SharedLane) -> bool:
         """Tell whether nothing is to be taken from a lane, since all in it is paused, or the rules are not known."""

@@ -1,6 +1,7 @@
 """The puller: takes firings out of lanes as this process has room for them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from itertools import groupby
 from threading import Event, Thread
 
@@ -11,6 +12,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired
 from wangtimer.executor.lane_limits import LaneLimits
@@ -25,6 +27,8 @@ LOOK_EVERY_S = 1.0
 # The same, after a look found no lane and while this process sends nobody to one: another process may have died.
 LOOK_IN_VAIN_EVERY_S = 4.0
 LANES_A_LOOK = 1_000
+# Hosts with their app whose lanes this process keeps at hand.
+LANES_KEPT = 4_096
 # While this process has no room, a look only takes back leases that ran out and sees who waits: that has time.
 LOOK_WITHOUT_ROOM_EVERY_S = 3.0
 # The pause after a call of a lane ended: more calls end within it.
@@ -97,6 +101,11 @@ class Puller:
         first = self._known.get(lane)
         return first is not None and first < self._clock.now_ms() - BEHIND_MS
 
+    @property
+    def knows_lanes(self) -> bool:
+        """Whether some lane may be behind, as far as this process knows."""
+        return bool(self._known)
+
     def expect(self) -> None:
         """Learn that this process sends a firing to a lane, which is in the index soon; quick, from any thread."""
         was_idle = self.rest_s > LOOK_EVERY_S
@@ -116,12 +125,19 @@ class Puller:
         """What operators paused, as this process last read it."""
         return self._throttle.pauses
 
+    @property
+    def retries(self) -> Mapping[str, RetryPolicy]:
+        """When failed calls are made again, of each app that an operator set it for."""
+        return self._throttle.retries
+
     def note_ended(self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
-            lanes = (*lanes_of(host, app, queue), SharedLane.of_host(host, queue), stood_in)
-            for lane in dict.fromkeys(lanes):
-                if isinstance(lane, SharedLane) and lane in self._known:
+            lanes = _lanes_with_room(host, app, queue)
+            if isinstance(stood_in, SharedLane) and stood_in not in lanes:
+                lanes = (*lanes, stood_in)
+            for lane in lanes:
+                if lane in self._known:
                     self._limits.note_ended(lane)
                     self._pull_soon(lane)
 
@@ -338,6 +354,8 @@ class Puller:
                 log.exception("puller_stumbled")
 
 
+# These are looked at for each call: most of them go to few hosts.
+@lru_cache(maxsize=LANES_KEPT)
 def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, ...]:
     """Return the lanes in which a call of this app, which has this queue, may wait for room or for a limit."""
     return (
@@ -347,3 +365,9 @@ def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, ...]:
         SharedLane.of_app_at_host(app, host),
         SharedLane.of_limit(app),
     )
+
+
+@lru_cache(maxsize=LANES_KEPT)
+def _lanes_with_room(host: str, app: str, queue: int) -> tuple[SharedLane, ...]:
+    """Return the lanes for which there may be room once a call of this app has ended."""
+    return (*lanes_of(host, app, queue), SharedLane.of_host(host, queue))

@@ -14,7 +14,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.retry import SAY_WHEN, RetryPolicy
+from wangtimer.core.retry import GONE, SAY_WHEN, RetryPolicy
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
@@ -33,8 +33,11 @@ from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import CallOf, call_through
 from wangtimer.store.redis.slices import SliceStore
 
-# s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300.
-OLDEST_TIMESTAMP_S = 1
+# s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300, of which most is
+# left for clocks that differ. With 1 each call of a burst was signed twice, a fifth of the engine's time.
+OLDEST_TIMESTAMP_S = 30
+# The error on record of a firing that was answered with 410.
+DISABLES = "HTTP 410: the target is gone for good, so the timer is disabled, unless it was changed meanwhile"
 
 
 class Ready(NamedTuple):
@@ -105,7 +108,9 @@ class Sender:
         random: Random,
         call_of: CallOf = call_through,
         queue_of: Callable[[str], int] = lambda _app: 0,
+        note_gone: Callable[[int, int], None] = lambda _timer_id, _version: None,
     ) -> None:
+        self._note_gone = note_gone
         self._call_of = call_of
         self._queue_of = queue_of
         self._engine = engine
@@ -129,6 +134,7 @@ class Sender:
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
         behind = LanesBehind(self._puller, self._queue_of)
+        may_wait = bool(self._puller.pauses.names) or self._puller.knows_lanes
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -140,12 +146,13 @@ class Sender:
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
-            lane = self.pause_of(one.held, one.definition.app, one.host_port)
-            if lane is None and died < ALONE_AFTER:
-                lane = behind.of(one)
-            if lane is not None:
-                self.move(one.held, lane, one.due_at)
-                continue
+            if may_wait:
+                lane = self.pause_of(one.held, one.definition.app, one.host_port)
+                if lane is None and died < ALONE_AFTER:
+                    lane = behind.of(one)
+                if lane is not None:
+                    self.move(one.held, lane, one.due_at)
+                    continue
             try:
                 attempt = self._attempt(one)
             except UnopenedSecrets as error:
@@ -174,7 +181,10 @@ class Sender:
 
     def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
         """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
-        lane = self._puller.pauses.lane_of(app, host, held.member.timer_id)
+        pauses = self._puller.pauses
+        if not pauses.names:
+            return None
+        lane = pauses.lane_of(app, host, held.member.timer_id)
         return None if lane is None else lane.in_queue(self._queue_of(app))
 
     def ask_again(self, attempt: "Attempt") -> None:
@@ -226,6 +236,7 @@ class Sender:
             secret_texts(call) if definition.notify.sealed or target is not None else (),
             self._queue_of(definition.app),
             definition.retry if target is None else target.retry_of(definition.retry),
+            definition.version,
         )
 
     def now_s(self) -> int:
@@ -240,9 +251,13 @@ class Sender:
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
         member = attempt.held.member
-        status, due_at = FiringStatus.SUCCEEDED, attempt.due_at_ms
+        status, due_at, error = FiringStatus.SUCCEEDED, attempt.due_at_ms, reply.shown_error
         if not reply.succeeded:
-            wait_ms = self._wait_ms(attempt, reply)
+            retry = self._retry_of(attempt)
+            if reply.http_status == GONE and retry.ends(GONE):
+                self._note_gone(member.timer_id, attempt.version)
+                error = DISABLES
+            wait_ms = self._wait_ms(attempt, reply, retry)
             status = FiringStatus.FAILED if wait_ms is None else FiringStatus.PENDING
             due_at = due_at if wait_ms is None else int(self._clock.now_ms()) + wait_ms
         sent_at = int(reply.sent_at_ms) if reply.was_sent else None
@@ -256,27 +271,31 @@ class Sender:
             int(reply.cost_ms),
             reply.http_status,
             without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",
-            without(attempt.secrets, reply.shown_error) if reply.told else reply.shown_error,
+            without(attempt.secrets, error) if reply.told else error,
             reply.connect_ms,
             reply.first_byte_ms,
             reply.host_failing_ms,
         )
 
-    def _wait_ms(self, attempt: "Attempt", reply: Reply) -> int | None:
+    def _retry_of(self, attempt: "Attempt") -> RetryPolicy:
+        """Return the policy of a call. Rules are known here: before, no call begins."""
+        return attempt.retry or self._puller.retries.get(attempt.request.app) or self._rule.retry
+
+    def _wait_ms(self, attempt: "Attempt", reply: Reply, retry: RetryPolicy) -> int | None:
         """Return how long a failed firing waits for its next attempt; None: there is none."""
         if reply.is_refused:
             return None
         asked_ms = None
         if reply.told and reply.http_status in SAY_WHEN:
             asked_ms = retry_after_ms(reply.told, self._clock.now_ms())
-        retry = attempt.retry or self._rule.retry
         return retry.wait_ms(attempt.held.member.attempt, self._random, reply.http_status, asked_ms)
 
 
 class Attempt:
     """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`.
 
-    `queue` is the number of its app's queue. `retry` None: as the deployment does.
+    `queue` is the number of its app's queue, `version` that of its timer. `retry` None: as its app does, else as the
+    deployment does.
     """
 
     __slots__ = (
@@ -293,6 +312,7 @@ class Attempt:
         "retry",
         "secrets",
         "timeout_ms",
+        "version",
     )
 
     def __init__(
@@ -309,8 +329,10 @@ class Attempt:
         secrets: Sequence[str] = (),
         queue: int = 0,
         retry: RetryPolicy | None = None,
+        version: int = 0,
     ) -> None:
         self._sender = sender
+        self.version = version
         self.retry = retry
         self.queue = queue
         self._keys = keys

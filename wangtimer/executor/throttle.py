@@ -16,6 +16,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.store.redis.permits import PermitOrder, PermitStore
@@ -99,6 +100,11 @@ class Throttle:
     def pauses(self) -> Pauses:
         """What is paused, as this process last read it."""
         return self._rules.pauses
+
+    @property
+    def retries(self) -> Mapping[str, RetryPolicy]:
+        """When failed calls are made again, of each app that an operator set it for."""
+        return self._rules.limits.rules.retries
 
     def holds(self, lane: SharedLane) -> bool:
         """Tell whether nothing is to be taken from a lane, since all in it is paused."""

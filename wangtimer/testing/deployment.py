@@ -11,6 +11,7 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor import Executor
 from wangtimer.executor.claim import Claims
+from wangtimer.executor.gone_teller import GoneTeller
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.settings import Settings
@@ -137,6 +138,15 @@ class PromptSettler(Settler):
         self.on_taken()
 
 
+class PromptGoneTeller(GoneTeller):
+    """Tells at once."""
+
+    def note(self, timer_id: int, version: int) -> None:
+        """Have the timer disabled after what is going on."""
+        super().note(timer_id, version)
+        self.tell()
+
+
 class Deployment(Wiring):
     """`events` is what is to happen, `take` what a target answers to a call."""
 
@@ -171,6 +181,7 @@ class Deployment(Wiring):
             strain_mark=NoStrain(),
             failing_hosts=NoFailingHosts(),
             ways_out=EveryWayOut(),
+            gone_teller=PromptGoneTeller(self.messages.send_stop_gone, clock),
             bad_timers=BadTimers(),
             claims=Claims(most=PLENTY),
             room=Room(PLENTY),

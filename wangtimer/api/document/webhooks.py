@@ -11,9 +11,10 @@ headers below.
 remembers the ids it has acted on and drops repeats.
 
 **It is tried again** after every result but a 2xx answer: as the timer's `retry` says, else that of its
-named target, else after 1, 2, 4 s and so on, at most 5 minutes (±20 %), eleven attempts in all
-(`WANGTIMER_MOST_ATTEMPTS`). An answer 429 or 503 may say when, by `Retry-After`. Then the firing has failed, and
-`POST /v1/firings/{firing_id}:replay` attempts it anew. While a target hangs, firings that wait for it use no attempt.
+named target, else that of its app, else after 1, 2, 4 s and so on, at most 5 minutes (±20 %), eleven attempts in all
+(`WANGTIMER_MOST_ATTEMPTS`). Then the firing has failed, and `POST /v1/firings/{firing_id}:replay` attempts it anew. An
+answer 429 or 503 may say when it is tried again, by `Retry-After`. 410 is final, and disables the timer. While a target
+hangs, firings that wait for it use no attempt.
 
 **It may take 10 s in all** (`WANGTIMER_CALLBACK_TIMEOUT_MS`), connecting included, or less where the target has a
 `timeout`. For longer work answer 202 first, and work after.

@@ -11,7 +11,11 @@ from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
 from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.timers.field_options import RETRY, timer_fields
+from wangtimer.cli.timers.timer_options import options
+from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client.app_types import App, AppEgress, AppLimits, ShownCertificate
+from wangtimer.client.timer_fields import Retry
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
@@ -128,6 +132,20 @@ def egress(
 
 @apps.command()
 @click.argument("name")
+@options(*(one.click_option() for one in RETRY))
+@click.option("--clear", is_flag=True, help="As the deployment does.")
+@operating
+def retry(asked: Asked, name: str, clear: bool, **fields: Any) -> None:
+    """Set when failed calls of the app NAME are made again, where neither a timer nor its target says so."""
+    given = timer_fields(fields).get("retry")
+    if clear is bool(given):
+        named = ", ".join(one.spellings[0] for one in RETRY)
+        raise click.UsageError(f"give --clear alone, or what to set: {named}")
+    asked.tell(asked.client.patch_app(name, retry=cast(Retry, given or {})), _show)
+
+
+@apps.command()
+@click.argument("name")
 @operating
 def disable(asked: Asked, name: str) -> None:
     """Refuse the keys of the app NAME, and disable its timers. Nothing is deleted."""
@@ -173,6 +191,7 @@ def _show(app: App) -> None:
             "allowed beside": ", ".join(app["egress"]["allow"]) or None,
             "trusted beside": "; ".join(map(_certificate, app["egress"]["caCertificates"])) or None,
             "queue": app["queue"],
+            **further(RETRY, app),
         }
     )
 

@@ -93,6 +93,7 @@ def _all() -> Iterator[FieldOption]:
 
 FIELD_OPTIONS = tuple(_all())
 SCHEDULE = tuple(one.click_option() for one in FIELD_OPTIONS if one.group == "schedule")
+RETRY = tuple(one for one in FIELD_OPTIONS if one.group == "retry")
 TERMS = tuple(one.click_option() for one in FIELD_OPTIONS if one.group != "schedule")
 # The fields that `--clear` can remove, by its word.
 CLEARED: Mapping[str, FieldOption] = {

@@ -9,7 +9,7 @@ from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
-from wangtimer.cli.timers.field_options import FIELD_OPTIONS, FieldOption, timer_fields
+from wangtimer.cli.timers.field_options import RETRY, FieldOption, timer_fields
 from wangtimer.cli.timers.timer_options import CALL, options, target_changes
 from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client import NotFound
@@ -18,7 +18,6 @@ from wangtimer.client.timer_fields import NamedTargetPatch
 from wangtimer.client.timer_types import ChangedTarget, NamedTarget
 
 _FIELDS = tuple(FieldOption("target", field) for field in described(NamedTargetPatch).values())
-_RETRY = tuple(one for one in FIELD_OPTIONS if one.group == "retry")
 _CLEARED = {one.field.name: one for one in _FIELDS if one.field.about.can_be_cleared}
 _VERSION = click.option(
     "--version", type=click.IntRange(1), help="Refuse if the target has changed since this version."
@@ -48,7 +47,7 @@ def show(asked: Asked, name: str) -> None:
 @targets.command("set", cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
 @click.option("--target", "url_to_call", metavar="URL", help="The URL to call. A new target needs one.")
-@options(*(one.click_option() for one in (*_FIELDS, *_RETRY)), *CALL)
+@options(*(one.click_option() for one in (*_FIELDS, *RETRY)), *CALL)
 @click.option(
     "--drop-header", "dropped", multiple=True, metavar="HEADER", help="Remove this header; may be repeated."
 )
@@ -121,7 +120,7 @@ def _show(one: NamedTarget) -> None:
         "body": one["body"],
         "timeout": one.get("timeout"),
         "keep output": one.get("keepOutput"),
-        **further(_RETRY, one),
+        **further(RETRY, one),
         "timers": one.get("timers"),
         "version": one["version"],
         "created": one["createdAt"],

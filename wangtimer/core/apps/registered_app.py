@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wangtimer.core.egress.way_out import UNSET, AppEgress
+from wangtimer.core.retry import RetryPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,8 @@ class RegisteredApp:
 
     `limits` has the bounds that an operator set for it, by their names in the API; a name that is absent has the
     operator's default. `egress` is what the operator set for its way out. `queue` is the name of its own queue; None:
-    it goes by the common one.
+    it goes by the common one. `retry` is when its failed calls are made again, where neither a timer nor its target
+    says so; None: as the deployment does.
     """
 
     name: str
@@ -22,3 +24,4 @@ class RegisteredApp:
     limits: Mapping[str, float] = field(default_factory=dict)
     egress: AppEgress = UNSET
     queue: str | None = None
+    retry: RetryPolicy | None = None

@@ -15,7 +15,7 @@ import orjson
 
 from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.retry import RetryPolicy, changed_policy, policy_from_text
+from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, policy_from_text
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
@@ -289,7 +289,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 is_of_v1_only=True,
             ),
         ),
-        columns=(FieldColumn("retry", ColumnType.TEXT, characters=2_048),),
+        columns=(FieldColumn("retry", ColumnType.TEXT, characters=RETRY_CHARACTERS),),
         in_definition=True,
     ),
 )

@@ -69,6 +69,8 @@ def secret_texts(call: Notify) -> tuple[str, ...]:
 
 def without(secrets: Sequence[str], text: str) -> str:
     """Return a text with `***` in place of each of these secrets, and of one that is cut off at its end."""
+    if not secrets:
+        return text
     shown, end = "", 0
     for begin, until in sorted(_found(secrets, text)):
         if begin >= end:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -14,6 +15,7 @@ from wangtimer.core.apps.described_limits import COUNTED_LIMITS
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.egress.way_out import STRICTEST, AppEgress
 from wangtimer.core.errors import Conflict, Subject
+from wangtimer.core.retry import RetryPolicy, changed_policy, readable_policies
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
@@ -25,6 +27,8 @@ log = structlog.get_logger()
 MOST_NAMES = 5_000
 # No queue has this name.
 AS_IT_WAS = ""
+# A policy of which nothing is asked.
+AS_BEFORE: Mapping[str, Any] = MappingProxyType({})
 
 
 class AppStore:
@@ -85,6 +89,13 @@ class AppStore:
         query = select(apps.c.name, apps.c.queue).where(apps.c.queue.is_not(None))
         return self._database.read(lambda sql: {row.name: row.queue for row in sql.execute(query)})
 
+    def retries(self) -> dict[str, RetryPolicy]:
+        """Return by name the retry policy of each app that has one; raises `StoreAway`."""
+        query = select(apps.c.name, apps.c.retry).where(apps.c.retry.is_not(None))
+        return readable_policies(
+            self._database.read(lambda sql: {row.name: row.retry for row in sql.execute(query)})
+        )
+
     def names(self) -> list[str]:
         """Return the names of the first apps, at most `MOST_NAMES`."""
         query = select(apps.c.name).order_by(apps.c.name).limit(MOST_NAMES)
@@ -98,11 +109,12 @@ class AppStore:
         is_disabled: bool | None = None,
         egress: Mapping[str, Any] | None = None,
         queue: str | None = AS_IT_WAS,
+        retry: Mapping[str, Any] | None = AS_BEFORE,
     ) -> RegisteredApp | None:
-        """Change an app and return it; None where there is none.
+        """Change an app and return it; None where there is none. Raises `InvalidInput`.
 
-        `limits` and `egress` have what is to be set, by its name; None takes it out. `is_disabled` None: as it was.
-        `queue` None takes its own out.
+        `limits`, `egress` and `retry` have what is to be set, by its name; None takes it out. `is_disabled` None: as it
+        was. `queue` None takes its own out, `retry` None the whole policy.
         """
 
         def work(sql: Connection) -> RegisteredApp | None:
@@ -116,7 +128,14 @@ class AppStore:
                 disabled_at = (disabled_at or now) if is_disabled else None
             way_out = app.egress.changed(egress) if egress else app.egress
             own = app.queue if queue == AS_IT_WAS else queue
-            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, way_out, own)
+            policy = (
+                app.retry
+                if retry is AS_BEFORE
+                else None
+                if retry is None
+                else changed_policy(app.retry, retry)
+            )
+            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, way_out, own, policy)
             values = {
                 "updated_at": now,
                 "disabled_at": disabled_at,
@@ -125,6 +144,8 @@ class AppStore:
             }
             if way_out != app.egress:
                 values["egress"] = way_out.text
+            if policy != app.retry:
+                values["retry"] = None if policy is None else policy.text()
             sql.execute(update(apps).where(apps.c.name == name).values(values))
             if _bounded(app) != _bounded(changed):
                 # Its total was not kept until now, or is kept no more.
@@ -141,8 +162,7 @@ def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChan
     fields = tuple(f"limits.{name}" for name in names if was.limits.get(name) != app.limits.get(name))
     before, after = was.egress.fields, app.egress.fields
     fields += tuple(f"egress.{name}" for name in after if before[name] != after[name])
-    if was.queue != app.queue:
-        fields = (*fields, "queue")
+    fields += tuple(name for name in ("queue", "retry") if getattr(was, name) != getattr(app, name))
     old, new = _status(was), _status(app)
     if old != new:
         action = Action.EDIT if fields else Action.ENABLE if app.disabled_at is None else Action.DISABLE
@@ -177,6 +197,7 @@ def _app_of(row: RowMapping) -> RegisteredApp:
         limits,
         egress_of(row["name"], row["egress"]),
         row["queue"],
+        readable_policies({row["name"]: row["retry"]}).get(row["name"]) if row["retry"] else None,
     )
 
 

@@ -4,20 +4,25 @@ from dataclasses import dataclass, replace
 
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.store.sql.app_limits import AppLimits
+from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.pauses import PauseStore
 
 
 @dataclass(frozen=True, slots=True)
 class CallRuleSource:
-    """Reads what operators paused, and the limits of target hosts."""
+    """Reads what operators paused, the limits of target hosts, and when the failed calls of apps are made again."""
 
     pauses: PauseStore
     hosts: HostLimitStore
-    apps: AppLimits
+    limits: AppLimits
+    apps: AppStore
 
     def of_calls(self) -> CallRules:
         """Return the rules; raises `StoreAway`."""
         return replace(
-            self.pauses.of_calls(), hosts=self.hosts.of_calls(), to_one_host=self.apps.of_calls_to_one_host()
+            self.pauses.of_calls(),
+            hosts=self.hosts.of_calls(),
+            to_one_host=self.limits.of_calls_to_one_host(),
+            retries=self.apps.retries(),
         )

@@ -28,6 +28,7 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.pauses import REASON_CHARACTERS
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
+from wangtimer.core.retry import RETRY_CHARACTERS
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
 from wangtimer.core.timers.field import ColumnType, FieldColumn
 from wangtimer.core.timers.fields import FIELDS, TAG_CHARACTERS
@@ -116,6 +117,8 @@ apps = Table(
     Column("counted_at", BigInteger, nullable=False, server_default=text("0")),
     # Name of its own queue, NULL without one.
     Column("queue", String(QUEUE_CHARACTERS), nullable=True),
+    # When its failed calls are made again (`core/retry.py`), NULL: as the deployment does.
+    Column("retry", String(RETRY_CHARACTERS), nullable=True),
     # Apps whose totals are old.
     Index("app_counted", "counted_at"),
     **_MYSQL,

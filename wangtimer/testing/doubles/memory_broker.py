@@ -1,6 +1,6 @@
 """The broker in memory: it passes each message to its taker at once."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from wangtimer.core.flow.firing import Chunk
@@ -13,11 +13,12 @@ def _to_nobody(*_: object) -> None:
 
 @dataclass(slots=True)
 class MemoryBroker:
-    """The takers of messages set `take_chunk`, `take_trigger` and `take_follow`. No message waits in a queue."""
+    """The takers of messages set `take_chunk`, `take_trigger` and so on. No message waits in a queue."""
 
     take_chunk: Callable[[Chunk], object] = field(default=_to_nobody)
     take_trigger: Callable[[TriggerOrder], object] = field(default=_to_nobody)
     take_follow: Callable[[], object] = field(default=_to_nobody)
+    take_gone: Callable[[Mapping[int, int]], object] = field(default=_to_nobody)
 
     def warm_up(self) -> None:
         pass
@@ -36,6 +37,9 @@ class MemoryBroker:
 
     def send_feed_lanes(self) -> None:
         pass
+
+    def send_stop_gone(self, versions: Mapping[int, int]) -> None:
+        self.take_gone(versions)
 
     def waiting_chunks(self, _queue: int = 0) -> int:
         return 0

@@ -1,5 +1,6 @@
 """What requests and answers have of an app."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
@@ -10,6 +11,7 @@ from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, Limit
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
+from wangtimer.api.v1.timers.retry_models import Retry, ShownRetry, shown_retry
 from wangtimer.callback.client_certificate import only_certificates
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit, limits_in_force
 from wangtimer.core.apps.registered_app import RegisteredApp
@@ -17,7 +19,7 @@ from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.store.sql.apps import AS_IT_WAS
+from wangtimer.store.sql.apps import AS_BEFORE, AS_IT_WAS
 
 # Items that an operator allows to one app.
 MOST_ALLOWED = 100
@@ -181,11 +183,25 @@ class AppPatch(Given):
     limits: Annotated[AppLimitsBody, Field(default_factory=AppLimitsBody)]
     egress: Annotated[AppEgressBody, Field(default_factory=AppEgressBody)]
     queue: Queue = None
+    retry: Annotated[
+        Retry | None,
+        Field(
+            description="when its failed calls are tried again, where neither a timer nor its target says so; null: as "
+            "the deployment does"
+        ),
+    ] = None
 
     @property
     def given_queue(self) -> str | None:
         """The queue that the request names; `AS_IT_WAS` if it names none."""
         return self.queue if "queue" in self.model_fields_set else AS_IT_WAS
+
+    @property
+    def given_retry(self) -> Mapping[str, Any] | None:
+        """What the request says of retries, by a policy's attributes; `AS_BEFORE` if nothing. Raises `Refused`."""
+        if "retry" not in self.model_fields_set:
+            return AS_BEFORE
+        return None if self.retry is None else self.retry.of_rules()
 
 
 class AppListQuery(Given):
@@ -231,6 +247,13 @@ class ShownApp(Sent):
     limits: ShownLimits
     egress: ShownEgress
     queue: Annotated[str | None, Field(description="its own queue; null: the common one")]
+    retry: Annotated[
+        ShownRetry | None,
+        Field(
+            description="when its failed calls are tried again, where neither a timer nor its target says so; null: as "
+            "the deployment does"
+        ),
+    ]
 
 
 class ChangedApp(ShownApp):
@@ -265,6 +288,7 @@ def app_fields(app: RegisteredApp) -> dict[str, Any]:
             ca_certificates=shown_certificates(app.egress.authorities),
         ),
         "queue": app.queue,
+        "retry": shown_retry(app.retry),
     }
 
 

@@ -65,7 +65,7 @@ class AppResource:
         return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
 
     def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
-        """Change an app's limits, its way out or its queue, disable it, or enable it again.
+        """Change an app's limits, way out, queue or retries, disable it, or enable it again.
 
         Its keys and calls follow within 5 s. Disabling it disables its timers too, as many as one request may: repeat
         it until `enabledTimers` is 0. What was asked for before, a backfill too, is stopped. Enabling it does not
@@ -75,7 +75,13 @@ class AppResource:
         now = int(wiring.clock.now_ms())
         _refuse_unknown_queue(wiring, body.queue)
         app = wiring.apps.change(
-            path.name, now, body.limits.given, body.disabled, body.egress.given, body.given_queue
+            path.name,
+            now,
+            body.limits.given,
+            body.disabled,
+            body.egress.given,
+            body.given_queue,
+            body.given_retry,
         )
         if app is None:
             raise _unknown(wiring, path.name)

@@ -109,7 +109,7 @@ class Retry(Given):
                 asked[f"{name}_ms"] = None if text is None else _pause(text, field)
         if "pauses" in given:
             texts = enumerate(self.pauses or ())
-            asked["pauses"] = tuple(_pause(text, f"retry.pauses[{number}]") for number, text in texts)
+            asked["pauses"] = tuple(_pause(text, f"retry.pauses.{number}") for number, text in texts)
         if "final_statuses" in given:
             asked["final"] = _statuses(self.final_statuses, "retry.finalStatuses")
         if "retried_statuses" in given:

@@ -1,0 +1,66 @@
+"""Timers whose target answered 410 are disabled by the migrate workers: only as they were called, and repeatably."""
+
+import pytest
+
+from tests.api.v1.world import V1World
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.timers.timer import Timer
+from wangtimer.registrar import Registrar
+
+TIMERS = "/v1/timers"
+ONE = "/v1/timers/{which}"
+
+
+def made(world: V1World, key: str = "a") -> tuple[int, int]:
+    """Make an enabled timer; return its id and its version."""
+    body = {"key": key, "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
+    answered = world.send("POST", TIMERS, body)
+    assert answered.status == 201
+    return answered.json["id"], answered.json["version"]
+
+
+def is_enabled(world: V1World, timer: int) -> bool:
+    return world.send("GET", f"{TIMERS}/{timer}", rule=ONE).json["enabled"]
+
+
+def test_a_timer_is_disabled_as_often_as_it_is_asked_for(small_world: V1World) -> None:
+    (gone, version), (other, _) = made(small_world), made(small_world, "b")
+    for _ in range(2):
+        small_world.wiring.gone_stopper.stop({gone: version})
+    assert [is_enabled(small_world, one) for one in (gone, other)] == [False, True]
+
+
+def test_one_that_was_changed_or_enabled_since_is_left_alone(small_world: V1World) -> None:
+    changed, version = made(small_world)
+    target = {"target": {"url": "http://new.example/"}}
+    assert small_world.send("PATCH", f"{TIMERS}/{changed}", target, rule=ONE).status == 200
+    small_world.wiring.gone_stopper.stop({changed: version})
+    assert is_enabled(small_world, changed)
+    again, version = made(small_world, "b")
+    for action in ("disable", "enable"):
+        assert small_world.send("POST", f"{TIMERS}/{again}:{action}", rule=f"{ONE}:{action}").status == 200
+    small_world.wiring.gone_stopper.stop({again: version})
+    assert is_enabled(small_world, again)
+
+
+def test_what_is_not_there_holds_up_nothing(small_world: V1World) -> None:
+    deleted, of_deleted = made(small_world)
+    assert small_world.send("DELETE", f"{TIMERS}/{deleted}", rule=ONE).status == 200
+    gone, version = made(small_world, "b")
+    small_world.wiring.gone_stopper.stop({7_777_777: 1, deleted: of_deleted, gone: version})
+    assert not is_enabled(small_world, gone)
+
+
+def test_while_sql_is_away_it_says_so(small_world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:
+    (first, version), (second, of_second) = made(small_world), made(small_world, "b")
+    disable = Registrar.disable
+
+    def failing(registrar: Registrar, app: str, timer_id: int, version: int | None = None) -> Timer:
+        if timer_id == first:
+            raise StoreAway("SQL", "it does not answer")
+        return disable(registrar, app, timer_id, version)
+
+    monkeypatch.setattr(Registrar, "disable", failing)
+    with pytest.raises(StoreAway):
+        small_world.wiring.gone_stopper.stop({first: version, second: of_second})
+    assert [is_enabled(small_world, one) for one in (first, second)] == [True, False]
