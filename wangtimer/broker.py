@@ -66,9 +66,9 @@ class Broker:
         """Ask for nearly empty lanes to be fed; lost, whoever pulls from one asks again a second later."""
         self._send("wangtimer.feed_lanes", (), MIGRATE)
 
-    def send_stop_gone(self, versions: Mapping[int, int]) -> None:
-        """Ask for timers, by id with their version, to be disabled; lost, their next answer 410 asks again."""
-        given = [[timer_id, version] for timer_id, version in versions.items()]
+    def send_stop_gone(self, called: Mapping[int, tuple[int, int]]) -> None:
+        """Ask for timers, by id with what was called, to be disabled; lost, their next answer 410 asks again."""
+        given = [[timer_id, *versions] for timer_id, versions in called.items()]
         self._send("wangtimer.stop_gone", (given,), MIGRATE, f"{len(given)} timers")
 
     def waiting_chunks(self, number: int = 0) -> int:

@@ -119,11 +119,14 @@ def follow() -> None:
             wiring().calendar_follower.follow_all()
 
 
-# Who is disabled stays so; who was changed since is left alone.
+# Who is disabled stays so; who was changed since is left alone. One run at a time in this process: it holds up no other
+# task, and the next answers ask for what is left out.
 @shared_task(name="wangtimer.stop_gone", throws=(StoreAway,))
-def stop_gone(versions: list[tuple[int, int]]) -> None:
-    """Disable timers whose target answered 410; each has its id and its version."""
-    wiring().gone_stopper.stop(dict(versions))
+def stop_gone(called: list[tuple[int, int, int]]) -> None:
+    """Disable timers whose target answered 410; each has its id, its version, and that of the target it names."""
+    with wiring().pace("stop_gone", 0.0).alone() as is_due:
+        if is_due:
+            wiring().gone_stopper.stop({timer_id: (own, targets) for timer_id, own, targets in called})
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

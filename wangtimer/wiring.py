@@ -837,7 +837,7 @@ class Wiring:
     @once
     def gone_stopper(self) -> GoneStopper:
         """Disables timers whose target is gone."""
-        return GoneStopper(self.timer_lists, self.registrar)
+        return GoneStopper(self.timer_lists, self.target_store, self.batches)
 
     @once
     def feeder(self) -> Feeder:

@@ -176,3 +176,20 @@ def _rotated(deployment: Deployment) -> str:
     answer = requests.post(address, json={"overlap": "1h"}, headers=headers, timeout=20)
     assert answer.status_code == 201, answer.text
     return str(answer.json()["secret"])
+
+
+def test_a_timer_whose_target_answers_410_is_disabled(
+    deployment: Deployment, make_target: Callable[..., Target]
+) -> None:
+    target = make_target(answer_with(b"HTTP/1.1 410 Gone\r\ncontent-length: 0\r\n\r\n"))
+    timer_id = deployment.make_timer("gone", cron="* * * * * *", url=target.url)
+    target.wait_for_requests(1, timeout_s=15)
+    deployment.tend_for(5)
+    calls = len(target.requests)
+    deployment.tend_for(3)
+    assert len(target.requests) == calls <= 3
+    rows = deployment.records(timer_id)
+    failed = [row for row in rows if row["statusName"] == "failed"]
+    assert len(failed) == calls
+    assert all(row["error"].startswith("HTTP 410: gone for good") for row in failed)
+    assert {row["error"] for row in rows if row["statusName"] == "skipped"} <= {"disabled"}

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
+
 from tests.stages.scripted_target import Answer
 from tests.stages.world import World
 from wangtimer.core.flow.call_rules import CallRules
@@ -75,3 +77,15 @@ def test_it_outlasts_a_loss_of_redis_and_the_restart_of_every_process(make_world
     world.start_executor("another")
     world.run_for(60)
     assert pauses(world, timer) == [7, 7, 7]
+
+
+@pytest.mark.parametrize("final", [("410",), ()])
+def test_an_answer_that_broke_off_is_tried_again_whatever_its_status(
+    make_world: MakeWorld, final: tuple[str, ...]
+) -> None:
+    world = make_world().start()
+    timer = failing_timer(world, SHOP, RetryPolicy(final=final))
+    world.target.answer = lambda _arrival: Answer(410, error="the answer broke off")
+    world.run_for(20)
+    assert pauses(world, timer)[:2] == [1, 2]
+    assert world.record(timer).error == "the answer broke off"

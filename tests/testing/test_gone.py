@@ -26,7 +26,7 @@ def test_the_timer_is_disabled_and_the_record_and_the_audit_say_so(wangtimer: Wa
     assert len(wangtimer.calls) == 1
     assert not is_enabled(wangtimer, timer)
     (firing,) = [one for one in wangtimer.client.firings(timer=timer) if one["status"] == "failed"]
-    assert firing["error"].startswith("HTTP 410: the target is gone for good")
+    assert firing["error"].startswith("HTTP 410: gone for good")
     (entry,) = [one for one in wangtimer.client.audit(kind="timer") if one["action"] == "disable"]
     assert (entry["key"]["name"], entry["subject"]) == ("the target answered 410", str(timer))
 
@@ -67,3 +67,23 @@ def test_enabled_again_it_is_called_again(wangtimer: WangTimer) -> None:
     wangtimer.advance(minutes=3)
     assert is_enabled(wangtimer, timer)
     assert len(wangtimer.calls) >= 3
+
+
+@pytest.mark.parametrize("words", ["410", "4xx"])
+def test_who_names_410_final_loses_the_firing_only(wangtimer: WangTimer, words: str) -> None:
+    wangtimer.answer(410)
+    timer = each_minute(wangtimer, retry={"finalStatuses": [words]})
+    wangtimer.advance(minutes=3)
+    assert is_enabled(wangtimer, timer)
+    assert [call.attempt for call in wangtimer.calls] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_timer_of_one_moment_ends_as_after_any_failure(wangtimer: WangTimer, status: int) -> None:
+    wangtimer.answer(status)
+    retry = {"finalStatuses": ["404"]}
+    fields: dict[str, Any] = {"schedule": {"delay": "1m"}, "target": {"url": URL}, "retry": retry}
+    timer = wangtimer.client.create_timer(key="order", **fields)["id"]
+    wangtimer.advance(minutes=3)
+    assert is_enabled(wangtimer, timer)
+    assert [one["status"] for one in wangtimer.client.firings(timer=timer)] == ["failed"]

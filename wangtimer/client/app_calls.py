@@ -1,6 +1,7 @@
 """The operations on apps and API keys: for operators."""
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from .app_types import ApiKey, ApiKeysPage, App, AppEgress, AppLimits, AppsPage, ChangedApp, MadeApiKey
 from .calls import Calls, all_rows, place_of
@@ -44,19 +45,19 @@ class AppCalls(Calls):
         limits: AppLimits | None = None,
         egress: AppEgress | None = None,
         queue: str | None = None,
-        retry: Retry | None = None,
+        retry: Retry | Literal["usual"] | None = None,
     ) -> ChangedApp:
         """Change an app: what is not named stays; of its limits, way out and retries, None takes it out.
 
-        `queue` "" takes its own queue out, `retry` {} the whole policy. A disabled app's keys are refused within 5 s.
-        Repeat it until `enabledTimers` is 0.
+        `queue` "" takes its own queue out, `retry` "usual" the whole policy. A disabled app's keys are refused within
+        5 s. Repeat it until `enabledTimers` is 0.
         """
         body = given(
             {"disabled": disabled, "limits": limits, "egress": egress, "queue": queue, "retry": retry}
         )
         if queue == "":
             body["queue"] = None
-        if retry == {}:
+        if retry == "usual":
             body["retry"] = None
         return self._transport.ask(Call("PATCH", place_of(APPS, name), body=body)).typed(ChangedApp, "name")
 

@@ -121,7 +121,8 @@ class Retry(TypedDict, total=False):
         About("After this status, or class as in 4xx, there is no other attempt; may be repeated."),
     ]
     retriedStatuses: Annotated[
-        list[str] | None, About("After this one there is, though its class is final; may be repeated.")
+        list[str] | None,
+        About("After this one there is, though its class is final, and after 410; may be repeated."),
     ]
 
 

@@ -30,6 +30,7 @@ MOST_RETRY_AFTER_MS = 24 * HOUR_MS
 # Answers by which a target may say when to come again, and the one by which it says never.
 SAY_WHEN = (429, 503)
 GONE = 410
+_GONE_NAMES = frozenset({"410", "4xx"})
 
 
 class Backoff(StrEnum):
@@ -125,6 +126,10 @@ class RetryPolicy:
             if word in self.final:
                 return True
         return status == GONE
+
+    def is_gone(self, status: int | None) -> bool:
+        """Tell whether an answer says that its target is gone for good: 410, which the policy does not name itself."""
+        return status == GONE and not _GONE_NAMES & {*self.final, *self.retried}
 
 
 _GROWING = ("attempts", "backoff", "pause_ms", "longest_pause_ms")

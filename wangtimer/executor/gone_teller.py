@@ -18,24 +18,24 @@ GATHER_S = 0.1
 class GoneTeller:
     """One thread of its own: no call and no outcome waits for the broker. A message that is lost is no harm.
 
-    `send` takes the version of each timer by its id.
+    `send` takes, by the id of each timer, its version and that of the target it names (0: none).
     """
 
-    def __init__(self, send: Callable[[Mapping[int, int]], None], clock: Clock) -> None:
+    def __init__(self, send: Callable[[Mapping[int, tuple[int, int]]], None], clock: Clock) -> None:
         self._send = send
         self._clock = clock
-        self._noted: dict[int, int] = {}
+        self._noted: dict[int, tuple[int, int]] = {}
         self._lock, self._wake = Lock(), Event()
 
     def start(self) -> None:
         """Begin to tell, until the process ends."""
         Thread(target=self._run, name="gone-teller", daemon=True).start()
 
-    def note(self, timer_id: int, version: int) -> None:
-        """Note that the call of this version of a timer was answered with 410; quick, from any thread."""
+    def note(self, timer_id: int, version: int, target_version: int) -> None:
+        """Note that the call of these versions was answered with 410; quick, from any thread."""
         with self._lock:
             if timer_id in self._noted or len(self._noted) < MOST_NOTED:
-                self._noted[timer_id] = version
+                self._noted[timer_id] = version, target_version
         self._wake.set()
 
     def tell(self) -> None:

@@ -14,7 +14,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.retry import GONE, SAY_WHEN, RetryPolicy
+from wangtimer.core.retry import SAY_WHEN, RetryPolicy
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
@@ -37,7 +37,9 @@ from wangtimer.store.redis.slices import SliceStore
 # left for clocks that differ. With 1 each call of a burst was signed twice, a fifth of the engine's time.
 OLDEST_TIMESTAMP_S = 30
 # The error on record of a firing that was answered with 410.
-DISABLES = "HTTP 410: the target is gone for good, so the timer is disabled, unless it was changed meanwhile"
+GONE_ERROR = (
+    "HTTP 410: gone for good; the timer is disabled if it has moments to come and was not changed since"
+)
 
 
 class Ready(NamedTuple):
@@ -108,7 +110,7 @@ class Sender:
         random: Random,
         call_of: CallOf = call_through,
         queue_of: Callable[[str], int] = lambda _app: 0,
-        note_gone: Callable[[int, int], None] = lambda _timer_id, _version: None,
+        note_gone: Callable[[int, int, int], None] = lambda *_: None,
     ) -> None:
         self._note_gone = note_gone
         self._call_of = call_of
@@ -236,7 +238,7 @@ class Sender:
             secret_texts(call) if definition.notify.sealed or target is not None else (),
             self._queue_of(definition.app),
             definition.retry if target is None else target.retry_of(definition.retry),
-            definition.version,
+            (definition.version, 0 if target is None else target.version),
         )
 
     def now_s(self) -> int:
@@ -254,9 +256,9 @@ class Sender:
         status, due_at, error = FiringStatus.SUCCEEDED, attempt.due_at_ms, reply.shown_error
         if not reply.succeeded:
             retry = self._retry_of(attempt)
-            if reply.http_status == GONE and retry.ends(GONE):
-                self._note_gone(member.timer_id, attempt.version)
-                error = DISABLES
+            if retry.is_gone(_whole_status(reply)):
+                self._note_gone(member.timer_id, *attempt.versions)
+                error = GONE_ERROR
             wait_ms = self._wait_ms(attempt, reply, retry)
             status = FiringStatus.FAILED if wait_ms is None else FiringStatus.PENDING
             due_at = due_at if wait_ms is None else int(self._clock.now_ms()) + wait_ms
@@ -288,14 +290,14 @@ class Sender:
         asked_ms = None
         if reply.told and reply.http_status in SAY_WHEN:
             asked_ms = retry_after_ms(reply.told, self._clock.now_ms())
-        return retry.wait_ms(attempt.held.member.attempt, self._random, reply.http_status, asked_ms)
+        return retry.wait_ms(attempt.held.member.attempt, self._random, _whole_status(reply), asked_ms)
 
 
 class Attempt:
     """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`.
 
-    `queue` is the number of its app's queue, `version` that of its timer. `retry` None: as its app does, else as the
-    deployment does.
+    `queue` is the number of its app's queue, `versions` those of its timer and of the target
+    that it names (0: none). `retry` None: as its app does, else as the deployment does.
     """
 
     __slots__ = (
@@ -312,7 +314,7 @@ class Attempt:
         "retry",
         "secrets",
         "timeout_ms",
-        "version",
+        "versions",
     )
 
     def __init__(
@@ -329,10 +331,10 @@ class Attempt:
         secrets: Sequence[str] = (),
         queue: int = 0,
         retry: RetryPolicy | None = None,
-        version: int = 0,
+        versions: tuple[int, int] = (0, 0),
     ) -> None:
         self._sender = sender
-        self.version = version
+        self.versions = versions
         self.retry = retry
         self.queue = queue
         self._keys = keys
@@ -387,6 +389,11 @@ class Attempt:
         """Record its outcome."""
         fail_points.after(Step.SEND)
         self._sender.take(self, reply)
+
+
+def _whole_status(reply: Reply) -> int | None:
+    """Return the status of a whole answer; None where it broke off, for then no answer counts."""
+    return None if reply.error else reply.http_status
 
 
 def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Ready]]:

@@ -141,9 +141,9 @@ class PromptSettler(Settler):
 class PromptGoneTeller(GoneTeller):
     """Tells at once."""
 
-    def note(self, timer_id: int, version: int) -> None:
+    def note(self, timer_id: int, version: int, target_version: int) -> None:
         """Have the timer disabled after what is going on."""
-        super().note(timer_id, version)
+        super().note(timer_id, version, target_version)
         self.tell()
 
 

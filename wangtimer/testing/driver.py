@@ -37,8 +37,8 @@ class Driver:
         parts.messages.take_chunk = lambda chunk: self._events.soon(partial(self._fire, chunk))
         parts.messages.take_trigger = lambda order: self._events.soon(partial(self._watch, order))
         parts.messages.take_follow = lambda: self._events.soon(self._follow)
-        parts.messages.take_gone = lambda versions: self._events.soon(
-            partial(self._parts.gone_stopper.stop, versions)
+        parts.messages.take_gone = lambda called: self._events.soon(
+            partial(self._parts.gone_stopper.stop, called)
         )
         parts.settler.on_taken = self._settle_soon
 

@@ -4,8 +4,7 @@ import pytest
 
 from tests.api.v1.world import V1World
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.timers.timer import Timer
-from wangtimer.registrar import Registrar
+from wangtimer.store.sql.timer_lists import TimerLists
 
 TIMERS = "/v1/timers"
 ONE = "/v1/timers/{which}"
@@ -26,7 +25,7 @@ def is_enabled(world: V1World, timer: int) -> bool:
 def test_a_timer_is_disabled_as_often_as_it_is_asked_for(small_world: V1World) -> None:
     (gone, version), (other, _) = made(small_world), made(small_world, "b")
     for _ in range(2):
-        small_world.wiring.gone_stopper.stop({gone: version})
+        small_world.wiring.gone_stopper.stop({gone: (version, 0)})
     assert [is_enabled(small_world, one) for one in (gone, other)] == [False, True]
 
 
@@ -34,12 +33,12 @@ def test_one_that_was_changed_or_enabled_since_is_left_alone(small_world: V1Worl
     changed, version = made(small_world)
     target = {"target": {"url": "http://new.example/"}}
     assert small_world.send("PATCH", f"{TIMERS}/{changed}", target, rule=ONE).status == 200
-    small_world.wiring.gone_stopper.stop({changed: version})
+    small_world.wiring.gone_stopper.stop({changed: (version, 0)})
     assert is_enabled(small_world, changed)
     again, version = made(small_world, "b")
     for action in ("disable", "enable"):
         assert small_world.send("POST", f"{TIMERS}/{again}:{action}", rule=f"{ONE}:{action}").status == 200
-    small_world.wiring.gone_stopper.stop({again: version})
+    small_world.wiring.gone_stopper.stop({again: (version, 0)})
     assert is_enabled(small_world, again)
 
 
@@ -47,20 +46,30 @@ def test_what_is_not_there_holds_up_nothing(small_world: V1World) -> None:
     deleted, of_deleted = made(small_world)
     assert small_world.send("DELETE", f"{TIMERS}/{deleted}", rule=ONE).status == 200
     gone, version = made(small_world, "b")
-    small_world.wiring.gone_stopper.stop({7_777_777: 1, deleted: of_deleted, gone: version})
+    small_world.wiring.gone_stopper.stop({7_777_777: (1, 0), deleted: (of_deleted, 0), gone: (version, 0)})
     assert not is_enabled(small_world, gone)
 
 
+def test_one_whose_named_target_was_changed_since_is_left_alone(small_world: V1World) -> None:
+    place = {"rule": "/v1/targets/{name}"}
+    target = small_world.send("PUT", "/v1/targets/orders", {"url": "http://t.example/"}, **place).json
+    body = {"key": "a", "schedule": {"every": "5m"}, "target": {"name": "orders"}}
+    timer = small_world.send("POST", TIMERS, body).json
+    called = {timer["id"]: (timer["version"], target["version"])}
+    patch = {"url": "http://new.example/"}
+    changed = small_world.send("PATCH", "/v1/targets/orders", patch, **place).json
+    small_world.wiring.gone_stopper.stop(called)
+    assert is_enabled(small_world, timer["id"])
+    small_world.wiring.gone_stopper.stop({timer["id"]: (timer["version"], changed["version"])})
+    assert not is_enabled(small_world, timer["id"])
+
+
 def test_while_sql_is_away_it_says_so(small_world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:
-    (first, version), (second, of_second) = made(small_world), made(small_world, "b")
-    disable = Registrar.disable
+    gone, version = made(small_world)
 
-    def failing(registrar: Registrar, app: str, timer_id: int, version: int | None = None) -> Timer:
-        if timer_id == first:
-            raise StoreAway("SQL", "it does not answer")
-        return disable(registrar, app, timer_id, version)
+    def away(*_: object) -> None:
+        raise StoreAway("SQL", "it does not answer")
 
-    monkeypatch.setattr(Registrar, "disable", failing)
+    monkeypatch.setattr(TimerLists, "of_ids", away)
     with pytest.raises(StoreAway):
-        small_world.wiring.gone_stopper.stop({first: version, second: of_second})
-    assert [is_enabled(small_world, one) for one in (first, second)] == [True, False]
+        small_world.wiring.gone_stopper.stop({gone: (version, 0)})

@@ -82,8 +82,9 @@ _BODY = {
 _ANSWERS = {
     "2XX": "Success. The start of the answer's body is kept as `output` of the attempt; the rest is ignored.",
     "3XX": "Failure: redirects are not followed. It is tried again.",
-    "4XX": "Failure, every 4xx alike (404, 410 and 429 too; `Retry-After` is not heeded). It is tried again.",
-    "5XX": "Failure. It is tried again.",
+    "4XX": "Failure. It is tried again; 429 may say when, by `Retry-After`. 410 is final and disables the timer, "
+    "unless its policy names it.",
+    "5XX": "Failure. It is tried again; 503 may say when, by `Retry-After`.",
     "default": "No answer in time, no connection, or a broken answer: failure. It is tried again; `error` of the "
     "attempt says which.",
 }

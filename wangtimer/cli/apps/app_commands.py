@@ -57,7 +57,7 @@ def _dashed(limit: AppLimit) -> str:
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
 def apps() -> None:
-    """Make, list, limit and disable apps, and set their way out; for operators."""
+    """Make, list, limit and disable apps, set their way out and their retries; for operators."""
 
 
 @apps.command()
@@ -133,15 +133,17 @@ def egress(
 @apps.command()
 @click.argument("name")
 @options(*(one.click_option() for one in RETRY))
-@click.option("--clear", is_flag=True, help="As the deployment does.")
+@click.option(
+    "--clear", is_flag=True, help="Take its policy away: they are tried again as the deployment does."
+)
 @operating
 def retry(asked: Asked, name: str, clear: bool, **fields: Any) -> None:
-    """Set when failed calls of the app NAME are made again, where neither a timer nor its target says so."""
+    """Set when failed calls of the app NAME are tried again, where neither a timer nor its target says so."""
     given = timer_fields(fields).get("retry")
     if clear is bool(given):
         named = ", ".join(one.spellings[0] for one in RETRY)
         raise click.UsageError(f"give --clear alone, or what to set: {named}")
-    asked.tell(asked.client.patch_app(name, retry=cast(Retry, given or {})), _show)
+    asked.tell(asked.client.patch_app(name, retry=cast(Retry, given) if given else "usual"), _show)
 
 
 @apps.command()

@@ -284,7 +284,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
             ApiField(
                 "retry",
                 ValueType.PART,
-                "when a failed call is tried again; as its target says by default, else as the deployment does",
+                "when a failed call is tried again; by default as its target says, else its app, else the deployment",
                 v1="retry",
                 is_of_v1_only=True,
             ),

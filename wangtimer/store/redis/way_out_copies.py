@@ -25,6 +25,7 @@ class WayOutCopies:
     """One hash with all of them and their mark, written together: who knows the mark need not read them again.
 
     The mark also has a key of its own, so that one command reads it with others; an older version knows the hash only.
+    It is written behind the hash: who finds a new mark finds what it is of. Accounts in Redis may use no MULTI.
 
     Every method raises `StoreAway`.
     """
@@ -38,7 +39,7 @@ class WayOutCopies:
         fields: dict[Any, Any] = {_MARK: ways.mark, _ALL: ways_to_text(ways.of_apps)}
 
         def replace(client: Any) -> None:
-            with client.pipeline(transaction=True) as pipe:
+            with client.pipeline(transaction=False) as pipe:
                 pipe.hset(self._key, mapping=fields)
                 pipe.set(self._mark_key, ways.mark)
                 pipe.execute()

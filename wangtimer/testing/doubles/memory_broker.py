@@ -18,7 +18,7 @@ class MemoryBroker:
     take_chunk: Callable[[Chunk], object] = field(default=_to_nobody)
     take_trigger: Callable[[TriggerOrder], object] = field(default=_to_nobody)
     take_follow: Callable[[], object] = field(default=_to_nobody)
-    take_gone: Callable[[Mapping[int, int]], object] = field(default=_to_nobody)
+    take_gone: Callable[[Mapping[int, tuple[int, int]]], object] = field(default=_to_nobody)
 
     def warm_up(self) -> None:
         pass
@@ -38,8 +38,8 @@ class MemoryBroker:
     def send_feed_lanes(self) -> None:
         pass
 
-    def send_stop_gone(self, versions: Mapping[int, int]) -> None:
-        self.take_gone(versions)
+    def send_stop_gone(self, called: Mapping[int, tuple[int, int]]) -> None:
+        self.take_gone(called)
 
     def waiting_chunks(self, _queue: int = 0) -> int:
         return 0

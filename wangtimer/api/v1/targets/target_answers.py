@@ -43,7 +43,8 @@ class ShownNamedTarget(Sent):
         ),
     ] = None
     retry: Annotated[
-        ShownRetry | None, Field(exclude_if=is_none, description="not there: as the deployment does")
+        ShownRetry | None,
+        Field(exclude_if=is_none, description="not there: as the app does, else as the deployment does"),
     ] = None
     timers: Annotated[
         int | None,

@@ -137,7 +137,8 @@ def _pause(text: str, field: str) -> int:
 GivenRetry = Annotated[
     Retry | None,
     Field(
-        description="when a failed call is tried again; null: as its target says, else as the deployment does"
+        description="when a failed call is tried again; null: as its target says, else as its app does, else as the "
+        "deployment does"
     ),
 ]
 

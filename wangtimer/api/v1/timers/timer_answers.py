@@ -156,7 +156,10 @@ class ShownTimer(Sent):
     misfire: ShownMisfire
     retry: Annotated[
         ShownRetry | None,
-        Field(exclude_if=is_none, description="not there: as its target says, else as the deployment does"),
+        Field(
+            exclude_if=is_none,
+            description="not there: as its target says, else as its app does, else as the deployment does",
+        ),
     ] = None
     next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
     version: Annotated[int, Field(description="grows with every change; the ETag holds it")]
