@@ -56,6 +56,7 @@ task_routes = {
     "wangtimer.purge": {"queue": "migrate"},
     "wangtimer.feed_lanes": {"queue": "migrate"},
     "wangtimer.follow": {"queue": "migrate"},
+    "wangtimer.stop_gone": {"queue": "migrate"},
     "wangtimer.trigger": {"queue": "trigger"},
     "wangtimer.callback": {"queue": "callback"},
 }

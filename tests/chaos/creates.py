@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from threading import Event, Lock, Thread
 from typing import Any
+from urllib.parse import urljoin
 from uuid import uuid4
 
 import requests
@@ -142,6 +143,7 @@ class Changes:
         self._rotate()
         self._aim()
         self._limit()
+        self._lose_target()
 
     def _limit(self) -> None:
         """Give the app a limit that it does not reach, so that each of its calls needs a permit."""
@@ -158,6 +160,12 @@ class Changes:
         url, of_app = f"{self._api_url}/v1/targets/change", {"WangTimer-App": APP}
         requests.put(url, json={"url": self._target_url}, headers=of_app, timeout=5)
         requests.delete(url, headers=of_app, timeout=5)
+
+    def _lose_target(self) -> None:
+        """Call a target once that answers 410."""
+        notify = {"url": urljoin(self._target_url, "/gone"), "method": "POST", "body": "{}"}
+        made = self._ask("POST", "def", name=f"gone-{uuid4().hex}", cron="* * * * *", notifyHTTPParam=notify)
+        self._ask("POST", "fire", TASK, id=made["id"])
 
     def _make_many(self) -> None:
         """Make two timers in one request, enabled; disable, enable and delete them, and what was left over."""

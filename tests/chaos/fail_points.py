@@ -161,6 +161,9 @@ REACHED = (
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
     Reached("permits", {"callback": (Step.PERMITS,)}, faults.changes, nth=1),
+    Reached(
+        "telling of targets that are gone", {"callback": (Step.PUBLISH_STOP_GONE,)}, faults.changes, nth=1
+    ),
     # Only one process of the kind, so that the work that the second fault makes is the armed one's.
     Reached(
         "loading again",

@@ -30,6 +30,7 @@ http {{
         listen {host}:{port} backlog=4096;
         location / {{ return 204; }}
         location = /up {{ access_log off; return 204; }}
+        location = /gone {{ access_log off; return 410; }}
     }}
 }}
 """
