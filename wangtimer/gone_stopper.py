@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 
 import structlog
 
@@ -19,11 +20,13 @@ log = structlog.get_logger()
 
 # As the audit names who did it.
 CALLER = Caller(None, "the target answered 410", None, frozenset(), "")
+# Timers that wait while others are disabled. A further one is left out: its next answer asks for it again.
+MOST_ASKED = 5_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class GoneStopper:
-    """Repeatable: who is disabled stays so. What takes too long is left: the next answers ask for it again.
+    """Repeatable: who is disabled stays so. One thread of a process disables, so that the others are free for the rest.
 
     A timer is left alone if it, or the target it names, was changed since its call, or if it has no moment to come:
     that one ends as after any failure.
@@ -32,12 +35,29 @@ class GoneStopper:
     lists: TimerLists
     targets: TargetStore
     batches: Batches
+    _asked: dict[int, tuple[int, int]] = field(default_factory=dict, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
+    _busy: Lock = field(default_factory=Lock, init=False)
 
     def stop(self, called: Mapping[int, tuple[int, int]]) -> None:
         """Disable timers, given by id with the versions of timer and named target (0: none) that were called.
 
-        What fails for one app holds up no other. Raises `StoreAway`.
+        While another thread is at it, that one disables these too. What fails for one app holds up no other. Raises
+        `StoreAway`.
         """
+        with self._lock:
+            for timer_id, versions in called.items():
+                if timer_id in self._asked or len(self._asked) < MOST_ASKED:
+                    self._asked[timer_id] = versions
+        while self._asked and self._busy.acquire(blocking=False):
+            try:
+                self._stop_asked()
+            finally:
+                self._busy.release()
+
+    def _stop_asked(self) -> None:
+        with self._lock:
+            called, self._asked = self._asked, {}
         of_apps: dict[str, list[int]] = defaultdict(list)
         for timer_id, app in self.lists.apps_of(called).items():
             of_apps[app].append(timer_id)

@@ -119,14 +119,11 @@ def follow() -> None:
             wiring().calendar_follower.follow_all()
 
 
-# Who is disabled stays so; who was changed since is left alone. One run at a time in this process: it holds up no other
-# task, and the next answers ask for what is left out.
+# Who is disabled stays so; who was changed since is left alone.
 @shared_task(name="wangtimer.stop_gone", throws=(StoreAway,))
 def stop_gone(called: list[tuple[int, int, int]]) -> None:
     """Disable timers whose target answered 410; each has its id, its version, and that of the target it names."""
-    with wiring().pace("stop_gone", 0.0).alone() as is_due:
-        if is_due:
-            wiring().gone_stopper.stop({timer_id: (own, targets) for timer_id, own, targets in called})
+    wiring().gone_stopper.stop({timer_id: (own, target) for timer_id, own, target in called})
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

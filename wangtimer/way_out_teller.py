@@ -28,11 +28,10 @@ class WayOutTeller:
             if mark == told:
                 return
 
-    def tell_again(self) -> None:
-        """Write all of them if Redis has others, or has lost them. Raises `StoreAway`."""
-        self.tell_instead_of(self.copies.mark())
-
     def tell_instead_of(self, mark: str | None) -> None:
-        """The same, where `mark` is that of those which Redis has; None if it has lost them."""
+        """Write all of them if Redis has others; `mark` is that of its own, None if it has lost them.
+
+        Raises `StoreAway`.
+        """
         if mark != self.source.mark():
             self.tell()

@@ -1,6 +1,5 @@
 """What is told of timers whose target is gone: each once, in one message, and no more than a bound."""
 
-import time
 from collections.abc import Mapping
 
 from tests.store.worlds import until
@@ -53,6 +52,5 @@ def test_its_thread_tells_soon_and_goes_on_after_a_fault(monkeypatch) -> None:
     teller.start()
     teller.note(1, 1, 0)
     until(lambda: not sent.fails)
-    time.sleep(0.05)
     teller.note(2, 1, 0)
     until(lambda: sent.messages == [{2: (1, 0)}])

@@ -93,7 +93,7 @@ def test_while_redis_is_away_it_is_set_and_the_next_sweep_tells(
     with monkeypatch.context() as patched:
         patched.setattr(small_world.wiring.way_out_copies, "write", write)
         assert small_world.send("PUT", PLACE, body_of(pair)).status == 200
-    small_world.wiring.way_out_teller.tell_again()
+    small_world.wiring.calls_teller.tell_again()
     told = small_world.wiring.way_out_copies.read()
     assert told is not None
     assert "shop" in told.of_apps

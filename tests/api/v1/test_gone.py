@@ -1,9 +1,14 @@
 """Timers whose target answered 410 are disabled by the migrate workers: only as they were called, and repeatably."""
 
+from collections.abc import Sequence
+from threading import Thread
+
 import pytest
 
 from tests.api.v1.world import V1World
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timer_lists import TimerLists
 
 TIMERS = "/v1/timers"
@@ -73,3 +78,25 @@ def test_while_sql_is_away_it_says_so(small_world: V1World, monkeypatch: pytest.
     monkeypatch.setattr(TimerLists, "of_ids", away)
     with pytest.raises(StoreAway):
         small_world.wiring.gone_stopper.stop({gone: (version, 0)})
+
+
+def test_what_is_asked_for_while_others_are_disabled_is_disabled_by_the_same_thread(
+    small_world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, version), (second, of_second) = made(small_world), made(small_world, "b")
+    stopper = small_world.wiring.gone_stopper
+    of_ids, seen = TimerLists.of_ids, []
+
+    def asked_meanwhile(lists: TimerLists, app: str, ids: Sequence[int]) -> Readable[int, Timer]:
+        seen.append(list(ids))
+        if len(seen) == 1:
+            other = Thread(target=stopper.stop, args=({second: (of_second, 0)},))
+            other.start()
+            other.join(10)
+            assert not other.is_alive(), "it waits for the first"
+        return of_ids(lists, app, ids)
+
+    monkeypatch.setattr(TimerLists, "of_ids", asked_meanwhile)
+    stopper.stop({first: (version, 0)})
+    assert seen == [[first], [second]]
+    assert [is_enabled(small_world, one) for one in (first, second)] == [False, False]

@@ -128,13 +128,9 @@ class AppStore:
                 disabled_at = (disabled_at or now) if is_disabled else None
             way_out = app.egress.changed(egress) if egress else app.egress
             own = app.queue if queue == AS_IT_WAS else queue
-            policy = (
-                app.retry
-                if retry is AS_BEFORE
-                else None
-                if retry is None
-                else changed_policy(app.retry, retry)
-            )
+            policy = app.retry
+            if retry is not AS_BEFORE:
+                policy = None if retry is None else changed_policy(app.retry, retry)
             changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, way_out, own, policy)
             values = {
                 "updated_at": now,
