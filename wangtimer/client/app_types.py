@@ -1,6 +1,6 @@
 """Types of answers about apps, API keys and the audit; fields as in docs/v1.md."""
 
-from typing import NotRequired, TypedDict
+from typing import TypedDict
 
 from .timer_fields import ShownRetry
 
@@ -76,7 +76,7 @@ class App(TypedDict):
     limits: ShownAppLimits
     egress: ShownAppEgress
     queue: str | None
-    retry: NotRequired[ShownRetry | None]
+    retry: ShownRetry | None
 
 
 class ChangedApp(App):
