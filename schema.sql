@@ -154,8 +154,13 @@ CREATE TABLE timer (
     misfire ENUM('fire_all', 'fire_latest', 'skip') NOT NULL,
     misfire_grace_ms BIGINT NOT NULL,
     catchup_window_ms BIGINT NOT NULL,
-    -- how long a call may take from when it is sent to its whole answer; NULL: as long as the deployment's calls may
+    -- how long a call may take from when it is sent to its whole answer; NULL, here and in the next two: as the
+    -- deployment's calls have it
     timeout_ms BIGINT,
+    -- how long it may take to open a connection: name look-up, TCP and TLS
+    connect_timeout_ms BIGINT,
+    -- how long the first byte of the answer may take, from when the call is sent
+    first_byte_timeout_ms BIGINT,
     -- JSON list; timer_tag has them too, for look-ups
     tags VARCHAR(2048),
     -- days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's

@@ -21,7 +21,7 @@ from wangtimer.core.flow.queues import MOST_QUEUES, OwnQueues
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.core.secret_keys import read_secret_keys
-from wangtimer.core.timers.fields import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
+from wangtimer.core.timers.timeouts import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
@@ -348,12 +348,24 @@ class Settings(BaseSettings):
         default=10_000,
         ge=LEAST_TIMEOUT_MS,
         le=MOST_TIMEOUT_MS,
-        description="ms; total time one callback may take, connect included; a timer may have less "
-        "(`target.timeout`). A callback process that stops waits for its calls for 2 s more than this: above 10,000, "
-        "raise the stop limit of whatever supervises it, to this and 10 s more",
+        description="ms; total time one callback may take, connect included, where neither its timer nor its target "
+        "says otherwise (`target.timeout`). A callback process that stops waits for its calls for 2 s more than this, "
+        "and leaves longer ones to another process, which makes them anew: above 10,000, raise the stop limit of "
+        "whatever supervises it, to this and 10 s more",
     )
     callback_connect_timeout_ms: int = Field(
-        default=3_000, ge=100, le=60_000, description="ms; time to connect to a target"
+        default=3_000,
+        ge=100,
+        le=60_000,
+        description="ms; time to connect to a target, where neither timer nor target says otherwise "
+        "(`target.connectTimeout`)",
+    )
+    callback_longest_timeout_ms: int = Field(
+        default=MOST_TIMEOUT_MS,
+        ge=LEAST_TIMEOUT_MS,
+        le=MOST_TIMEOUT_MS,
+        description="ms; the longest time-out that a timer or a target may have of its own. A call that hangs holds a "
+        "connection of its app for as long, and after the death of its process a permit of its app's calls at once",
     )
     callback_connections: int = Field(
         default=4_000,

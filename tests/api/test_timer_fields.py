@@ -16,6 +16,7 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer
 from wangtimer.store.sql.tables import timers
 
@@ -24,7 +25,7 @@ VALUES: dict[str, list[Any]] = {
     "misfire": [MisfireRule(MisfirePolicy.SKIP, 2_000, 3_000)],
     "tags": [("a", 'b"')],
     "keep_days": [0, 7],
-    "timeout_ms": [2_000],
+    "timeouts": [Timeouts(2_000), Timeouts(None, 300, 1_000)],
     "keep_output": [KeepOutput.ON_FAILURE, KeepOutput.NEVER],
 }
 by_name = pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)

@@ -89,7 +89,7 @@ SECTIONS = (
             "An attempt that failed is tried again. One that was not answered in time may have been acted on.",
             "An operator's replay calls again.",
             "A process that made a call died, froze or was cut off beyond its lease (6 s) before that was "
-            "recorded.",
+            "recorded. Or it stopped, and the call had a time-out longer than the deployment's.",
             "Redis lost or rolled back the claim, or an outcome that waited there for SQL. Or SQL lost the "
             "outcome.",
             "Processes of an older version run beside new ones ([which "

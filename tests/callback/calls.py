@@ -9,6 +9,7 @@ from wangtimer.callback import Call, Egress, Reply, Request
 from wangtimer.callback.permits import Permit
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, OwnServer, read_egress
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 
 
 def egress_of(rules: str = PUBLIC_AND_LOOPBACK, *own_servers: OwnServer) -> Egress:
@@ -49,7 +50,7 @@ class PlainCall:
     on_held_back: Callable[[Call], None]
     on_reply: Callable[[Call, Reply], None]
     on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
-    timeout_ms: int | None = None
+    timeouts: Timeouts = AS_DEPLOYED
     permits: tuple[Permit, ...] = ()
     has_waited: bool = False
 
@@ -74,6 +75,7 @@ class Outcomes:
         app: str = "app",
         may_send: Callable[[], bool] = lambda: True,
         timeout_ms: int | None = None,
+        timeouts: Timeouts = AS_DEPLOYED,
     ) -> Call:
         request = Request(url, method, headers, body, app=app)
         return PlainCall(
@@ -83,7 +85,7 @@ class Outcomes:
             self._add_held_back,
             self._add_reply,
             self._add_without_room,
-            timeout_ms,
+            timeouts if timeout_ms is None else Timeouts(timeout_ms),
         )
 
     def wait(self, number: int = 1, timeout_s: float = 8) -> list[Reply]:

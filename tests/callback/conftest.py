@@ -1,3 +1,4 @@
+import socket
 import ssl
 from collections.abc import Callable, Iterator, Sequence
 
@@ -86,3 +87,23 @@ def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
 @pytest.fixture
 def engine(new_engine: Callable[..., DeliveryEngine]) -> DeliveryEngine:
     return new_engine()
+
+
+@pytest.fixture
+def deaf_listener() -> Iterator[socket.socket]:
+    """A listener to which connecting takes until somebody accepts: its queue is full."""
+    with socket.create_server(("127.0.0.9", 0), backlog=0) as listener:
+        fillers = [socket.socket() for _ in range(4)]
+        for filler in fillers:
+            filler.setblocking(False)
+            filler.connect_ex(listener.getsockname())
+        yield listener
+        for filler in fillers:
+            filler.close()
+
+
+@pytest.fixture
+def deaf_address(deaf_listener: socket.socket) -> tuple[str, int]:
+    """Where connecting takes for ever."""
+    host, port = deaf_listener.getsockname()
+    return host, port

@@ -13,6 +13,7 @@ from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.clock import RedisClock
@@ -29,7 +30,7 @@ PREFIX = "limited"
 class EndlessCall:
     """A call that comes again and again."""
 
-    timeout_ms: int | None = None
+    timeouts = AS_DEPLOYED
     has_waited = False
 
     def __init__(self, request: Request, submit: Callable[[list[Call]], None]) -> None:

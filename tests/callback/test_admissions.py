@@ -24,7 +24,7 @@ class HandPermits:
         self.back: list[tuple[str, bool]] = []
         self._lock = Lock()
 
-    def may_begin(self, app: str, _host: str, permits: Sequence[Permit]) -> bool:
+    def may_begin(self, app: str, _host: str, permits: Sequence[Permit], _longest_ms: int) -> bool:
         return app != LIMITED or bool(permits)
 
     def ask(
@@ -33,6 +33,7 @@ class HandPermits:
         _host: str,
         has_waited: bool,
         _held: tuple[Permit, ...],
+        _longest_ms: int,
         answer: Callable[[PermitAnswer], None],
     ) -> None:
         with self._lock:

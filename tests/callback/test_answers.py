@@ -5,20 +5,10 @@ from threading import Event
 
 import pytest
 
-from tests.callback.calls import MachineClock
-from tests.callback.target import NO_CONTENT, answer_with, hang_up, hold, reset, wait_until
+from tests.callback.target import answer_with, hang_up, hold, reset
 from tests.callback.tls_front import front_of
 
 HEAD = b"HTTP/1.1 %d Some\r\nContent-Length: %d\r\n\r\n"
-
-
-class HastenedClock(MachineClock):
-    """A stop-watch that a test puts ahead."""
-
-    ahead_s = 0.0
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.ahead_s
 
 
 def the_reply(engine, target, outcomes):
@@ -105,36 +95,6 @@ def test_a_silent_target_is_cut_at_the_deadline(new_engine, new_target, outcomes
     reply = the_reply(new_engine(timeout_ms=200), new_target(hold), outcomes)
     assert (reply.http_status, reply.was_sent, reply.succeeded) == (None, True, False)
     assert 150 <= reply.cost_ms < 2000
-
-
-def test_a_call_may_have_less_time_than_its_engine_gives(engine, new_target, outcomes) -> None:
-    target = new_target(hold)
-    engine.submit([outcomes.call(target.url, timeout_ms=200)])
-    (cut,) = outcomes.wait()
-    assert (cut.http_status, cut.was_sent, cut.succeeded) == (None, True, False)
-    assert "timed out" in cut.error
-    target.answer = answer_with(NO_CONTENT)
-    engine.submit([outcomes.call(target.url), outcomes.call(target.url, timeout_ms=5_000)])
-    assert all(reply.succeeded for reply in outcomes.wait(3)[1:])
-
-
-def test_a_call_has_no_more_time_than_its_engine_gives(new_engine, new_target, outcomes) -> None:
-    new_engine(timeout_ms=200).submit([outcomes.call(new_target(hold).url, timeout_ms=60_000)])
-    (reply,) = outcomes.wait()
-    assert "timed out" in reply.error
-
-
-def test_the_time_of_a_call_begins_when_its_request_is_sent(new_engine, new_target, outcomes) -> None:
-    target, clock = new_target(hold), HastenedClock()
-    engine = new_engine(clock, connections_per_host=1)
-    engine.submit([outcomes.call(target.url)])
-    target.wait_for_requests(1)
-    engine.submit([outcomes.call(target.url, timeout_ms=2_000)])
-    wait_until(lambda: engine.has_calls_waiting)
-    clock.ahead_s = 5  # for so long it waits for a place
-    target.answer = answer_with(NO_CONTENT)
-    target.requests[0].connection.sendall(NO_CONTENT)
-    assert all(reply.succeeded for reply in outcomes.wait(2))
 
 
 def test_a_refused_connection_is_an_error_with_nothing_sent(engine, target, outcomes) -> None:

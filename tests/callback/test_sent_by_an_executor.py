@@ -18,6 +18,7 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
@@ -92,7 +93,7 @@ def calling(url: str) -> Definition:
 def test_a_call_has_the_time_that_its_timer_gives_it(
     engine, new_target, answer: Any, timeout_ms: int | None, status: FiringStatus
 ) -> None:
-    outcome = recorded(engine, calling(new_target(answer).url)._replace(timeout_ms=timeout_ms))
+    outcome = recorded(engine, calling(new_target(answer).url)._replace(timeouts=Timeouts(timeout_ms)))
     assert (outcome.status, outcome.http_status) == (
         status,
         None if status is FiringStatus.FAILED else 204,

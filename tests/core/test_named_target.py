@@ -8,6 +8,7 @@ from hypothesis import strategies as some
 
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget, url_behind, why_not_behind
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 URL = "https://shop.example:8443/hooks"
@@ -98,5 +99,7 @@ def test_of_both_words_on_the_output_the_one_counts_that_keeps_less() -> None:
 
 
 def test_a_timers_own_time_out_goes_before_that_of_the_target() -> None:
-    patient = NamedTarget("shop", "orders", 1, CALL, timeout_ms=5_000)
-    assert (patient.timeout_of(None), patient.timeout_of(200), TARGET.timeout_of(None)) == (5_000, 200, None)
+    patient = NamedTarget("shop", "orders", 1, CALL, timeouts=Timeouts(5_000, None, 900))
+    assert patient.timeouts_of(AS_DEPLOYED) == Timeouts(5_000, None, 900)
+    assert patient.timeouts_of(Timeouts(200, 300)) == Timeouts(200, 300, 900)
+    assert TARGET.timeouts_of(AS_DEPLOYED) == AS_DEPLOYED

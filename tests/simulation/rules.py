@@ -649,7 +649,7 @@ _LIMITS = (
     ),
     Rule(
         "a limited call has a permit",
-        attribute(throttle.Throttle, "may_begin", lambda self, app, host, permits: True),
+        attribute(throttle.Throttle, "may_begin", lambda self, app, host, permits, longest_ms: True),
         draw=draw_limited_app,
     ),
     Rule(

@@ -9,9 +9,6 @@ from wangtimer.callback import Call, EngineStopped, Reply, Request
 from wangtimer.callback.permits import PermitAnswer, Permits
 from wangtimer.core.flow.slicing import SharedLane
 
-# Cut off by a stop: the target may have acted on it.
-CUT_OFF = "cut off"
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:
@@ -57,7 +54,7 @@ class SimulatedEngine:
         return self._sim.random.randrange(4)
 
     def stop(self, timeout_s: float) -> list[Call]:
-        """Let what is under way end, `timeout_s` at most; return what was not sent."""
+        """Let what is under way end, `timeout_s` at most; return what was not sent, or has not ended."""
         self._is_stopped = True
         unsent = list(self._calls.values())
         for call in unsent:
@@ -66,9 +63,9 @@ class SimulatedEngine:
         until = self._sim.now_ms + timeout_s * 1_000
         while self._in_flight and self._sim.now_ms < until:
             self._sim.sleep(0.1)
-        for call, sent_at in list(self._in_flight.values()):
-            self._end(call, Reply(sent_at, 0.0, None, "", CUT_OFF))
-        return unsent
+        cut_off = [call for call, _ in self._in_flight.values()]
+        self._in_flight.clear()
+        return unsent + cut_off
 
     def _await_moment(self, call: Call) -> None:
         due_in_ms = call.due_at_ms - self._process.clock.now_ms()
@@ -90,7 +87,7 @@ class SimulatedEngine:
         over_at_ms = self._sim.now_ms + self._timeout_ms
         if any(self._process.clock.monotonic() > permit.begins_by for permit in call.permits):
             self._give_back(call, is_unused=True)
-        if self._permits.may_begin(request.app, request.host, call.permits):
+        if self._permits.may_begin(request.app, request.host, call.permits, 0):
             self._go(call, over_at_ms)
             return
         held, call.permits = call.permits, ()
@@ -99,6 +96,7 @@ class SimulatedEngine:
             request.host,
             call.has_waited,
             held,
+            0,
             lambda answer: self._later(
                 self._sim.random.uniform(0.01, 2), lambda: self._go_on(call, answer, over_at_ms)
             ),

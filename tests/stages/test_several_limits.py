@@ -34,8 +34,8 @@ def test_a_call_gets_a_permit_of_each_limit_host_first() -> None:
     (permits,) = it.answers
     assert isinstance(permits, tuple)
     assert [one.lane for one in permits] == [AT_HOST, APP_THERE, OF_APP]
-    assert it.throttle.may_begin(APP, HOST, permits)
-    assert not it.throttle.may_begin(APP, HOST, permits[:2])
+    assert it.throttle.may_begin(APP, HOST, permits, 0)
+    assert not it.throttle.may_begin(APP, HOST, permits[:2], 0)
     assert [[order.lane for order in trip] for trip in it.permits.trips] == [[AT_HOST], [APP_THERE], [OF_APP]]
 
 
@@ -53,7 +53,7 @@ def test_a_call_that_was_pulled_with_a_permit_asks_the_others_and_loses_it_where
     it = setting(hosts={HOST: CallLimit(at_once=1)})
     for _ in range(2):
         (mine, _) = it.throttle.take_all({OF_APP: 1})[OF_APP]
-        it.throttle.ask(APP, HOST, True, tuple(mine), it.answers.append)
+        it.throttle.ask(APP, HOST, True, tuple(mine), 0, it.answers.append)
     it.throttle.carry_out()
     it.throttle.carry_out()
     assert [one.lane for one in it.given] == [OF_APP, AT_HOST]
@@ -71,7 +71,7 @@ def test_any_host_has_the_default_and_a_named_one_its_own() -> None:
 def test_while_redis_is_away_nobody_keeps_a_permit() -> None:
     it = setting(hosts={HOST: CallLimit(at_once=1)})
     (mine, _) = it.throttle.take_all({OF_APP: 1})[OF_APP]
-    it.throttle.ask(APP, HOST, True, tuple(mine), it.answers.append)
+    it.throttle.ask(APP, HOST, True, tuple(mine), 0, it.answers.append)
     it.server.away = True
     it.throttle.carry_out()
     assert it.answers == [None]

@@ -68,7 +68,7 @@ class Setting:
 
     def ask(self, number: int, app: str = APP, has_waited: bool = False) -> None:
         for _ in range(number):
-            self.throttle.ask(app, HOST, has_waited, (), self.answers.append)
+            self.throttle.ask(app, HOST, has_waited, (), 0, self.answers.append)
 
     @property
     def given(self) -> list[Permit]:
@@ -101,10 +101,44 @@ def test_who_gets_none_is_told_so(it: Setting) -> None:
 def test_who_has_waited_goes_first(it: Setting) -> None:
     it.ask(3)
     waited: list[PermitAnswer] = []
-    it.throttle.ask(APP, HOST, True, (), waited.append)
+    it.throttle.ask(APP, HOST, True, (), 0, waited.append)
     it.throttle.carry_out()
     assert isinstance(waited[0], tuple)
     assert len(it.given) == 2
+
+
+def test_calls_that_may_take_longer_have_their_permits_for_longer(it: Setting) -> None:
+    it.ask(1)
+    long: list[PermitAnswer] = []
+    it.throttle.ask(APP, HOST, False, (), 40_000, long.append)
+    it.throttle.carry_out()
+    ((permit,),) = long
+    assert permit.longest_ms == 40_000
+    assert it.throttle.may_begin(APP, HOST, (permit,), 40_000)
+    assert [one.longest_ms for one in it.given] == [0]
+    it.clock.sleep(12)  # the others' time is over, and so are their permits
+    it.ask(5)
+    it.throttle.carry_out()
+    assert len(it.given) == 1 + 2
+
+
+def test_a_permit_for_a_shorter_call_is_prolonged_not_given_anew(it: Setting) -> None:
+    (pulled,) = it.throttle.take_all({LANES[APP]: 1})[LANES[APP]][0]
+    assert it.throttle.may_begin(APP, HOST, (pulled,), 0)
+    assert not it.throttle.may_begin(APP, HOST, (pulled,), 40_000)
+    long: list[PermitAnswer] = []
+    it.throttle.ask(APP, HOST, True, (pulled,), 40_000, long.append)
+    it.throttle.carry_out()
+    assert long == [(pulled._replace(longest_ms=40_000),)]
+    it.clock.sleep(12)
+    it.ask(5)
+    it.throttle.carry_out()
+    assert len(it.given) == 2
+
+
+def test_a_rate_asks_nobody_how_long(it: Setting) -> None:
+    (pulled,) = it.throttle.take_all({LANES[RATED]: 1})[LANES[RATED]][0]
+    assert it.throttle.may_begin(RATED, HOST, (pulled,), 40_000)
 
 
 def test_a_permit_is_for_a_call_that_begins_soon(it: Setting) -> None:
@@ -184,10 +218,10 @@ def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
 def test_limits_stay_while_redis_has_lost_them(it: Setting) -> None:
     it.server.lose()
     it.throttle.read_rules()
-    assert not it.throttle.may_begin(APP, HOST, ())
+    assert not it.throttle.may_begin(APP, HOST, (), 0)
     it.limits.write({})
     it.throttle.read_rules()
-    assert it.throttle.may_begin(APP, HOST, ())
+    assert it.throttle.may_begin(APP, HOST, (), 0)
 
 
 def test_a_redis_that_is_away_at_the_start_is_read_later(it: Setting) -> None:
@@ -202,7 +236,7 @@ def test_a_process_that_starts_while_redis_has_lost_the_limits_asks_sql(it: Sett
     it.server.lose()
     throttle = it.start()
     assert throttle.limits.apps == it.in_sql
-    assert throttle.may_begin(RATED, HOST, ())
+    assert throttle.may_begin(RATED, HOST, (), 0)
     it.limits.write({RATED: CallLimit(per_second=10)})
     throttle.read_rules()
     assert throttle.limits.apps == {RATED: CallLimit(per_second=10)}
@@ -212,22 +246,22 @@ def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
     it.server.lose()
     it.sql_is_away = True
     throttle = it.start()
-    assert not throttle.may_begin("any", HOST, ())
+    assert not throttle.may_begin("any", HOST, (), 0)
     lane = SharedLane.of_limit("any")
     assert throttle.take_all({lane: 5})[lane] == ([], 0.0)
-    throttle.ask("any", HOST, False, (), it.answers.append)
+    throttle.ask("any", HOST, False, (), 0, it.answers.append)
     with pytest.raises(StoreAway):
         throttle.run_once()
     assert it.answers == [None]
     # Until the next reading who asks waits: an answer would be asked for again at once.
-    throttle.ask("any", HOST, False, (), it.answers.append)
+    throttle.ask("any", HOST, False, (), 0, it.answers.append)
     throttle.run_once()
     assert it.answers == [None]
     it.clock.sleep(READ_FIRST_EVERY_S)
     it.sql_is_away = False
     throttle.run_once()
     assert it.answers == [None, ()]
-    assert throttle.may_begin("any", HOST, ())
+    assert throttle.may_begin("any", HOST, (), 0)
     assert it.permits.trips == []
 
 
@@ -236,10 +270,10 @@ def test_limits_are_read_again_seldom(it: Setting) -> None:
     it.limits.write({})
     it.clock.sleep(READ_EVERY_S - 0.1)
     it.throttle.run_once()
-    assert not it.throttle.may_begin(APP, HOST, ())
+    assert not it.throttle.may_begin(APP, HOST, (), 0)
     it.clock.sleep(0.1)
     it.throttle.run_once()
-    assert it.throttle.may_begin(APP, HOST, ())
+    assert it.throttle.may_begin(APP, HOST, (), 0)
 
 
 def test_limits_that_cannot_be_read_stop_no_start(it: Setting) -> None:

@@ -245,8 +245,16 @@ class PromptThrottle(Throttle):
 
     on_asked: Callable[[], None]
 
-    def ask(self, app: str, host: str, has_waited: bool, held: tuple[Permit, ...], answer: OnPermit) -> None:
-        super().ask(app, host, has_waited, held, answer)
+    def ask(
+        self,
+        app: str,
+        host: str,
+        has_waited: bool,
+        held: tuple[Permit, ...],
+        longest_ms: int,
+        answer: OnPermit,
+    ) -> None:
+        super().ask(app, host, has_waited, held, longest_ms, answer)
         self.on_asked()
 
 

@@ -21,6 +21,7 @@ from wangtimer.core.flow.planning import firings_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.timers.cancelling import without
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer, TimerStatus
 from wangtimer.purger import PAGE, Purger
 from wangtimer.store.sql.api_keys import ApiKeyStore
@@ -125,7 +126,9 @@ def test_an_edit_that_enables_too_says_both(world: SqlWorld) -> None:
 
 def test_an_edit_names_the_fields_of_schedule_and_call_and_shows_no_value(world: SqlWorld) -> None:
     timer = world.timers.create(new(), NOW)
-    definition = timer.definition._replace(schedule=Every(60_000, 0, "UTC"), notify=SECRET, timeout_ms=5_000)
+    definition = timer.definition._replace(
+        schedule=Every(60_000, 0, "UTC"), notify=SECRET, timeouts=Timeouts(5_000)
+    )
     world.timers.edit("shop", timer.id, NOW, edit(timer, definition=definition))
     entry = entries(world)[-1]
     target = tuple(f"target.{name}" for name in ("url", "headers", "body", "timeout"))

@@ -7,6 +7,7 @@ from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, def
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, definition_text
 from wangtimer.store.sql.timer_rows import notify_text
@@ -31,7 +32,7 @@ def test_a_definition_without_headers_and_body_is_read_as_it_was_written(hot: Ho
 
 
 def test_a_time_out_of_its_own_is_read_as_it_was_written(hot: HotWorld) -> None:
-    written = definition()._replace(timeout_ms=2_000, keep_output=KeepOutput.NEVER)
+    written = definition()._replace(timeouts=Timeouts(2_000, 300), keep_output=KeepOutput.NEVER)
     hot.definitions.put([written])
     assert hot.definitions.get([1]).definitions == {1: written}
 

@@ -59,6 +59,24 @@ def test_a_dead_process_permits_end_once_its_calls_surely_have(hot: HotWorld) ->
     assert number(hot, replace(order("b", at_once=2), fresh=2)) == 2
 
 
+def test_a_dead_process_permits_for_long_calls_last_as_long_as_those_may(hot: HotWorld) -> None:
+    given(hot, replace(order("a", at_once=3), fresh=1))
+    given(hot, replace(order("b", at_once=3), fresh=1, longest_ms=60_000))
+    given(hot, replace(order("c", at_once=3), fresh=1))
+    given(hot, replace(order("d", at_once=3), longest_ms=60_000, prolonged=("c:0",)))
+    hot.clock.sleep((TIMEOUT_MS + MARGIN_MS) / 1_000)
+    assert number(hot, replace(order("e", at_once=3), fresh=3)) == 1
+    hot.clock.sleep((60_000 - TIMEOUT_MS) / 1_000)
+    assert number(hot, replace(order("f", at_once=3), fresh=3)) == 3
+
+
+def test_a_prolonged_permit_that_redis_lost_counts_again(hot: HotWorld) -> None:
+    given(hot, replace(order("a", at_once=1), fresh=1))
+    hot.lose_all()
+    given(hot, replace(order("b", at_once=1), longest_ms=60_000, prolonged=("a:0",)))
+    assert number(hot, replace(order("c", at_once=1), fresh=1)) == 0
+
+
 def test_an_order_repeated_since_its_answer_was_lost_counts_no_permit_twice(hot: HotWorld) -> None:
     asked = replace(order("a", at_once=5), fresh=3)
     given(hot, asked)

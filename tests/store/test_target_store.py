@@ -14,6 +14,7 @@ from wangtimer.core.errors import Conflict, InvalidInput, UnknownTarget, Unopene
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, TimerStatus
 from wangtimer.store.call_text import call_from_stored, notify_of, notify_text, stored_call
 from wangtimer.store.copy_refresher import CopyRefresher
@@ -70,7 +71,10 @@ def moved(was: NamedTarget | None, url: str = "https://other.example/") -> Named
 
 def test_what_is_made_is_read_back_sealed(store: TargetStore, database: Database) -> None:
     target, is_new = store.change(
-        "shop", "orders", lambda _: a_target(timeout_ms=500, keep_output=KeepOutput.NEVER), NOW
+        "shop",
+        "orders",
+        lambda _: a_target(timeouts=Timeouts(500, None, 300), keep_output=KeepOutput.NEVER),
+        NOW,
     )
     assert is_new
     assert store.get("shop", "orders") == target == store.stored([target.key])[target.key]

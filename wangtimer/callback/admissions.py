@@ -6,8 +6,10 @@ from functools import partial
 from typing import NamedTuple
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.limits import Limits
 from wangtimer.callback.permits import PermitAnswer, Permits
 from wangtimer.callback.places import Flow
+from wangtimer.core.timers.timeouts import AS_DEPLOYED
 
 
 class Admission(NamedTuple):
@@ -25,9 +27,10 @@ class Admissions:
     its app's permits. It asks anew when it has its place.
     """
 
-    def __init__(self, permits: Permits, wake: Callable[[], None]) -> None:
+    def __init__(self, permits: Permits, wake: Callable[[], None], limits: Limits) -> None:
         self._permits = permits
         self._wake = wake
+        self._limits = limits
         self._asked: dict[int, Admission] = {}
         self._answered: deque[tuple[int, PermitAnswer]] = deque()
         self._arrived: dict[int, Call] = {}
@@ -47,7 +50,8 @@ class Admissions:
             self._arrived.pop(id(call), None)
             if any(now > permit.begins_by for permit in call.permits):
                 self.give_back(call, is_unused=True)
-        return self._permits.may_begin(call.request.app, call.request.host, call.permits)
+        request = call.request
+        return self._permits.may_begin(request.app, request.host, call.permits, self._longest_ms(call))
 
     def give_back_without_place(self) -> None:
         """Give back the permits of calls that came with one and did not get their place at once."""
@@ -61,7 +65,8 @@ class Admissions:
         self._asked[id(call)] = asked
         held, call.permits = call.permits, ()
         answer = partial(self._take_answer, id(call))
-        self._permits.ask(request.app, request.host, call.has_waited, held, answer)
+        longest_ms = self._longest_ms(call)
+        self._permits.ask(request.app, request.host, call.has_waited, held, longest_ms, answer)
 
     def answers(self) -> list[tuple[Admission, PermitAnswer]]:
         """Return the calls for which an answer came."""
@@ -86,6 +91,16 @@ class Admissions:
         dropped = list(self._asked.values())
         self._asked.clear()
         return dropped
+
+    def _longest_ms(self, call: Call) -> int:
+        """Return how long the call may take, rounded up so that few differ; 0: as long as those without time-outs."""
+        if call.timeouts == AS_DEPLOYED:
+            return 0
+        usual_ms = self._limits.timeout_ms
+        longest_ms, rounded = call.timeouts.longest_ms(usual_ms, self._limits.connect_timeout_ms), usual_ms
+        while rounded < longest_ms:
+            rounded *= 2
+        return 0 if rounded == usual_ms else rounded
 
     def _take_answer(self, key: int, answer: PermitAnswer) -> None:
         self._answered.append((key, answer))

@@ -7,6 +7,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.timers.timeouts import Timeouts
 
 _logger = logging.getLogger(__name__)
 
@@ -14,8 +15,7 @@ _logger = logging.getLogger(__name__)
 class Call(Protocol):
     """A prepared request to send at `due_at_ms` (the deployment's clock), never before.
 
-    `timeout_ms` is how long it may take from when its request is sent to the whole answer; None: as long as the
-    engine's own limit, which is never exceeded.
+    `timeouts` are time-outs of its own; what they leave open is as the engine has it.
 
     Every submitted call ends in exactly one of: `on_reply`, `on_held_back`, `on_no_room`, being returned by the
     engine's `stop`. The four methods run in the engine's thread, so all calls wait for them: at most a millisecond, no
@@ -43,8 +43,8 @@ class Call(Protocol):
         """When."""
 
     @property
-    def timeout_ms(self) -> int | None:
-        """How long."""
+    def timeouts(self) -> Timeouts:
+        """How long it may take."""
 
     def may_send(self) -> bool:
         """Tell whether it may be sent now."""

@@ -47,7 +47,6 @@ _IDLE_REST_S = 60.0
 # Calls taken between two looks at the sockets, so that a burst (1.5 µs a call here) does not hold up answers.
 _MOST_RIPE_AT_ONCE = 5_000
 _PAUSE_AFTER_FAULT_S = 0.01
-_CUT_BY_STOP = "cut off: this process stopped before an answer came"
 
 
 class EngineStopped(WangTimerError):
@@ -88,13 +87,13 @@ class DeliveryEngine:
         self._limits = limits or Limits()
         self._timeout_s = self._limits.timeout_ms / 1000
         self._inbox = Inbox()
-        self._admissions = Admissions(permits or NoLimits(), self._inbox.wake)
+        self._admissions = Admissions(permits or NoLimits(), self._inbox.wake, self._limits)
         self._to_come: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
         self._arrivals = count()
         self._flows = Flows(self._limits.connections_per_host, self._limits.connections_total)
         self._look_for_crowds_at = 0.0
         self._stop_at = math.inf
-        self._unsent: list[Call] = []
+        self._left: list[Call] = []
         self._sockets = Sockets(self._inbox.wake_fd)
         tls = tls or Tls()
         self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, egress, self._end)
@@ -117,7 +116,8 @@ class DeliveryEngine:
     def stop(self, timeout_s: float) -> list[Call]:
         """Take no more calls; return those not sent, after the calls under way have ended; once.
 
-        Calls that have not ended after `timeout_s` are cut off, and get an error as reply. A listener must not call it.
+        Calls that have not ended after `timeout_s` are cut off and returned too: others may make them anew. A listener
+        must not call it.
         """
         self._stop_at = self._clock.monotonic() + timeout_s
         self._inbox.close()
@@ -125,7 +125,7 @@ class DeliveryEngine:
             self._thread.join(timeout_s + 1)
         if not self._thread.is_alive():  # else a listener has not returned: leave the thread what it uses
             self._inbox.release()
-        return self._unsent + self._inbox.take()
+        return self._left + self._inbox.take()
 
     @property
     def is_running(self) -> bool:
@@ -319,22 +319,22 @@ class DeliveryEngine:
         return self._clock.monotonic() >= self._stop_at or not self.counts.waiting + self.counts.in_flight
 
     def _drop_unsent(self) -> None:
-        self._unsent += [call for _, _, call in sorted(self._to_come)]
+        self._left += [call for _, _, call in sorted(self._to_come)]
         self._to_come.clear()
-        self._unsent += self._flows.clear()
+        self._left += self._flows.clear()
         now = self._clock.monotonic()
         for call, flow, _ in self._admissions.drop():
             self._flows.leave(flow, now, None, is_unreachable=False)
-            self._unsent.append(call)
-        for call in self._unsent:
+            self._left.append(call)
+        for call in self._left:
             self._admissions.give_back(call, is_unused=True)
 
     def _close(self) -> None:
         self._take_in()
         self._drop_unsent()
         self._resolver.close()
-        self._openings.close(_CUT_BY_STOP)
-        self._exchanges.close(_CUT_BY_STOP)
+        self._left += self._openings.close()
+        self._left += self._exchanges.close()
         self._sockets.close()
 
 

@@ -35,7 +35,8 @@ class Exchange:
     The watcher of the socket calls `on_ready`. `on_over` learns that the call has ended, with its error ("" when an
     answer came) and when, in monotonic seconds; or that an idle connection is dead. `stream` is the connection if it
     has TLS, else None. `judged_under` is the version of the rules of egress under which `peer` was allowed.
-    `last_words`: why the target ended TLS, as when it asks for a certificate and got none.
+    `last_words`: why the target ended TLS, as when it asks for a certificate and got none. `deadline_at`, in monotonic
+    seconds, moves on when the first byte of an answer comes.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Exchange:
         "_on_over",
         "_unsent",
         "_watch",
+        "_whole_by",
         "call",
         "deadline_at",
         "fd",
@@ -98,13 +100,22 @@ class Exchange:
         self.call: Call | None = None
         self.flow: Flow
 
-    def begin(self, call: Call, flow: Flow, started_at: float, deadline_at: float, connect_ms: int) -> None:
+    def begin(
+        self,
+        call: Call,
+        flow: Flow,
+        started_at: float,
+        first_byte_by: float,
+        whole_by: float,
+        connect_ms: int,
+    ) -> None:
         """Write the request; OSError if the connection is dead and took nothing of it."""
         self._answer.begin()
         self._first_byte_at: float | None = None
         self.started_at = started_at
         self._connect_ms = connect_ms
-        self.deadline_at = deadline_at
+        self._whole_by = whole_by
+        self.deadline_at = min(first_byte_by, whole_by)
         self.flow = flow
         self._may_be_out_of_step = call.request.ends_connection
         head, body = call.request.head, call.request.body
@@ -151,6 +162,11 @@ class Exchange:
             else int((first_byte_at - started_at) * 1000),
             told=answer.told,
         )
+
+    def time_out(self, now: float) -> str:
+        """Return what to say of a call that is over its deadline."""
+        took = f"timed out after {(now - self.started_at) * 1000:.0f} ms"
+        return took if self.deadline_at == self._whole_by else f"{took} without a byte of an answer"
 
     def on_ready(self, events: int) -> None:
         """Go on: the socket has something to read, room to write, or was closed."""
@@ -210,6 +226,7 @@ class Exchange:
             return
         if self._first_byte_at is None and data:
             self._first_byte_at = now
+            self.deadline_at = self._whole_by
         try:
             is_whole = self._answer.feed(data) if data else is_ended_well and self._answer.feed_end()
         except NoHttp as error:

@@ -16,6 +16,7 @@ from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timeouts import AS_DEPLOYED
 
 _LOOK_FOR_STALE_S = 1.0
 
@@ -90,19 +91,17 @@ class Exchanges:
         """Cut off overdue calls, close idle connections that are not to be used again."""
         now = self._clock.monotonic()
         for exchange in self._deadlines.overdue(now):
-            self._end(exchange, f"timed out after {(now - exchange.started_at) * 1000:.0f} ms", now)
+            self._end(exchange, exchange.time_out(now), now)
         if now >= self._look_for_stale_at:
             self._look_for_stale_at = now + _LOOK_FOR_STALE_S
             self._close_stale(now)
 
-    def close(self, error: str) -> None:
-        """End what is under way with this error, and close all connections."""
-        now = self._clock.monotonic()
-        for exchange in list(self._open.values()):
-            if exchange.call is not None:
-                self._end(exchange, error, now)
+    def close(self) -> list[Call]:
+        """Close all connections; return the calls that were under way, whose listeners learn nothing."""
+        cut_off = [exchange.call for exchange in self._open.values() if exchange.call is not None]
         for exchange in list(self._open.values()):
             self._drop(exchange)
+        return cut_off
 
     def _take_up(self, connection: Connection, opened: Opening) -> Exchange:
         assert opened.peer is not None
@@ -134,7 +133,8 @@ class Exchanges:
         """Send, or end the call unsent; False if the connection turned out dead, and nothing was sent."""
         may_send = is_allowed(call)
         now = self._clock.monotonic()
-        is_over = now >= deadline_at  # whatever held this thread up
+        timeouts = call.timeouts
+        is_over = timeouts == AS_DEPLOYED and now >= deadline_at  # whatever held this thread up
         if is_over or not may_send:
             self._keep(exchange, exchange.idle_since)  # nothing went over it
             if may_send:
@@ -142,10 +142,14 @@ class Exchanges:
             else:
                 self._on_end(call, flow, None, True)
             return True
-        if call.timeout_ms is not None:
-            deadline_at = min(deadline_at, now + call.timeout_ms / 1_000)
+        first_byte_by = math.inf
+        if timeouts != AS_DEPLOYED:
+            total_ms, _, first_byte_ms = timeouts
+            deadline_at = now + (self._limits.timeout_ms if total_ms is None else total_ms) / 1_000
+            if first_byte_ms is not None:
+                first_byte_by = now + first_byte_ms / 1_000
         try:
-            exchange.begin(call, flow, started_at, deadline_at, connect_ms)
+            exchange.begin(call, flow, started_at, first_byte_by, deadline_at, connect_ms)
         except OSError:
             self._drop(exchange)
             return False

@@ -8,9 +8,9 @@ class Limits:
     """What one call, one host and one engine may take; the defaults are those of the settings.
 
     `timeout_ms`            a call ends this long after it came due (or was submitted, if later), whatever
-                            happens: waiting for a place among its host's, connecting, sending, answering; a call's
-                            own time-out may end it sooner
-    `connect_timeout_ms`    the part of it that name look-up, TCP and TLS may take
+                            happens: waiting for a place among its host's, connecting, sending, answering. For a call
+                            with time-outs of its own this bounds the waiting, and from when it is sent the answer
+    `connect_timeout_ms`    what name look-up, TCP and TLS may take, unless the call says otherwise
     `connections_per_host`  calls under way to one host and port, in all and of one app; further calls wait. The app's
                             number is halved when a call fails, and grows by one with each answer
     `connections_total`     calls under way in all. One app has as many as are free, and one host of it as many as are

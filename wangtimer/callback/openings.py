@@ -61,7 +61,9 @@ class Openings:
 
     def start(self, call: Call, flow: Flow, deadline_at: float) -> None:
         """Begin to open a connection for a call."""
-        give_up_at = min(deadline_at, self._clock.monotonic() + self._connect_timeout_s)
+        now, own_ms = self._clock.monotonic(), call.timeouts.connect_ms
+        usual = min(deadline_at, now + self._connect_timeout_s)
+        give_up_at = usual if own_ms is None else now + own_ms / 1_000
         opening = Opening(
             call,
             flow,
@@ -94,11 +96,12 @@ class Openings:
         if now >= self._look_at:
             self._look_at_all(now)
 
-    def close(self, error: str) -> None:
-        """End what is under way with this error."""
-        for opening in list(self._running):
+    def close(self) -> list[Call]:
+        """End what is under way; return the calls for which it was, whose listeners learn nothing."""
+        running, self._running = list(self._running), {}
+        for opening in running:
             opening.close()
-            self.end(opening, None, error)
+        return [opening.call for opening in running]
 
     def look_by(self, at: float) -> None:
         """Look at all by then."""

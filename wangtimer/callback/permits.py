@@ -7,11 +7,15 @@ from wangtimer.core.flow.slicing import SharedLane
 
 
 class Permit(NamedTuple):
-    """Leave of one limit, that of the lane, for one call, which is to begin by `begins_by` (s of the stop-watch)."""
+    """Leave of one limit, that of the lane, for one call, which is to begin by `begins_by` (s of the stop-watch).
+
+    It is for a call that takes `longest_ms` at most; 0: as long as calls without time-outs of their own.
+    """
 
     name: str
     begins_by: float
     lane: SharedLane
+    longest_ms: int = 0
 
 
 # What a call gets: its permits, one of each limit. Or the lane in which it is to wait: a limit leaves no call now, or
@@ -22,8 +26,11 @@ PermitAnswer = tuple[Permit, ...] | SharedLane | None
 class Permits(Protocol):
     """The limits and the pauses, as the engine sees them. Every method is quick: no I/O."""
 
-    def may_begin(self, app: str, host: str, permits: Sequence[Permit]) -> bool:
-        """Tell whether a call of this app to this host and port needs no other permits than these."""
+    def may_begin(self, app: str, host: str, permits: Sequence[Permit], longest_ms: int) -> bool:
+        """Tell whether a call of this app to this host and port needs no other permits than these.
+
+        `longest_ms` is how long the call may take; 0: as long as calls without time-outs of their own, here and below.
+        """
 
     def ask(
         self,
@@ -31,6 +38,7 @@ class Permits(Protocol):
         host: str,
         has_waited: bool,
         held: tuple[Permit, ...],
+        longest_ms: int,
         answer: Callable[[PermitAnswer], None],
     ) -> None:
         """Ask for the permits that a call needs beside those `held`; `answer` is called once, soon, by any thread.
@@ -46,7 +54,7 @@ class Permits(Protocol):
 class NoLimits:
     """There is no limit."""
 
-    def may_begin(self, _app: str, _host: str, _permits: Sequence[Permit]) -> bool:
+    def may_begin(self, _app: str, _host: str, _permits: Sequence[Permit], _longest_ms: int) -> bool:
         """Return True."""
         return True
 
@@ -56,6 +64,7 @@ class NoLimits:
         _host: str,
         _has_waited: bool,
         _held: tuple[Permit, ...],
+        _longest_ms: int,
         answer: Callable[[PermitAnswer], None],
     ) -> None:
         """Answer that nobody knows: nobody asks."""

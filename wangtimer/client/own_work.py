@@ -9,7 +9,13 @@ from .timer_fields import Misfire, Retry, Rule, Schedule, TargetPatch, TimerFiel
 from .values import moment_ms, read_span
 
 _JSON_TYPE = {"Content-Type": "application/json"}
-_CALL_DEFAULTS: Mapping[str, Any] = {"method": "POST", "headers": {}, "body": "", "timeout": None}
+_TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout")
+_CALL_DEFAULTS: Mapping[str, Any] = {
+    "method": "POST",
+    "headers": {},
+    "body": "",
+    **dict.fromkeys(_TIMEOUTS),
+}
 
 
 def stands_as_wanted(timer: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -93,7 +99,7 @@ def _part_holds(held: Mapping[str, Any], name: str, wanted: Any) -> bool:
             return headers == _by_name(wanted or {})
         case "method":
             return bool(held.get(name) == (wanted or "POST").upper())
-        case "timeout":
+        case _ if name in _TIMEOUTS:
             return _is_same(described(TargetPatch)[name], held.get(name), wanted)
         case "json":
             return wanted is None or held.get("body") == json.dumps(

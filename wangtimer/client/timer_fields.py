@@ -78,6 +78,19 @@ class CallPatch(TypedDict, total=False):
         Span | None,
         About("So long a call may take; by default as long as the service gives all.", can_be_cleared=True),
     ]
+    connectTimeout: Annotated[
+        Span | None,
+        About(
+            "So long it may take to open a connection; by default as the service says.", can_be_cleared=True
+        ),
+    ]
+    firstByteTimeout: Annotated[
+        Span | None,
+        About(
+            "So long the first byte of an answer may take; by default as long as the whole.",
+            can_be_cleared=True,
+        ),
+    ]
     secretHeaders: Annotated[
         list[str] | None,
         About(
@@ -158,6 +171,8 @@ class NewNamedTarget(TypedDict):
     body: NotRequired[str | None]
     json: NotRequired[Any]
     timeout: NotRequired[Span | None]
+    connectTimeout: NotRequired[Span | None]
+    firstByteTimeout: NotRequired[Span | None]
     secretHeaders: NotRequired[list[str] | None]
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
@@ -179,6 +194,8 @@ class Target(TypedDict):
     body: NotRequired[str | None]
     json: NotRequired[Any]
     timeout: NotRequired[Span | None]
+    connectTimeout: NotRequired[Span | None]
+    firstByteTimeout: NotRequired[Span | None]
     secretHeaders: NotRequired[list[str] | None]
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
@@ -197,6 +214,8 @@ class ShownTarget(TypedDict):
     headers: dict[str, list[str]]
     body: str
     timeout: NotRequired[str]
+    connectTimeout: NotRequired[str]
+    firstByteTimeout: NotRequired[str]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]

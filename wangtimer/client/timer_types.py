@@ -92,6 +92,8 @@ class NamedTarget(TypedDict):
     headers: dict[str, list[str]]
     body: str
     timeout: NotRequired[str]
+    connectTimeout: NotRequired[str]
+    firstByteTimeout: NotRequired[str]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]

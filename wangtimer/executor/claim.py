@@ -25,8 +25,8 @@ class Claim:
     """One chunk's members, or what was pulled from a lane, in this process's hands.
 
     `renewed_at` is when the last renewal that succeeded was *sent*, `until` when renewing ends for good, both in
-    seconds of the stop-watch. `until` moves on with each part that is sent. `permits` are those that the members were
-    pulled with, as long as no call has taken them.
+    seconds of the stop-watch. `until` moves on with each part that is sent, and with a call that may take long.
+    `permits` are those that the members were pulled with, as long as no call has taken them.
     """
 
     def __init__(
@@ -50,6 +50,10 @@ class Claim:
         self._on_let_go = on_let_go
         self._room: Room | None = None
         self._permits = list(permits)
+
+    def keep_until(self, until: float) -> None:
+        """Renew up to then, or for longer where that is known already."""
+        self.until = max(self.until, until)
 
     def take_permit(self) -> tuple[Permit, ...]:
         """Take out a permit for a call of this claim; none if none is left."""

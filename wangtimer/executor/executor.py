@@ -197,7 +197,7 @@ class Executor:
         rest, fired = taken, Fired()
         try:
             while rest:
-                claim.until = self._clock.monotonic() + self._until_s(chunk)
+                claim.keep_until(self._clock.monotonic() + self._until_s(chunk))
                 if not self._room.take(self._lateness(chunk)):
                     log.info("no_room_for_requests", slice=claim.stands_in.tag, members=len(rest))
                     self._leave_waiting(claim, [dues[one.member] for one in rest], fired)

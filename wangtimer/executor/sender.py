@@ -21,8 +21,9 @@ from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.secret_parts import secret_texts, without
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor.claim import Held
+from wangtimer.executor.claim import MARGIN_S, Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Move, Mover
@@ -225,13 +226,16 @@ class Sender:
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
+        timeouts = definition.timeouts if target is None else target.timeouts_of(definition.timeouts)
+        if timeouts != AS_DEPLOYED:
+            self._keep_for(held, due_at, timeouts)
         return Attempt(
             self,
             held,
             due_at,
             request,
             bucket,
-            definition.timeout_ms if target is None else target.timeout_of(definition.timeout_ms),
+            timeouts,
             keys,
             timestamp_s,
             definition.keep_output if target is None else target.keep_output_of(definition.keep_output),
@@ -240,6 +244,13 @@ class Sender:
             definition.retry if target is None else target.retry_of(definition.retry),
             (definition.version, 0 if target is None else target.version),
         )
+
+    def _keep_for(self, held: Held, due_at: int, timeouts: Timeouts) -> None:
+        """Renew the lease for as long as a call may take that has time-outs of its own."""
+        usual_ms = self._rule.timeout_ms
+        waits_ms = max(0.0, due_at - self._clock.now_ms()) + usual_ms
+        longest_ms = timeouts.longest_ms(usual_ms, usual_ms)
+        held.claim.keep_until(self._clock.monotonic() + (waits_ms + longest_ms) / 1_000 + MARGIN_S)
 
     def now_s(self) -> int:
         """Return the present second, s UTC."""
@@ -313,7 +324,7 @@ class Attempt:
         "request",
         "retry",
         "secrets",
-        "timeout_ms",
+        "timeouts",
         "versions",
     )
 
@@ -324,7 +335,7 @@ class Attempt:
         due_at_ms: int,
         request: Request,
         bucket: int,
-        timeout_ms: int | None,
+        timeouts: Timeouts,
         keys: Sequence[bytes],
         timestamp_s: int,
         keep_output: KeepOutput = KeepOutput.ALWAYS,
@@ -343,7 +354,7 @@ class Attempt:
         self.held = held
         self.due_at_ms = due_at_ms
         self.request = request
-        self.timeout_ms = timeout_ms
+        self.timeouts = timeouts
         self.keep_output = keep_output
         self.secrets = secrets
         self.permits: tuple[Permit, ...] = ()

@@ -44,7 +44,20 @@ class Asking:
     host: str
     has_waited: bool
     permits: tuple[Permit, ...]
+    longest_ms: int
     answer: OnPermit
+
+    def permit_of(self, lane: SharedLane) -> Permit | None:
+        """Return its permit of this limit, which may be for a shorter call."""
+        return next((one for one in self.permits if one.lane == lane), None)
+
+    def take(self, permit: Permit) -> None:
+        """Have this permit, in place of one of the same limit."""
+        self.permits = (*(one for one in self.permits if one.lane != permit.lane), permit)
+
+
+# A limit, and how long the calls may take that ask it together.
+Asked = tuple[SharedLane, int]
 
 
 @dataclass(slots=True)
@@ -78,14 +91,14 @@ class Throttle:
         """Begin to read rules and to ask, until the process ends."""
         Thread(target=self._run, name="throttle", daemon=True).start()
 
-    def may_begin(self, app: str, host: str, permits: Sequence[Permit]) -> bool:
+    def may_begin(self, app: str, host: str, permits: Sequence[Permit], longest_ms: int) -> bool:
         """Tell whether a call needs no other permits than these; none may while this process knows no rules yet."""
         rules = self._rules
         if not rules.are_known:
             return False
         if not rules.limits.has_any:
             return True
-        return rules.pauses.lane_of(app, host) is None and not self._lacking(app, host, permits)
+        return rules.pauses.lane_of(app, host) is None and not self._lacking(app, host, permits, longest_ms)
 
     def needs_permits(self, lane: SharedLane) -> bool:
         """Tell whether firings from the lane of a limit need its permits."""
@@ -110,13 +123,22 @@ class Throttle:
         """Tell whether nothing is to be taken from a lane, since all in it is paused."""
         return self._rules.holds(lane)
 
-    def ask(self, app: str, host: str, has_waited: bool, held: tuple[Permit, ...], answer: OnPermit) -> None:
+    def ask(
+        self,
+        app: str,
+        host: str,
+        has_waited: bool,
+        held: tuple[Permit, ...],
+        longest_ms: int,
+        answer: OnPermit,
+    ) -> None:
         """Ask soon for the permits that a call needs beside those held, which are given back if it does not get all.
 
-        While others wait for a limit, only who has waited in a lane gets its permit. What is paused is sent away.
+        While others wait for a limit, only who has waited in a lane gets its permit. What is paused is sent away. A
+        permit that is for a shorter call is prolonged.
         """
         with self._lock:
-            self._asked.append(Asking(app, host, has_waited, held, answer))
+            self._asked.append(Asking(app, host, has_waited, held, longest_ms, answer))
         self._wake.set()
 
     def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
@@ -143,7 +165,7 @@ class Throttle:
             asked_at = self._clock.monotonic()
             permitted = self._permits.carry_out([order for _, order in asked])
             for (lane, order), given in zip(asked, permitted, strict=True):
-                taken[lane] = _permits(given.to_waited, asked_at, order.lane), given.wait_ms / 1_000
+                taken[lane] = _permits(given.to_waited, asked_at, order), given.wait_ms / 1_000
         return taken
 
     @property
@@ -173,12 +195,13 @@ class Throttle:
             asked, self._asked = self._asked, []
             returned = list(self._returned)
         while asked or returned:
-            by_lane: defaultdict[SharedLane, list[Asking]] = defaultdict(list)
+            together: defaultdict[Asked, list[Asking]] = defaultdict(list)
             for one in asked:
                 lane = self._next_lane(one)
                 if lane is not None:
-                    by_lane[lane].append(one)
-            asked = self._ask_round(by_lane, [lane for lane in returned if lane not in by_lane])
+                    together[lane, one.longest_ms].append(one)
+            lanes = {lane for lane, _ in together}
+            asked = self._ask_round(together, [lane for lane in returned if lane not in lanes])
             returned = []
 
     def _next_lane(self, one: Asking) -> SharedLane | None:
@@ -190,29 +213,38 @@ class Throttle:
         if paused_in is not None:
             self._refuse(one, paused_in)
             return None
-        lacking = self._lacking(one.app, one.host, one.permits)
+        lacking = self._lacking(one.app, one.host, one.permits, one.longest_ms)
         if not lacking:
             one.answer(one.permits)
             return None
         return lacking[0]
 
     def _ask_round(
-        self, by_lane: Mapping[SharedLane, list[Asking]], returned: Sequence[SharedLane]
+        self, together: Mapping[Asked, list[Asking]], returned: Sequence[SharedLane]
     ) -> list[Asking]:
         """Ask each of these limits, and give back to those of `returned`; return the calls that got a permit."""
         orders = []
-        for lane in (*by_lane, *returned):
-            order, asked = self._order(lane), by_lane.get(lane, ())
+        for lane, longest_ms in (*together, *((lane, 0) for lane in returned)):
+            order, asked = self._order(lane), together.get((lane, longest_ms), ())
             if order is not None:
-                waited = sum(one.has_waited for one in asked)
-                orders.append(replace(order, waited=waited, fresh=len(asked) - waited))
+                held = [permit.name for one in asked if (permit := one.permit_of(lane)) is not None]
+                new = [one.has_waited for one in asked if one.permit_of(lane) is None]
+                orders.append(
+                    replace(
+                        order,
+                        waited=sum(new),
+                        fresh=len(new) - sum(new),
+                        longest_ms=longest_ms,
+                        prolonged=tuple(held),
+                    )
+                )
         if not orders:
             return []
         asked_at = self._clock.monotonic()
         try:
             permitted = self._permits.carry_out(orders)
         except Exception as error:
-            for asked in by_lane.values():
+            for asked in together.values():
                 for one in asked:
                     self._refuse(one, None)
             if isinstance(error, StoreAway):
@@ -221,12 +253,15 @@ class Throttle:
             raise
         served: list[Asking] = []
         for order, given in zip(orders, permitted, strict=True):
-            to_waited = _permits(given.to_waited, asked_at, order.lane)
-            to_fresh = _permits(given.to_fresh, asked_at, order.lane)
-            for one in by_lane.get(order.lane, ()):
-                mine = to_waited if one.has_waited else to_fresh
-                if mine:
-                    one.permits += (mine.pop(0),)
+            to_waited = _permits(given.to_waited, asked_at, order)
+            to_fresh = _permits(given.to_fresh, asked_at, order)
+            for one in together.get((order.lane, order.longest_ms), ()):
+                mine, shorter = to_waited if one.has_waited else to_fresh, one.permit_of(order.lane)
+                if shorter is not None:
+                    one.take(shorter._replace(longest_ms=order.longest_ms))
+                    served.append(one)
+                elif mine:
+                    one.take(mine.pop(0))
                     served.append(one)
                 else:
                     self._refuse(one, order.lane)
@@ -237,9 +272,18 @@ class Throttle:
         self.give_back(one.permits, is_unused=True)
         one.answer(answer)
 
-    def _lacking(self, app: str, host: str, permits: Sequence[Permit]) -> list[SharedLane]:
-        held = {permit.lane for permit in permits}
+    def _lacking(self, app: str, host: str, permits: Sequence[Permit], longest_ms: int) -> list[SharedLane]:
+        """Return the limits of which a call has no permit for so long; a rate alone asks nobody how long."""
+        held = {
+            permit.lane
+            for permit in permits
+            if permit.longest_ms >= longest_ms or not self._counts_at_once(permit.lane)
+        }
         return [lane for lane in self._rules.limits.lanes_of(app, host) if lane not in held]
+
+    def _counts_at_once(self, lane: SharedLane) -> bool:
+        limit = self._rules.limits.limit_of(lane)
+        return limit is not None and limit.at_once is not None
 
     def _return(self, permits: Sequence[Permit], is_unused: bool) -> bool:
         """Note what comes back; tell whether somebody counts some of it."""
@@ -298,5 +342,5 @@ class Throttle:
                 self._clock.sleep(PAUSE_AFTER_FAULT_S)
 
 
-def _permits(names: Iterable[str], asked_at: float, lane: SharedLane) -> list[Permit]:
-    return [Permit(name, asked_at + BEGINS_WITHIN_S, lane) for name in names]
+def _permits(names: Iterable[str], asked_at: float, order: PermitOrder) -> list[Permit]:
+    return [Permit(name, asked_at + BEGINS_WITHIN_S, order.lane, order.longest_ms) for name in names]

@@ -8,15 +8,15 @@ from wangtimer.core.retry import policy_from_text
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.store.call_text import notify_of, notify_text
+from wangtimer.store.timeouts_text import TIMEOUTS, timeouts_fields, timeouts_from
 
-_KNOWN = frozenset({"call", "timeout_ms", "keep_output", "retry"})
+_KNOWN = frozenset({"call", *TIMEOUTS, "keep_output", "retry"})
 
 
 def target_text(one: NamedTarget) -> str:
     """Return the JSON of a target, without its app, name, version and moments."""
     fields: dict[str, Any] = {"call": notify_text(one.call)}
-    if one.timeout_ms is not None:
-        fields["timeout_ms"] = one.timeout_ms
+    fields |= timeouts_fields(one.timeouts)
     if one.keep_output is not KeepOutput.ALWAYS:
         fields["keep_output"] = one.keep_output.value
     if one.retry is not None:
@@ -41,7 +41,7 @@ def target_from(
         name,
         version,
         notify_of(fields["call"]),
-        fields.get("timeout_ms"),
+        timeouts_from(fields),
         keep_output,
         None if retry is None else policy_from_text(retry),
         created_at,

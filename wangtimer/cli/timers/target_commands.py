@@ -119,6 +119,8 @@ def _show(one: NamedTarget) -> None:
         "headers": "; ".join(headers),
         "body": one["body"],
         "timeout": one.get("timeout"),
+        "connect timeout": one.get("connectTimeout"),
+        "first byte timeout": one.get("firstByteTimeout"),
         "keep output": one.get("keepOutput"),
         **further(RETRY, one),
         "timers": one.get("timers"),

@@ -13,12 +13,13 @@ from typing import Any
 
 import orjson
 
-from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType
+from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType, json_name
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, policy_from_text
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, Timeouts
 
 MOST_TAGS = 16
 TAG_CHARACTERS = 64
@@ -27,9 +28,6 @@ LEAST_GRACE_MS = 1_000
 # In the column `keep_days`: the timer was to be deleted after its last outcome. That is a failure, so it stays for the
 # setting's days.
 KEPT_AFTER_FAILURE = -1
-# What the setting of the deployment may be, and so what a timer's own time-out may be.
-LEAST_TIMEOUT_MS = 100
-MOST_TIMEOUT_MS = 300_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +71,24 @@ class _Misfire(TimerField[MisfireRule]):
             "misfire_grace_ms": value.grace_ms,
             "catchup_window_ms": value.window_ms,
         }
+
+
+class _Timeouts(TimerField[Timeouts]):
+    """Three fields, each by itself: null takes one away."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: Timeouts) -> Timeouts:
+        return Timeouts(*(given.get(one.name, before) for one, before in zip(self.asked, was, strict=True)))
+
+    def stored(self, value: Timeouts) -> dict[str, Any]:
+        return {column.name: part for column, part in zip(self.columns, value, strict=True)}
+
+    def from_row(self, row: Mapping[str, Any]) -> Timeouts:
+        return Timeouts(*(row[column.name] for column in self.columns))
+
+    def shown(self, value: Timeouts) -> dict[str, Any]:
+        return {one.name: part for one, part in zip(self.asked, value, strict=True)}
 
 
 class _Tags(TimerField[tuple[str, ...]]):
@@ -154,6 +170,44 @@ class _Retry(TimerField[RetryPolicy | None]):
         return None if row["retry"] is None else policy_from_text(row["retry"])
 
 
+def _timeout(name: str, description: str) -> ApiField:
+    """Return the description of a time-out of `/v1`."""
+    return ApiField(
+        name,
+        ValueType.NUMBER,
+        f"{description}; by default as the deployment's calls have it",
+        2_000,
+        least=LEAST_TIMEOUT_MS,
+        most=MOST_TIMEOUT_MS,
+        v1=f"target.{json_name(name.removesuffix('_ms'))}",
+        is_of_v1_only=True,
+    )
+
+
+_TIMEOUTS = _Timeouts(
+    "timeouts",
+    default=AS_DEPLOYED,
+    asked=(
+        _timeout("timeout_ms", "how long a call may take, from when it is sent to its whole answer"),
+        _timeout("connect_timeout_ms", "how long it may take to open a connection"),
+        _timeout(
+            "first_byte_timeout_ms", "how long the first byte of its answer may take, from when it is sent"
+        ),
+    ),
+    columns=(
+        FieldColumn("timeout_ms", ColumnType.NUMBER),
+        FieldColumn("connect_timeout_ms", ColumnType.NUMBER),
+        FieldColumn("first_byte_timeout_ms", ColumnType.NUMBER),
+    ),
+    in_definition=True,
+)
+
+
+def changed_timeouts(was: Timeouts, given: Mapping[str, int | None]) -> Timeouts:
+    """Return time-outs with those that are given, by their names here; null takes one away."""
+    return _TIMEOUTS.read(given, was)
+
+
 FIELDS: tuple[TimerField[Any], ...] = (
     _Misfire(
         "misfire",
@@ -197,25 +251,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
         ),
         in_definition=True,
     ),
-    TimerField(
-        "timeout_ms",
-        default=None,
-        asked=(
-            ApiField(
-                "timeout_ms",
-                ValueType.NUMBER,
-                "how long a call may take, from when it is sent to its whole answer; at most, and by default, as long "
-                "as the deployment's calls may",
-                2_000,
-                least=LEAST_TIMEOUT_MS,
-                most=MOST_TIMEOUT_MS,
-                v1="target.timeout",
-                is_of_v1_only=True,
-            ),
-        ),
-        columns=(FieldColumn("timeout_ms", ColumnType.NUMBER),),
-        in_definition=True,
-    ),
+    _TIMEOUTS,
     _Tags(
         "tags",
         default=(),

@@ -6,6 +6,7 @@ from urllib.parse import unquote
 
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 TARGET_CHARACTERS = 64
@@ -19,15 +20,15 @@ _KEEPS_LESS = (KeepOutput.ALWAYS, KeepOutput.ON_FAILURE, KeepOutput.NEVER)
 class NamedTarget:
     """A target as it is stored, its secrets sealed; or whole, where calls are made of it.
 
-    `version` grows with every change: of two copies the one with the higher version is the newer. `timeout_ms` None: as
-    long as the deployment's calls may take. Moments are in ms UTC.
+    `version` grows with every change: of two copies the one with the higher version is the newer. Moments are in ms
+    UTC.
     """
 
     app: str
     name: str
     version: int
     call: Notify
-    timeout_ms: int | None = None
+    timeouts: Timeouts = AS_DEPLOYED
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
     created_at: int = 0
@@ -64,9 +65,9 @@ class NamedTarget:
             marks,
         )
 
-    def timeout_of(self, own_ms: int | None) -> int | None:
-        """Return how long a call may take for a timer with this time-out of its own, in ms."""
-        return self.timeout_ms if own_ms is None else own_ms
+    def timeouts_of(self, own: Timeouts) -> Timeouts:
+        """Return the time-outs for a timer with these of its own."""
+        return own.over(self.timeouts)
 
     def retry_of(self, own: RetryPolicy | None) -> RetryPolicy | None:
         """Return the policy for a timer with this one of its own, which takes the place of the target's as a whole."""

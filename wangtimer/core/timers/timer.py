@@ -12,6 +12,7 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 
 APP_CHARACTERS = 64
 NAME_CHARACTERS = 128
@@ -65,9 +66,8 @@ class Definition(NamedTuple):
 
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
     schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when the timer
-    was last switched from enabled to disabled or deleted (ms UTC, 0 = never); only SQL knows it. `timeout_ms` is how
-    long a call may take from when it is sent; None: as long as the deployment's calls may. `retry` None: as its target
-    says, else the deployment.
+    was last switched from enabled to disabled or deleted (ms UTC, 0 = never); only SQL knows it. What `timeouts` and
+    `retry` (None) leave open is as its target says, else the deployment.
     """
 
     timer_id: int
@@ -79,7 +79,7 @@ class Definition(NamedTuple):
     edited_at: int = 0
     misfire: MisfireRule = USUAL
     disabled_at: int = 0
-    timeout_ms: int | None = None
+    timeouts: Timeouts = AS_DEPLOYED
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
 
@@ -121,7 +121,7 @@ class NewTimer(Owned):
     notify: Notify
     misfire: MisfireRule = USUAL
     ending: Ending = ENDLESS
-    timeout_ms: int | None = None
+    timeouts: Timeouts = AS_DEPLOYED
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
 

@@ -16,12 +16,14 @@ from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
 from wangtimer.store.call_text import call_from_stored, stored_call
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
+from wangtimer.store.timeouts_text import timeouts_fields, timeouts_from
 
 # Texts read at once take at most so many bytes together.
 READ_BYTES = 1_000_000
@@ -180,8 +182,8 @@ def definition_text(one: Definition) -> str:
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [call.url, call.method, call.headers, call.body, *sealed],
     }
-    if one.timeout_ms is not None:
-        fields["timeout_ms"] = one.timeout_ms
+    if one.timeouts != AS_DEPLOYED:
+        fields |= timeouts_fields(one.timeouts)
     if one.keep_output is not KeepOutput.ALWAYS:
         fields["keep_output"] = one.keep_output.value
     if one.retry is not None:
@@ -203,7 +205,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         notify=_call(url, method, tuple(map(tuple, headers)), body, *sealed),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
-        timeout_ms=fields.get("timeout_ms"),
+        timeouts=timeouts_from(fields),
         keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
         retry=_policy(fields.get("retry")),
     )

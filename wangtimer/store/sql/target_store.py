@@ -24,6 +24,8 @@ log = structlog.get_logger()
 
 # Targets of one app.
 MOST_TARGETS = 1_000
+# The audit's names of a target's time-outs.
+_TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout")
 # Keys that one statement asks for.
 KEYS_AT_ONCE = 100
 # When a row last changed (ms UTC), its app and its name.
@@ -220,9 +222,9 @@ def _count_of(sql: Connection, app: str, name: str) -> int:
 
 
 def _says_the_same(held: NamedTarget, wanted: NamedTarget) -> bool:
-    return (held.call, held.timeout_ms, held.keep_output, held.retry) == (
+    return (held.call, held.timeouts, held.keep_output, held.retry) == (
         wanted.call,
-        wanted.timeout_ms,
+        wanted.timeouts,
         wanted.keep_output,
         wanted.retry,
     )
@@ -261,7 +263,7 @@ def _noted(held: NamedTarget | None, made: NamedTarget) -> AuditedChange:
         return AuditedChange(Action.CREATE, AuditedKind.TARGET, made.name, made.app)
     pairs = [
         *zip(held.call._fields, held.call, made.call, strict=True),
-        ("timeout", held.timeout_ms, made.timeout_ms),
+        *zip(_TIMEOUTS, held.timeouts, made.timeouts, strict=True),
         ("keepOutput", held.keep_output, made.keep_output),
         ("retry", held.retry, made.retry),
     ]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from wangtimer.callback import Call, EngineStopped, Reply
+from wangtimer.callback import Call, EngineStopped, Limits, Reply
 from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.flows import Flows
 from wangtimer.callback.health import Health
@@ -57,7 +57,7 @@ class MemoryEngine:
         learns_from_failures: bool = True,
         permits: Permits | None = None,
     ) -> None:
-        self._admissions = Admissions(permits or NoLimits(), self._go_on)
+        self._admissions = Admissions(permits or NoLimits(), self._go_on, Limits(timeout_ms=timeout_ms))
         self._learns_from_failures = learns_from_failures
         self._flows = Flows(*places)
         self._is_looking = False
@@ -152,7 +152,7 @@ class MemoryEngine:
         sent_at = self._clock.now_ms()
         answer = self._take(sent_at, call)
         self._in_flight += 1
-        most_ms = self._timeout_ms if call.timeout_ms is None else min(self._timeout_ms, call.timeout_ms)
+        most_ms = self._timeout_ms if call.timeouts.total_ms is None else call.timeouts.total_ms
         cost_ms = min(answer.after_ms, most_ms)
         reply = _reply(answer, sent_at, cost_ms, most_ms)
         self._run_at(sent_at + cost_ms, partial(self._end, flow, call, reply))

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, Permitted
+from wangtimer.store.redis.permits import LONGEST_CALL_MS, MARGIN_MS, PermitOrder, Permitted
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 
 PUT_BACK_MS = 60_000
@@ -16,22 +16,26 @@ class MemoryPermits:
     def __init__(self, slices: MemorySlices, timeout_ms: int) -> None:
         self._slices = slices
         self._server = slices._server
-        self._held_ms = timeout_ms + MARGIN_MS
+        self._usual_ms = timeout_ms
 
     def carry_out(self, orders: Sequence[PermitOrder]) -> list[Permitted]:
         return self._server.call(lambda: [self._carry_out(order) for order in orders])
 
     def _carry_out(self, order: PermitOrder) -> Permitted:
         clock, limit = self._slices._clock, order.limit
-        now, ends = int(clock.now_ms()), int(clock.latest_ms()) + self._held_ms
+        now, latest = int(clock.now_ms()), int(clock.latest_ms()) + MARGIN_MS
+        ends, latest_end = latest + (order.longest_ms or self._usual_ms), latest + LONGEST_CALL_MS
         held: dict[str, int] = self._server.table("permits").get(order.lane, {})
         permits = {permit: end for permit, end in held.items() if permit not in order.back}
         free = order.waited + order.fresh
         if limit.at_once is not None:
-            latest, over_by = ends + PUT_BACK_MS, int(clock.earliest_ms())
+            over_by = int(clock.earliest_ms())
             permits = {
-                permit: ends if end > latest else end for permit, end in permits.items() if end > over_by
+                permit: ends if end > latest_end + PUT_BACK_MS else end
+                for permit, end in permits.items()
+                if end > over_by
             }
+            permits |= dict.fromkeys(order.prolonged, ends)
             free = max(0, min(free, limit.at_once - len(permits)))
         left, at = self._server.table("tokens").get(order.lane, (limit.burst, now))
         if limit.per_second is not None:

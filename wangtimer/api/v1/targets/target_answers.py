@@ -10,6 +10,8 @@ from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import ListPage, Span, Text
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
+    ShownConnectTimeout,
+    ShownFirstByteTimeout,
     ShownTimeout,
     WhetherBodySecret,
     WhetherQuerySecret,
@@ -31,6 +33,8 @@ class ShownNamedTarget(Sent):
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
     timeout: ShownTimeout = None
+    connect_timeout: ShownConnectTimeout = None
+    first_byte_timeout: ShownFirstByteTimeout = None
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None
@@ -85,7 +89,7 @@ def shown_change(changed: TargetChange) -> ShownTargetChange:
 
 def _fields(one: NamedTarget) -> dict[str, Any]:
     keeps = one.keep_output
-    return call_fields(one.call, one.timeout_ms) | {
+    return call_fields(one.call, one.timeouts) | {
         "name": one.name,
         "keep_output": None if keeps is KeepOutput.ALWAYS else keeps.value,
         "retry": shown_retry(one.retry),

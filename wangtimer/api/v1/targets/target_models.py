@@ -12,11 +12,13 @@ from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.v1.timers.longest_call import refuse_longer
 from wangtimer.api.v1.timers.retry_models import GivenRetry
-from wangtimer.api.v1.timers.timer_models import CallChange, CallFields, TargetName, timeout_ms_of
+from wangtimer.api.v1.timers.timer_models import CallChange, CallFields, TargetName, timeouts_given
 from wangtimer.core.errors import Subject
 from wangtimer.core.retry import changed_policy
+from wangtimer.core.timers.fields import changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
 
@@ -66,10 +68,10 @@ class TargetBody(CallFields):
             call = seals.seal(asked, app, name)
         else:
             call = seals.changed(asked, was, _check)
-        timeout_ms = timeout_ms_of(self.timeout)
-        refuse_longer(timeout_ms, most_ms)
+        timeouts = changed_timeouts(AS_DEPLOYED, timeouts_given(self))
+        refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts, most_ms)
         retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
-        return NamedTarget(app, name, 0, call, timeout_ms, _keep_output(self.keep_output), retry)
+        return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry)
 
 
 class TargetPatch(CallChange):
@@ -83,10 +85,9 @@ class TargetPatch(CallChange):
     def target_of(self, was: NamedTarget, seals: Seals, most_ms: int) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
         given = self.model_fields_set
-        changed: dict[str, Any] = {}
-        if "timeout" in given:
-            changed["timeout_ms"] = timeout_ms_of(self.timeout)
-            refuse_longer(changed["timeout_ms"], most_ms)
+        timeouts = changed_timeouts(was.timeouts, timeouts_given(self))
+        refuse_longer(timeouts, was.timeouts, most_ms)
+        changed: dict[str, Any] = {"timeouts": timeouts}
         if "keep_output" in given:
             changed["keep_output"] = _keep_output(self.keep_output)
         if "retry" in given:

@@ -51,7 +51,7 @@ class TargetResource:
         secret that is there; where scheme, host or port of the URL change, each secret must be given anew. An app has
         1,000 targets at most (409).
         """
-        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_timeout_ms
+        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_longest_timeout_ms
 
         def change(was: NamedTarget | None) -> NamedTarget:
             if was is None and header.if_match is not None:
@@ -67,7 +67,7 @@ class TargetResource:
         The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too). What it changes counts
         for all timers that name the target.
         """
-        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_timeout_ms
+        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_longest_timeout_ms
 
         def change(was: NamedTarget | None) -> NamedTarget:
             if was is None:

@@ -87,7 +87,7 @@ class BatchCreateResource:
         """
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
-        most_ms = wiring.settings.callback_timeout_ms
+        most_ms = wiring.settings.callback_longest_timeout_ms
         made_up = _made_up_keys(header)
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
 

@@ -20,6 +20,7 @@ from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.secret_parts import masked
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
@@ -48,6 +49,22 @@ ShownTimeout = Annotated[
         exclude_if=is_none,
         description="how long a call may take; not there: as long as the deployment's calls may",
         examples=["2s"],
+    ),
+]
+ShownConnectTimeout = Annotated[
+    Span | None,
+    Field(
+        exclude_if=is_none,
+        description="how long it may take to open a connection; not there: as the deployment says",
+        examples=["500ms"],
+    ),
+]
+ShownFirstByteTimeout = Annotated[
+    Span | None,
+    Field(
+        exclude_if=is_none,
+        description="how long the first byte of an answer may take; not there: as long as the whole answer",
+        examples=["1s"],
     ),
 ]
 WhichHeadersSecret = Annotated[
@@ -95,6 +112,8 @@ class ShownTarget(Sent):
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
     timeout: ShownTimeout = None
+    connect_timeout: ShownConnectTimeout = None
+    first_byte_timeout: ShownFirstByteTimeout = None
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None
@@ -215,7 +234,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "status": "finished" if timer.is_finished(now) else one.status.value,
         "enabled": one.is_enabled,
         "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
-        "target": ShownTarget(**call_fields(one.notify, one.timeout_ms)),
+        "target": ShownTarget(**call_fields(one.notify, one.timeouts)),
         "misfire": _misfire(one.misfire),
         "retry": shown_retry(one.retry),
         **shown_v1_values(timer),
@@ -277,7 +296,7 @@ def _ending_fields(ending: Ending) -> dict[str, Any]:
     return {"end_at": _shown(ending.end_ms), "max_firings": ending.most}
 
 
-def call_fields(notify: Notify, timeout_ms: int | None) -> dict[str, Any]:
+def call_fields(notify: Notify, timeouts: Timeouts) -> dict[str, Any]:
     """Return the fields of a `ShownTarget`."""
     notify, marks = masked(notify), notify.marks
     headers: dict[str, list[str]] = {}
@@ -290,7 +309,9 @@ def call_fields(notify: Notify, timeout_ms: int | None) -> dict[str, Any]:
         fields["url"] = notify.url
     return fields | {
         "headers": headers,
-        "timeout": None if timeout_ms is None else show_duration(timeout_ms),
+        "timeout": _span(timeouts.total_ms),
+        "connect_timeout": _span(timeouts.connect_ms),
+        "first_byte_timeout": _span(timeouts.first_byte_ms),
         "secret_headers": list(marks.headers) or None,
         "secret_query": marks.query or None,
         "secret_body": marks.body or None,
@@ -300,6 +321,10 @@ def call_fields(notify: Notify, timeout_ms: int | None) -> dict[str, Any]:
 def _misfire(rule: MisfireRule) -> ShownMisfire:
     grace, window = show_duration(rule.grace_ms), show_duration(rule.window_ms)
     return ShownMisfire(policy=rule.policy, grace=grace, catchup_window=window)
+
+
+def _span(span_ms: int | None) -> str | None:
+    return None if span_ms is None else show_duration(span_ms)
 
 
 def _shown(moment_ms: int | None) -> str | None:

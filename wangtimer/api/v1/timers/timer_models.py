@@ -23,12 +23,14 @@ from wangtimer.api.http.fractions_as_written import json_text
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
+from wangtimer.api.v1.timers.longest_call import TIMEOUT_FIELDS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
-from wangtimer.core.timers.fields import LEAST_GRACE_MS, LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
+from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
+from wangtimer.core.timers.timeouts import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 
 # An example of a target.
 _CALL = '{"url": "https://shop.example/orders/expire"}'
@@ -36,15 +38,36 @@ _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
+_BOUNDS = f"{show_duration(LEAST_TIMEOUT_MS)} to {show_duration(MOST_TIMEOUT_MS)}"
 _Timeout = Annotated[
     GivenDuration,
     duration(
-        f"how long a call may take, {show_duration(LEAST_TIMEOUT_MS)} or more: from when it is sent, over a connection "
-        "that is open by then, to its whole answer. At most, and by default, as long as the deployment's calls may "
-        "(WANGTIMER_CALLBACK_TIMEOUT_MS)",
+        f"how long a call may take, {_BOUNDS}: from when it is sent, over a connection that is open by then, to its "
+        "whole answer. By default as long as the deployment's calls may (WANGTIMER_CALLBACK_TIMEOUT_MS), and at most "
+        "WANGTIMER_CALLBACK_LONGEST_TIMEOUT_MS",
         "2s",
     ),
 ]
+_ConnectTimeout = Annotated[
+    GivenDuration,
+    duration(
+        f"how long it may take to open a connection, {_BOUNDS}: to look up its name, to connect and to begin TLS. By "
+        "default WANGTIMER_CALLBACK_CONNECT_TIMEOUT_MS",
+        "500ms",
+    ),
+    Field(alias="connectTimeout"),
+]
+_FirstByteTimeout = Annotated[
+    GivenDuration,
+    duration(
+        f"how long the first byte of the answer may take, {_BOUNDS}: from when the call is sent. By default as long as "
+        "the whole answer",
+        "1s",
+    ),
+    Field(alias="firstByteTimeout"),
+]
+# The names of a call's time-outs in models, and where requests have them.
+_TIMEOUTS = dict(zip(("timeout", "connect_timeout", "first_byte_timeout"), TIMEOUT_FIELDS, strict=True))
 
 
 def _header_names(names: list[str] | None) -> list[str] | None:
@@ -127,6 +150,8 @@ class CallFields(Given):
     body: Body = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
     timeout: _Timeout = None
+    connect_timeout: _ConnectTimeout = None
+    first_byte_timeout: _FirstByteTimeout = None
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
@@ -164,7 +189,7 @@ class Target(CallFields):
         else:
             mend = "it is required; or name a target of the app"
             raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
-        return {"notify": notify} | _timeout_of(self)
+        return {"notify": notify} | timeouts_given(self)
 
 
 class CallChange(Given):
@@ -179,6 +204,8 @@ class CallChange(Given):
     body: ChangedBody = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
     timeout: _Timeout = None
+    connect_timeout: _ConnectTimeout = None
+    first_byte_timeout: _FirstByteTimeout = None
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
@@ -186,7 +213,7 @@ class CallChange(Given):
     def changed_call(self, **place: Any) -> MarkedChange:
         """Return the change, with what `place` says of where it goes; raises `Refused`."""
         names = {"headers": "header", "json_": "body"}
-        fields = self.model_fields_set & CallChange.model_fields.keys() - {"timeout"}
+        fields = self.model_fields_set & CallChange.model_fields.keys() - _TIMEOUTS.keys()
         given = {names.get(one, one): getattr(self, one) for one in fields}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
@@ -215,7 +242,7 @@ class TargetChange(CallChange):
         place = {"target": self.name} if self.name is not None else {}
         if "path" in self.model_fields_set:
             place["path"] = self.path or ""
-        return {"notify": self.changed_call(**place)} | _timeout_of(self)
+        return {"notify": self.changed_call(**place)} | timeouts_given(self)
 
 
 def _refuse_both(target: Target | TargetChange) -> None:
@@ -227,22 +254,19 @@ def _refuse_both(target: Target | TargetChange) -> None:
         raise Refused(ErrorCode.BAD_VALUE, "target.path", "no target is named", "name the target too")
 
 
-def _timeout_of(target: CallFields | CallChange) -> dict[str, int | None]:
-    """Return how long a call may take, where that is given; raises `Refused`."""
-    if "timeout" not in target.model_fields_set:
-        return {}
-    return {"timeout_ms": timeout_ms_of(target.timeout)}
+def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
+    """Return the time-outs that are given, in ms, by the names of the shared rules; raises `Refused`."""
+    given = [name for name in _TIMEOUTS if name in target.model_fields_set]
+    return {f"{name}_ms": _timeout_ms(getattr(target, name), _TIMEOUTS[name]) for name in given}
 
 
-def timeout_ms_of(text: str | None) -> int | None:
-    """Return how long a call may take, in ms; raises `Refused`."""
+def _timeout_ms(text: str | None, field: str) -> int | None:
     if text is None:
         return None
-    timeout_ms = read_duration_field(text, "target.timeout")
+    timeout_ms = read_duration_field(text, field)
     if LEAST_TIMEOUT_MS <= timeout_ms <= MOST_TIMEOUT_MS:
         return timeout_ms
-    least, most = show_duration(LEAST_TIMEOUT_MS), show_duration(MOST_TIMEOUT_MS)
-    raise Refused(ErrorCode.BAD_VALUE, "target.timeout", f"it is {text[:30]}", f"write {least} to {most}")
+    raise Refused(ErrorCode.BAD_VALUE, field, f"it is {text[:30]}", f"write {_BOUNDS}")
 
 
 def _body_of(

@@ -58,7 +58,7 @@ class TimerResource:
         def create(keep: ToKeep | None = None) -> Timer:
             registrar: Registrar = wiring.registrar
             new = new_timer(header.app, terms, now, self._calendars_of(header.app))
-            new = new_within(new, wiring.settings.callback_timeout_ms)
+            new = new_within(new, wiring.settings.callback_longest_timeout_ms)
             return registrar.create_enabled(new, keep) if body.enabled else registrar.create(new, keep)
 
         if header.idempotency_key is None:
@@ -84,7 +84,7 @@ class TimerResource:
         now, find = self._now(), self._calendars_of(header.app)
         registrar: Registrar = self.wiring().registrar
         seals = self.wiring().seals
-        most_ms = self.wiring().settings.callback_timeout_ms
+        most_ms = self.wiring().settings.callback_longest_timeout_ms
         if path.key is None:
             timer_id = self._id_of(path, header)
 
@@ -116,7 +116,7 @@ class TimerResource:
         now, find = self._now(), self._calendars_of(header.app)
         asked = body.changed_terms()
         seals = self.wiring().seals
-        most_ms = self.wiring().settings.callback_timeout_ms
+        most_ms = self.wiring().settings.callback_longest_timeout_ms
         timer = self.wiring().registrar.edit(
             header.app,
             self._id_of(path, header),

@@ -5,7 +5,8 @@
 -- KEYS[4] tokens   hash: `left` calls might begin as of `at`, ms
 -- ARGV    now ms, end of new permits ms, permits that ended by this ms are over, calls at once and calls a second ("": no
 --         limit), how many calls may begin together, expiry s, token, how many calls that have waited want a permit, how
---         many that have not, how many unused permits come back; then the permits that come back
+--         many that have not, how many unused permits come back, latest end of any permit ms, how many permits are to be
+--         prolonged to the end of new ones; then those, then the permits that come back
 -- Who has not waited gets nothing while others wait in the lane. A permit is named by the token and a number from 0.
 -- Returns {given to those that have waited, given to the others, ms until one more call a second may begin}.
 local due, rest, permits, tokens = unpack(KEYS)
@@ -13,15 +14,18 @@ local now, ends, ended_by = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[
 local at_once, per_s, burst = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local waited, fresh, unused = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumber(ARGV[11])
 
-for i = 12, #ARGV do redis.call('ZREM', permits, ARGV[i]) end
+local latest_end, prolonged = tonumber(ARGV[12]), tonumber(ARGV[13])
+
+for i = 14 + prolonged, #ARGV do redis.call('ZREM', permits, ARGV[i]) end
 
 local free = waited + fresh
 if at_once then
   redis.call('ZREMRANGEBYSCORE', permits, '-inf', ended_by)
   -- Redis' clock was put back: a permit that nobody gives back would be held for so long.
-  for _, permit in ipairs(redis.call('ZRANGEBYSCORE', permits, '(' .. (ends + 60000), '+inf', 'LIMIT', 0, 1000)) do
+  for _, permit in ipairs(redis.call('ZRANGEBYSCORE', permits, '(' .. (latest_end + 60000), '+inf', 'LIMIT', 0, 1000)) do
     redis.call('ZADD', permits, ends, permit)
   end
+  for i = 14, 13 + prolonged do redis.call('ZADD', permits, ends, ARGV[i]) end
   free = math.max(0, math.min(free, at_once - redis.call('ZCARD', permits)))
 end
 

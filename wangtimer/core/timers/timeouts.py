@@ -1,0 +1,35 @@
+"""How long a call may take: the time-outs of a timer, or of a named target."""
+
+from typing import NamedTuple
+
+# Each of them, and the longest that a deployment may allow.
+LEAST_TIMEOUT_MS = 100
+MOST_TIMEOUT_MS = 600_000
+
+
+class Timeouts(NamedTuple):
+    """Time-outs in ms; None: as the deployment's calls have it.
+
+    `total_ms`        from when the request is sent to its whole answer
+    `connect_ms`      for a new connection: name look-up, TCP and TLS
+    `first_byte_ms`   from when the request is sent to the first byte of its answer
+    """
+
+    total_ms: int | None = None
+    connect_ms: int | None = None
+    first_byte_ms: int | None = None
+
+    def longest_ms(self, usual_ms: int, usual_connect_ms: int) -> int:
+        """Return how long a call may take from when it has its place, connecting included."""
+        total_ms = usual_ms if self.total_ms is None else self.total_ms
+        return total_ms + (usual_connect_ms if self.connect_ms is None else self.connect_ms)
+
+    def over(self, other: "Timeouts") -> "Timeouts":
+        """Return these, each that is None as in the other."""
+        if self == AS_DEPLOYED:
+            return other
+        return Timeouts(*(theirs if own is None else own for own, theirs in zip(self, other, strict=True)))
+
+
+# No time-out of its own.
+AS_DEPLOYED = Timeouts()

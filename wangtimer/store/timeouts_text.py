@@ -1,0 +1,20 @@
+"""How time-outs are written in JSON, in SQL and Redis: beside the other fields, none where none is set."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+
+TIMEOUTS = ("timeout_ms", "connect_timeout_ms", "first_byte_timeout_ms")
+
+
+def timeouts_fields(one: Timeouts) -> dict[str, int]:
+    """Return those that are set, by their names."""
+    return {name: given for name, given in zip(TIMEOUTS, one, strict=True) if given is not None}
+
+
+def timeouts_from(fields: Mapping[str, Any]) -> Timeouts:
+    """Read back what `timeouts_fields` wrote."""
+    if fields.keys().isdisjoint(TIMEOUTS):
+        return AS_DEPLOYED
+    return Timeouts(*map(fields.get, TIMEOUTS))
