@@ -18,6 +18,8 @@ CREATE TABLE app (
     queue VARCHAR(32),
     -- JSON object of when its failed calls are made again, null: as the deployment does
     retry VARCHAR(2048),
+    -- days for which what failed for good is listed, null: as many as its firings
+    dead_letter_days SMALLINT,
     PRIMARY KEY (name),
     -- apps whose totals are old
     KEY app_counted (counted_at)
@@ -317,4 +319,28 @@ CREATE TABLE attempt (
     output VARCHAR(1024) NOT NULL DEFAULT '',
     error VARCHAR(255) NOT NULL DEFAULT '',
     PRIMARY KEY (fire_at, timer_id, attempt)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- what has failed for good: one of a firing, until it is replayed, discarded or past its app's time
+CREATE TABLE dead_letter (
+    -- an app's, in the order in which they failed
+    app VARCHAR(64) NOT NULL,
+    -- when its last attempt ended
+    failed_at BIGINT NOT NULL,
+    timer_id BIGINT NOT NULL,
+    fire_at BIGINT NOT NULL,
+    -- its timer's, which may be deleted before
+    name VARCHAR(128) NOT NULL,
+    kind ENUM('scheduled', 'manual', 'backfill') NOT NULL,
+    -- why, in a word, as in http_503
+    reason VARCHAR(16) NOT NULL,
+    -- what the last attempt called: host and port, and the named target; '' and NULL: nothing
+    host VARCHAR(300) NOT NULL,
+    target VARCHAR(64),
+    attempt SMALLINT NOT NULL,
+    http_status SMALLINT,
+    error VARCHAR(255) NOT NULL,
+    PRIMARY KEY (app, failed_at, timer_id, fire_at),
+    -- that of a firing
+    INDEX dead_letter_of_firing (timer_id, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -1,7 +1,7 @@
 """What people ask for of single firings: fire now, cancel, replay, or backfill a range that is past."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
@@ -9,7 +9,8 @@ from typing import NamedTuple, Protocol, TypeVar
 import structlog
 
 from wangtimer.core.errors import InvalidInput, StoreAway
-from wangtimer.core.flow.firing import Chunk, Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.dead_letter import DeadLetter
+from wangtimer.core.flow.firing import Chunk, Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.flow.stagger import Stagger
 from wangtimer.core.retry import may_be_replayed
@@ -195,6 +196,28 @@ class OnDemand:
         replayed, overtaken, undone = self._replay(wanted.app, found, rate)
         return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found) + undone)
 
+    def replay_dead(self, letters: Sequence[DeadLetter], rate: Rate) -> Replayed:
+        """Attempt these firings of one app, which have failed for good, once more, also where their rows are purged.
+
+        Raises as `replay_these`.
+        """
+        _refuse_late_start(rate, self._now())
+        if not letters:
+            return Replayed(0)
+        app = letters[0].app
+        rows: dict[tuple[int, int], Firing] = {}
+        wanted = sorted((_member_of(one) for one in letters), key=_by_moment)
+        for page in _pages(wanted, REPLAYS_A_TRANSACTION):
+            rows |= self.firings.rows(page)
+        purged = {one.key: _purged(one) for one in letters if one.key not in rows}
+        rows |= purged
+        living = self.lists.living(app, {timer_id for timer_id, _ in rows})
+        reasons = {one.key: _why_not(rows[one.key], living) for one in wanted}
+        left = [NotReplayed(*key, why) for key, why in reasons.items() if why]
+        matched = [rows[key] for key, why in reasons.items() if not why]
+        replayed, overtaken, undone = self._replay(app, matched, rate, purged.keys())
+        return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
+
     def backfill(
         self, app: str, timer_id: int, since: int, until: int, rate: Rate, dry_run: bool = False
     ) -> Backfilled:
@@ -228,7 +251,7 @@ class OnDemand:
         return Backfilled(len(moments), tuple(made), len(rest), moments[-1] if rest else None)
 
     def _replay(
-        self, app: str, rows: Sequence[Firing], rate: Rate
+        self, app: str, rows: Sequence[Firing], rate: Rate, purged: Collection[MemberKey] = ()
     ) -> tuple[list[Firing], list[NotReplayed], int]:
         """Replay in transactions of a bounded size; each stays committed if a later one fails.
 
@@ -241,7 +264,13 @@ class OnDemand:
         now = self._now()
         stagger = _stagger(rate, now)
         replays = [
-            Replay(row, max(stagger.due_at(number), row.fire_at), now, self.buckets.moved(app, row.bucket))
+            Replay(
+                row,
+                max(stagger.due_at(number), row.fire_at),
+                now,
+                self.buckets.moved(app, row.bucket),
+                row.member.key in purged,
+            )
             for number, row in enumerate(rows[: granted.number])
         ]
         replayed: list[Firing] = []
@@ -311,6 +340,17 @@ def _why_not(row: Firing | None, living: set[int]) -> str:
     if row is None or row.timer_id not in living:
         return "this app has no such firing, or its timer is deleted"
     return "" if row.status in REPLAYABLE else f"it is {row.status.value}"
+
+
+def _member_of(letter: DeadLetter) -> Member:
+    return Member(letter.timer_id, letter.fire_at, letter.attempt)
+
+
+def _purged(letter: DeadLetter) -> Firing:
+    """Return a firing whose row is past its retention, as it was."""
+    return Firing(
+        letter.timer_id, letter.fire_at, 0, letter.kind, FiringStatus.FAILED, letter.fire_at, letter.attempt
+    )
 
 
 def _expanded(schedule: Schedule, since: int, until: int) -> list[int]:

@@ -10,6 +10,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.in_turn import do_in_turn
 from wangtimer.store.sql.audit import AuditLog
+from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.parts import PartRule, parts_of
@@ -36,6 +37,7 @@ class Purger:
     timers: TimerStore
     answers: KeptAnswers
     audit: AuditLog
+    dead_letters: DeadLetterStore
     clock: Clock
     retention_ms: int
     audited_ms: int
@@ -44,9 +46,9 @@ class Purger:
     _from_oldest_at: float = field(default=float("-inf"), init=False)
 
     def purge(self) -> int:
-        """Delete settled firings past retention, timers deleted that long ago, answers kept for a day, and old audit.
+        """Delete what is past retention: settled firings, deleted timers, kept answers, old audit and dead letters.
 
-        Returns how many firings were deleted. Each of the four is tried, and goes on until its time is over. Raises
+        Returns how many firings were deleted. Each of the five is tried, and goes on until its time is over. Raises
         the first error (`StoreAway`) after all of them.
         """
         now = int(self.clock.now_ms())
@@ -64,6 +66,7 @@ class Purger:
             lambda: self._page_by_page(lambda: self.timers.purge(before - DAY_MS, PAGE)),
             lambda: self._page_by_page(lambda: self.answers.purge(now, PAGE)),
             lambda: self._page_by_page(lambda: self.audit.purge(now - self.audited_ms, PAGE)),
+            lambda: self._page_by_page(lambda: self.dead_letters.purge(now, self.retention_ms, PAGE)),
         )
         if purged:
             log.info("purged", firings=purged)

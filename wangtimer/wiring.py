@@ -111,6 +111,7 @@ from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.call_rules import CallRuleSource
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
@@ -455,6 +456,11 @@ class Wiring:
     def target_changes(self) -> TargetChanges:
         """What apps change of them."""
         return TargetChanges(self.target_store, self.target_copies, self.clock, self.settings.lead_ms)
+
+    @once
+    def dead_letters(self) -> DeadLetterStore:
+        """What has failed for good."""
+        return DeadLetterStore(self.database, self.clock)
 
     @once
     def kept_answers(self) -> KeptAnswers:
@@ -858,7 +864,14 @@ class Wiring:
         retention_ms = self.settings.retention_days * DAY_MS
         audited_ms = self.settings.audit_days * DAY_MS
         return Purger(
-            self.firings, self.timers, self.kept_answers, self.audit, self.clock, retention_ms, audited_ms
+            self.firings,
+            self.timers,
+            self.kept_answers,
+            self.audit,
+            self.dead_letters,
+            self.clock,
+            retention_ms,
+            audited_ms,
         )
 
     @once

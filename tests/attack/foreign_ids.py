@@ -108,6 +108,16 @@ V1 = (
     ForeignId(
         "POST /v1/firings:replay", "timer id", "/v1/firings:replay", f'{{"timer": "$timer", {SPAN}}}', NOTHING
     ),
+    ForeignId("GET /v1/dead-letters", "timer id", "/v1/dead-letters?timer=$timer", None, NOTHING),
+    ForeignId("GET /v1/dead-letters:count", "timer id", "/v1/dead-letters:count?timer=$timer", None, NOTHING),
+    *(
+        ForeignId(f"POST /v1/dead-letters:{verb}", kind, f"/v1/dead-letters:{verb}", body, NOTHING)
+        for verb in ("replay", "discard")
+        for kind, body in (
+            ("firing ids", '{"ids": ["$firing"]}'),
+            ("timer id", f'{{"timer": "$timer", {SPAN}}}'),
+        )
+    ),
     ForeignId("GET /v1/calendars/{name}", "calendar", "/v1/calendars/$calendar", None, NO_CALENDAR),
     ForeignId("DELETE /v1/calendars/{name}", "calendar", "/v1/calendars/$calendar", None, NO_CALENDAR),
     ForeignId("GET /v1/targets/{name}", "target", "/v1/targets/$target", None, NO_TARGET),

@@ -226,6 +226,7 @@ REACHED = (
                 Step.SQL_PURGE_ANSWERS,
                 Step.SQL_PURGE_AUDIT,
                 Step.SQL_PURGE_FINISHED,
+                Step.SQL_PURGE_DEAD_LETTERS,
             )
         },
         faults.purge_asked_for,

@@ -33,6 +33,7 @@ SPELLED = {
     "timer": "timer",
     "calls_per_second": "callsPerSecond",
     "calls_at_once": "callsAtOnce",
+    "dead_letter_days": "deadLetterDays",
 }
 # A typed dictionary that is an argument of its own, where the service has its fields beside the others.
 SPREAD = "spread"

@@ -124,8 +124,14 @@ class BigTables:
             '\'{"call": "{}"}\', 1, 1, '
             f"{NOW - 30 * DAY_MS} + n * 80 FROM {numbers}"
         )
+        letter = (
+            "INSERT INTO dead_letter (app, failed_at, timer_id, fire_at, name, kind, reason, host, attempt, error)"
+            f" SELECT CASE WHEN n % 100 = 7 THEN '{LARGE_APP}' ELSE CONCAT('app', n DIV 1000) END, {at} + 5,"
+            f" 1 + n % {self.rows // 100}, {at}, CONCAT('name', n), 'scheduled', CONCAT('http_', 400 + n % 7),"
+            f" CONCAT('h', n % 10), 11, '' FROM {numbers}"
+        )
         certificate = (
             "INSERT INTO client_certificate (app, chain, sealed_key, expires_at, version)"
             f" SELECT CONCAT('app', n), 'chain', '1.b.key', {NOW} + n * {DAY_MS // 10}, 1 FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar, signing, target, certificate, change]
+        return [timer, firing, attempt, tag, kept, calendar, signing, target, letter, certificate, change]

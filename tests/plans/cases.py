@@ -31,6 +31,7 @@ from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.dead_letters import DeadLetterFilter, DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore, Replay
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
@@ -75,6 +76,7 @@ class Stores:
         self.firing_lists = FiringLists(database, clock)
         self.counts = FiringCounts(database, clock)
         self.demands = DemandStore(database)
+        self.letters = DeadLetterStore(database, clock)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
         self.audit = AuditLog(database)
@@ -98,6 +100,7 @@ class Stores:
             *self._of_firings(),
             *self._of_firing_lists(),
             *self._of_demands(),
+            *self._of_dead_letters(),
             *self._of_finished(),
             *self._of_followers(),
             *self._of_signing(),
@@ -357,6 +360,24 @@ class Stores:
             Case(
                 "DemandStore.backfill", lambda: demands.backfill(SMALL_APP, timer.id, moments, NOW, arrange)
             ),
+        ]
+
+    def _of_dead_letters(self) -> list[Case]:
+        letters = self.letters
+        large = DeadLetterFilter(LARGE_APP, first=NOW - 30 * DAY_MS)
+        found = letters.oldest(large, 50)
+        key = (found[-1].failed_at, found[-1].timer_id, found[-1].fire_at)
+        return [
+            Case("DeadLetterStore.page", lambda: letters.page(large, 50)),
+            Case("DeadLetterStore.page: next page", lambda: letters.page(large, 50, key)),
+            Case(
+                "DeadLetterStore.page: a reason", lambda: letters.page(replace(large, reason="http_403"), 50)
+            ),
+            Case("DeadLetterStore.oldest", lambda: letters.oldest(large, 50)),
+            Case("DeadLetterStore.of", lambda: letters.of(LARGE_APP, [one.key for one in found])),
+            Case("DeadLetterStore.count", lambda: letters.count(large)),
+            Case("DeadLetterStore.discard", lambda: letters.discard(found[:20], NOW)),
+            Case("DeadLetterStore.purge", lambda: letters.purge(NOW + 99 * DAY_MS, DAY_MS, 100)),
         ]
 
     def _of_finished(self) -> list[Case]:

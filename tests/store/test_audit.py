@@ -328,6 +328,7 @@ def test_what_is_past_its_retention_is_purged_page_by_page(world: SqlWorld) -> N
         world.timers,
         world.answers,
         world.audit,
+        world.dead_letters,
         HandClock(NOW + DAY_MS + 1),
         9 * DAY_MS,
         DAY_MS,

@@ -74,7 +74,9 @@ def test_what_is_older_than_a_day_is_purged_page_by_page(database: Database, rea
     create(real, "fresh", "fresh", now=NOW + KEPT_MS)
     assert [real.answers.purge(NOW + KEPT_MS, 2) for _ in range(2)] == [1, 0]
     clock = HandClock(NOW + KEPT_MS + PAGE + 5)
-    Purger(real.firings, real.timers, real.answers, real.audit, clock, DAY_MS, DAY_MS).purge()
+    Purger(
+        real.firings, real.timers, real.answers, real.audit, real.dead_letters, clock, DAY_MS, DAY_MS
+    ).purge()
     assert real.answers.purge(NOW + KEPT_MS + PAGE + 5, 9) == 0
     assert real.answers.find("shop", "fresh", clock.now_ms()) is not None
 

@@ -134,7 +134,7 @@ def purger_of(sql: SqlWorld) -> Purger:
 
 
 def purger_at(sql: SqlWorld, clock: HandClock) -> Purger:
-    return Purger(sql.firings, sql.timers, sql.answers, sql.audit, clock, DAY_MS, DAY_MS)
+    return Purger(sql.firings, sql.timers, sql.answers, sql.audit, sql.dead_letters, clock, DAY_MS, DAY_MS)
 
 
 def delete_timers(sql: SqlWorld, number: int) -> None:

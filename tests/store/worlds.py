@@ -31,6 +31,7 @@ from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, Call
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore, insert_missing
@@ -100,6 +101,13 @@ class HotWorld:
     definition_lives_s: Callable[[int], float]
 
 
+class NoDeadLetters:
+    """The fakes keep none."""
+
+    def purge(self, _now: int, _usual_ms: int, _limit: int) -> int:
+        return 0
+
+
 @dataclass(frozen=True)
 class SqlWorld:
     """The SQL stores, and the way a planned row gets in."""
@@ -109,6 +117,7 @@ class SqlWorld:
     insert: Callable[[Sequence[Firing]], list[Firing]]
     answers: KeptAnswers
     audit: AuditLog
+    dead_letters: DeadLetterStore
     demands: DemandStore
     lists: FiringLists
 
@@ -233,6 +242,7 @@ def memory_sql() -> SqlWorld:
         firings.insert,
         MemoryAnswers(server),
         MemoryAudit(server),
+        NoDeadLetters(),
         MemoryDemands(server),
         MemoryFiringLists(server),
     )
@@ -248,6 +258,7 @@ def real_sql(database: Database) -> SqlWorld:
         insert,
         KeptAnswers(database),
         AuditLog(database),
+        DeadLetterStore(database, HandClock()),
         DemandStore(database),
         FiringLists(database, HandClock()),
     )

@@ -18,6 +18,7 @@ from wangtimer.cli.apps.pause_commands import pause, pauses, resume
 from wangtimer.cli.as_code.apply_command import apply
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.doctor.doctor import doctor
+from wangtimer.cli.firings.dead_letter_commands import dead_letters
 from wangtimer.cli.firings.failing_hosts_command import failing_hosts
 from wangtimer.cli.firings.firing_commands import firings
 from wangtimer.cli.firings.load_command import load
@@ -66,6 +67,7 @@ commands.add_command(cron)
 commands.add_command(timers)
 commands.add_command(targets)
 commands.add_command(firings)
+commands.add_command(dead_letters)
 commands.add_command(load)
 commands.add_command(failing_hosts)
 commands.add_command(apps)

@@ -46,19 +46,29 @@ class AppCalls(Calls):
         egress: AppEgress | None = None,
         queue: str | None = None,
         retry: Retry | Literal["usual"] | None = None,
+        dead_letter_days: int | None = None,
     ) -> ChangedApp:
         """Change an app: what is not named stays; of its limits, way out and retries, None takes it out.
 
-        `queue` "" takes its own queue out, `retry` "usual" the whole policy. A disabled app's keys are refused within
-        5 s. Repeat it until `enabledTimers` is 0.
+        `queue` "" takes its own queue out, `retry` "usual" the whole policy, `dead_letter_days` 0 the app's own. A
+        disabled app's keys are refused within 5 s. Repeat it until `enabledTimers` is 0.
         """
         body = given(
-            {"disabled": disabled, "limits": limits, "egress": egress, "queue": queue, "retry": retry}
+            {
+                "disabled": disabled,
+                "limits": limits,
+                "egress": egress,
+                "queue": queue,
+                "retry": retry,
+                "deadLetterDays": dead_letter_days,
+            }
         )
         if queue == "":
             body["queue"] = None
         if retry == "usual":
             body["retry"] = None
+        if dead_letter_days == 0:
+            body["deadLetterDays"] = None
         return self._transport.ask(Call("PATCH", place_of(APPS, name), body=body)).typed(ChangedApp, "name")
 
     def create_app_key(

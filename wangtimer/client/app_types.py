@@ -77,6 +77,7 @@ class App(TypedDict):
     egress: ShownAppEgress
     queue: str | None
     retry: ShownRetry | None
+    deadLetterDays: int | None
 
 
 class ChangedApp(App):

@@ -10,6 +10,7 @@ from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
 from .certificate_calls import CertificateCalls
+from .dead_letter_calls import DeadLetterCalls
 from .failing_host_calls import FailingHostCalls
 from .follow_calls import FollowCalls
 from .host_limit_calls import HostLimitCalls
@@ -27,6 +28,7 @@ class Client(
     FollowCalls,
     ManyTimerCalls,
     TargetCalls,
+    DeadLetterCalls,
     FailingHostCalls,
     CalendarCalls,
     AppCalls,

@@ -82,6 +82,23 @@ class Replayed(TypedDict, total=False):
     statuses: Sequence[Replayable]
 
 
+class DeadLetterFilter(TypedDict, total=False):
+    """Which dead letters: those that meet all conditions. `since` and `until` are of when they failed for good."""
+
+    timer: Which
+    reason: str
+    host: str
+    target: str
+    since: Moment
+    until: Moment
+
+
+class ChosenLetters(DeadLetterFilter, total=False):
+    """Which dead letters to act on: those of the firings `ids`, or all since a moment that meet the conditions."""
+
+    ids: Sequence[str]
+
+
 class Spread(TypedDict, total=False):
     """How the firings of one request are spread: `perSecond` (50) of them a second, the first at `startAt` (now).
 

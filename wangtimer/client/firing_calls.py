@@ -1,6 +1,6 @@
 """The operations on firings: list, read, cancel, replay, fire, backfill."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Unpack
 
 from .calls import Calls, Which, all_rows, name_of, place_of
@@ -86,16 +86,7 @@ class FiringCalls(Calls):
         round has its own Idempotency-Key.
         """
         body = given({**_named(wanted), **(spread or {})})
-        matched: int | None = None
-        replayed, left = 0, 1
-        while left and (matched is None or replayed < matched):
-            done = self._replay(body, None)
-            yield done
-            if not done["replayed"]:
-                return
-            body |= given({"startAt": done["lastDueAt"]})
-            matched = done["matched"] if matched is None else matched
-            replayed, left = replayed + done["replayed"], done["remaining"]
+        return in_rounds(body, lambda asked: self._replay(asked, None))
 
     def backfill_timer(
         self,
@@ -133,6 +124,20 @@ class FiringCalls(Calls):
     def _replay(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
         post = self._try_out if body.get("dryRun") else self._post_once
         return post(f"{FIRINGS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")
+
+
+def in_rounds(body: dict[str, Any], replay: Callable[[Mapping[str, Any]], Replay]) -> Iterator[Replay]:
+    """Yield the result of each round, until none is left, as many are replayed as matched, or a round does nothing."""
+    matched: int | None = None
+    replayed, left = 0, 1
+    while left and (matched is None or replayed < matched):
+        done = replay(body)
+        yield done
+        if not done["replayed"]:
+            return
+        body |= given({"startAt": done["lastDueAt"]})
+        matched = done["matched"] if matched is None else matched
+        replayed, left = replayed + done["replayed"], done["remaining"]
 
 
 def _named(wanted: Mapping[str, Any]) -> dict[str, Any]:

@@ -75,6 +75,7 @@ class Step(StrEnum):
     SQL_PURGE_ANSWERS = "sql_purge_answers"
     SQL_PURGE_AUDIT = "sql_purge_audit"
     SQL_PURGE_FINISHED = "sql_purge_finished"
+    SQL_PURGE_DEAD_LETTERS = "sql_purge_dead_letters"
 
     # Messages, by the names of their tasks.
     PUBLISH_SCHEDULE = "wangtimer.schedule"

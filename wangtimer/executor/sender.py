@@ -11,6 +11,14 @@ from wangtimer.callback.told import retry_after_ms
 from wangtimer.core import fail_points
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.dead_letter import (
+    BROKEN_OFF,
+    NOT_CONNECTED,
+    NOT_MADE,
+    REFUSED,
+    TIMED_OUT,
+    of_status,
+)
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
@@ -258,7 +266,7 @@ class Sender:
 
     def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
         """Queue the outcome "failed", without another attempt."""
-        outcome = Outcome(held.member, bucket, FiringStatus.FAILED, due_at, error=error)
+        outcome = Outcome(held.member, bucket, FiringStatus.FAILED, due_at, error=error, reason=NOT_MADE)
         self._settler.take(Finished(held, outcome))
         _hand_on([held])
 
@@ -288,6 +296,7 @@ class Sender:
             reply.connect_ms,
             reply.first_byte_ms,
             reply.host_failing_ms,
+            *((attempt.request.host, failure_of(reply)) if status is FiringStatus.FAILED else ("", "")),
         )
 
     def _retry_of(self, attempt: "Attempt") -> RetryPolicy:
@@ -405,6 +414,17 @@ class Attempt:
 def _whole_status(reply: Reply) -> int | None:
     """Return the status of a whole answer; None where it broke off, for then no answer counts."""
     return None if reply.error else reply.http_status
+
+
+def failure_of(reply: Reply) -> str:
+    """Return in a word why a call failed."""
+    if reply.is_refused:
+        return REFUSED
+    if not reply.was_sent:
+        return NOT_CONNECTED
+    if reply.error:
+        return TIMED_OUT if reply.error.startswith("timed out") else BROKEN_OFF
+    return BROKEN_OFF if reply.http_status is None else of_status(reply.http_status)
 
 
 def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Ready]]:

@@ -86,6 +86,11 @@ def _firings(recorder: Recorder, world: World) -> None:
     )
     shows("v1CountFirings", timer="key:nightly", since=_text(world.clock.now - HOUR_MS))
     shows("v1GetFiring", firing_id=failed)
+    since = {"since": _text(world.clock.now - HOUR_MS)}
+    shows("v1ListDeadLetters", timer="key:nightly", reason="http_503", **since)
+    shows("v1CountDeadLetters", **since)
+    shows("v1ReplayDeadLetters", since | {"reason": "http_503", "perSecond": 20, "dryRun": True})
+    shows("v1DiscardDeadLetters", since | {"reason": "http_404"})
     shows("v1ReplayFiring", firing_id=failed)
     shows(
         "v1ReplayFirings", {"since": _text(world.clock.now - HOUR_MS), "timer": "key:nightly", "dryRun": True}
@@ -258,6 +263,7 @@ def _settle_oldest(world: World, timer_id: int) -> int:
             error="HTTP 503",
             connect_ms=1,
             first_byte_ms=11,
+            **({"host": "localhost:8080", "reason": "http_503"} if status is FiringStatus.FAILED else {}),
         )
         world.wiring.firings.settle([outcome])
     return firing.fire_at

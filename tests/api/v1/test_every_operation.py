@@ -32,6 +32,7 @@ ACTING = {
     "v1PutCalendar",
     "v1ReplayFiring",
     "v1ReplayFirings",
+    "v1ReplayDeadLetters",
     "v1CreateApp",
     "v1PatchApp",
     "v1CreateAppKey",

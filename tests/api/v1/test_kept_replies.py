@@ -22,6 +22,8 @@ KEYED = {
     "v1BatchDisableTimers",
     "v1BatchDeleteTimers",
     "v1ReplayFirings",
+    "v1ReplayDeadLetters",
+    "v1DiscardDeadLetters",
     "v1ReplayFiring",
     "v1CancelFiring",
 }

@@ -46,7 +46,7 @@ def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | st
         case [str(given), value, int(row_id)] if given == order and type(value) is kind:
             if all(0 <= one <= MOST_NUMBER for one in (value, row_id) if isinstance(one, int)):
                 return value, row_id
-    raise _unknown()
+    raise unknown()
 
 
 def name_behind(order: str, cursor: str | None) -> str:
@@ -66,7 +66,8 @@ def _decode(cursor: str) -> bytes:
     return urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4))
 
 
-def _unknown() -> Refused:
+def unknown() -> Refused:
+    """Return the refusal of a cursor that this list did not give."""
     return Refused(
         ErrorCode.BAD_CURSOR,
         "cursor",

@@ -17,6 +17,7 @@ from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client.app_types import App, AppEgress, AppLimits, ShownCertificate
 from wangtimer.client.timer_fields import Retry
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
+from wangtimer.core.timers.fields import MOST_RETENTION_DAYS
 
 # s; a process may believe a key for so long after its app was disabled, and make a timer with it.
 BELIEVED_S = 5.0
@@ -144,6 +145,20 @@ def retry(asked: Asked, name: str, clear: bool, **fields: Any) -> None:
         named = ", ".join(one.spellings[0] for one in RETRY)
         raise click.UsageError(f"give --clear alone, or what to set: {named}")
     asked.tell(asked.client.patch_app(name, retry=cast(Retry, given) if given else "usual"), _show)
+
+
+@apps.command("dead-letters")
+@click.argument("name")
+@click.option(
+    "--days", type=click.IntRange(1, MOST_RETENTION_DAYS), help="Keep what failed for good for so many days."
+)
+@click.option("--clear", is_flag=True, help="Keep it as long as the records of firings.")
+@operating
+def keep_dead_letters(asked: Asked, name: str, days: int | None, clear: bool) -> None:
+    """Set how long what failed for good of the app NAME is listed, and can be replayed."""
+    if clear is (days is not None):
+        raise click.UsageError("give either --days or --clear")
+    asked.tell(asked.client.patch_app(name, dead_letter_days=0 if days is None else days), _show)
 
 
 @apps.command()

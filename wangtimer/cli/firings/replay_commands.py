@@ -47,7 +47,7 @@ def replay(
     dry_run: bool,
 ) -> None:
     """Make FIRINGS again: the named ones, or all that failed (or with --status skipped) --since a moment."""
-    spread = _spread(per_second)
+    spread = spread_of(per_second)
     if bool(firings) == (since is not None):
         raise click.UsageError("say which: FIRINGS, or --since")
     if firings:
@@ -61,7 +61,7 @@ def replay(
         counted = asked.client.replay_firings(**wanted, spread={**spread, "dryRun": True})
         rounds = asked.client.replay_in_rounds(**wanted, spread=spread)
         done = counted if dry_run else carry_out("replay", counted, rounds)
-    asked.tell(done, lambda whole: _show_replay(whole, dry_run))
+    asked.tell(done, lambda whole: show_replay(whole, dry_run))
     if not dry_run:
         end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
 
@@ -75,7 +75,7 @@ def replay(
 @asking
 def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool) -> None:
     """Make the firings of a TIMER's past moments that have none."""
-    which, spread = which_timer(timer), _spread(per_second)
+    which, spread = which_timer(timer), spread_of(per_second)
     only_counting: Spread = {**spread, "dryRun": True}
     counted = asked.client.backfill_timer(which, since=since, until=until, **only_counting)
     rounds = asked.client.backfill_in_rounds(which, since=since, until=until, **spread)
@@ -85,7 +85,8 @@ def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int |
         end_of_rounds(done, done["planned"], done["remaining"])
 
 
-def _spread(per_second: int | None) -> Spread:
+def spread_of(per_second: int | None) -> Spread:
+    """Return the given rate as the client's argument."""
     return {} if per_second is None else {"perSecond": per_second}
 
 
@@ -97,7 +98,8 @@ def _show_backfill(done: Backfill, is_dry: bool) -> None:
         show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
 
 
-def _show_replay(done: Replay, is_dry: bool) -> None:
+def show_replay(done: Replay, is_dry: bool) -> None:
+    """Print what a replay did, or would do."""
     if is_dry:
         show_line(f"{done['matched']} firings would be replayed")
     else:

@@ -16,6 +16,7 @@ class Action(StrEnum):
     FIRE = "fire"
     REPLAY = "replay"
     CANCEL = "cancel"
+    DISCARD = "discard"
     BACKFILL = "backfill"
     PAUSE = "pause"
     RESUME = "resume"

@@ -14,7 +14,8 @@ class RegisteredApp:
     `limits` has the bounds that an operator set for it, by their names in the API; a name that is absent has the
     operator's default. `egress` is what the operator set for its way out. `queue` is the name of its own queue; None:
     it goes by the common one. `retry` is when its failed calls are made again, where neither a timer nor its target
-    says so; None: as the deployment does.
+    says so; None: as the deployment does. `dead_letter_days`: for so long what failed for good is listed; None: for as
+    long as its firings.
     """
 
     name: str
@@ -25,3 +26,4 @@ class RegisteredApp:
     egress: AppEgress = UNSET
     queue: str | None = None
     retry: RetryPolicy | None = None
+    dead_letter_days: int | None = None

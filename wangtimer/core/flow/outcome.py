@@ -11,7 +11,8 @@ class Outcome(NamedTuple):
     `status` is the firing's new status: `pending` means another attempt is due at `due_at`. `lateness_ms` is
     first send minus scheduled moment. Since the call's begin: `connect_ms` until the request could be written,
     `first_byte_ms` until the answer began, `cost_ms` until it ended. `host_failing_ms`: while it waited to be sent, how
-    long its host was failing; None: not at all.
+    long its host was failing; None: not at all. Of a firing that has failed for good, `host` (host and port) is what
+    was called, and `reason` says why in a word (`core/flow/dead_letter.py`).
     """
 
     member: Member
@@ -27,6 +28,8 @@ class Outcome(NamedTuple):
     connect_ms: int | None = None
     first_byte_ms: int | None = None
     host_failing_ms: int | None = None
+    host: str = ""
+    reason: str = ""
 
     @property
     def next_attempt(self) -> int:
@@ -51,10 +54,11 @@ class Outcome(NamedTuple):
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return a JSON-able form for the outbox, readable by a version before `host_failing_ms` where it is None."""
+        """Return a JSON-able form for the outbox; older versions read it where none of the last three is set."""
         fields = self._asdict() | {"member": str(self.member)}
-        if self.host_failing_ms is None:
-            del fields["host_failing_ms"]
+        for name in ("host_failing_ms", "host", "reason"):
+            if not fields[name]:
+                del fields[name]
         return fields
 
     @classmethod

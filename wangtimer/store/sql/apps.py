@@ -27,6 +27,8 @@ log = structlog.get_logger()
 MOST_NAMES = 5_000
 # No queue has this name.
 AS_IT_WAS = ""
+# No app keeps its dead letters for so long.
+DAYS_AS_BEFORE = -1
 # A policy of which nothing is asked.
 AS_BEFORE: Mapping[str, Any] = MappingProxyType({})
 
@@ -110,11 +112,12 @@ class AppStore:
         egress: Mapping[str, Any] | None = None,
         queue: str | None = AS_IT_WAS,
         retry: Mapping[str, Any] | None = AS_BEFORE,
+        dead_letter_days: int | None = DAYS_AS_BEFORE,
     ) -> RegisteredApp | None:
         """Change an app and return it; None where there is none. Raises `InvalidInput`.
 
         `limits`, `egress` and `retry` have what is to be set, by its name; None takes it out. `is_disabled` None: as it
-        was. `queue` None takes its own out, `retry` None the whole policy.
+        was. `queue` None takes its own out, `retry` None the whole policy, `dead_letter_days` None the app's own.
         """
 
         def work(sql: Connection) -> RegisteredApp | None:
@@ -131,12 +134,16 @@ class AppStore:
             policy = app.retry
             if retry is not AS_BEFORE:
                 policy = None if retry is None else changed_policy(app.retry, retry)
-            changed = RegisteredApp(app.name, app.created_at, now, disabled_at, merged, way_out, own, policy)
+            days = app.dead_letter_days if dead_letter_days == DAYS_AS_BEFORE else dead_letter_days
+            changed = RegisteredApp(
+                app.name, app.created_at, now, disabled_at, merged, way_out, own, policy, days
+            )
             values = {
                 "updated_at": now,
                 "disabled_at": disabled_at,
                 "limits": _text_of(merged),
                 "queue": own,
+                "dead_letter_days": days,
             }
             if way_out != app.egress:
                 values["egress"] = way_out.text
@@ -158,7 +165,8 @@ def _differences(was: RegisteredApp, app: RegisteredApp) -> Iterator[AuditedChan
     fields = tuple(f"limits.{name}" for name in names if was.limits.get(name) != app.limits.get(name))
     before, after = was.egress.fields, app.egress.fields
     fields += tuple(f"egress.{name}" for name in after if before[name] != after[name])
-    fields += tuple(name for name in ("queue", "retry") if getattr(was, name) != getattr(app, name))
+    pairs = (("queue", "queue"), ("retry", "retry"), ("deadLetterDays", "dead_letter_days"))
+    fields += tuple(name for name, own in pairs if getattr(was, own) != getattr(app, own))
     old, new = _status(was), _status(app)
     if old != new:
         action = Action.EDIT if fields else Action.ENABLE if app.disabled_at is None else Action.DISABLE
@@ -194,6 +202,7 @@ def _app_of(row: RowMapping) -> RegisteredApp:
         egress_of(row["name"], row["egress"]),
         row["queue"],
         readable_policies({row["name"]: row["retry"]}).get(row["name"]) if row["retry"] else None,
+        row["dead_letter_days"],
     )
 
 

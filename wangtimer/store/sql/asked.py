@@ -6,7 +6,7 @@ the order of the tables and the index, whatever the statistics are.
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Column, Connection, Select, and_, column, select, text
+from sqlalchemy import Column, Connection, Select, Table, and_, column, select, text
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.firing import FiringStatus
@@ -21,12 +21,15 @@ _KEYS = "{keys}"
 RowKey = tuple[int, int]
 
 
-def asked_for(*columns: object) -> Select[tuple[object, ...]]:
-    """Return a query for these columns of firings asked for by key; `with_keys` completes its text."""
+def asked_for(*columns: object, table: Table = firings, index: str = "PRIMARY") -> Select[tuple[object, ...]]:
+    """Return a query for these columns of firings asked for by key; `with_keys` completes its text.
+
+    They may stand in another table that has the keys of firings, under an index of them.
+    """
     asked = text(_KEYS).columns(column("fire_at"), column("timer_id")).subquery("asked")
-    is_asked = and_(firings.c.fire_at == asked.c.fire_at, firings.c.timer_id == asked.c.timer_id)
-    query: Select[tuple[object, ...]] = select(*columns).select_from(asked.join(firings, is_asked))  # type: ignore[call-overload]
-    return in_this_order(by_index(query, "PRIMARY"))
+    is_asked = and_(table.c.fire_at == asked.c.fire_at, table.c.timer_id == asked.c.timer_id)
+    query: Select[tuple[object, ...]] = select(*columns).select_from(asked.join(table, is_asked))  # type: ignore[call-overload]
+    return in_this_order(by_index(query, index, table))
 
 
 def with_keys(statement: str, dialect: Dialect, keys: Sequence[RowKey]) -> str:
@@ -49,6 +52,20 @@ def delete_of_ids(sql: Connection, column: Column[int], ids: Sequence[int], inde
         f"DELETE {table.name} FROM ({asked}) AS asked STRAIGHT_JOIN {table.name} FORCE INDEX ({index})"
         f" ON {table.name}.{column.name} = asked.id"
     )
+    return int(sql.exec_driver_sql(statement).rowcount)
+
+
+def delete_of_keys(sql: Connection, table: Table, keys: Sequence[RowKey], index: str) -> int:
+    """Delete the rows that have one of these keys of firings, at most `KEYS_A_STATEMENT`; return how many."""
+    if not keys:
+        return 0
+    asked = _table(sql.dialect, ("fire_at", "timer_id"), keys)
+    own = f"{table.name}.fire_at = asked.fire_at AND {table.name}.timer_id = asked.timer_id"
+    if sql.dialect.name == "sqlite":
+        statement = f"DELETE FROM {table.name} WHERE EXISTS (SELECT 1 FROM ({asked}) AS asked WHERE {own})"
+    else:
+        joined = f"({asked}) AS asked STRAIGHT_JOIN {table.name} FORCE INDEX ({index}) ON {own}"
+        statement = f"DELETE {table.name} FROM {joined}"
     return int(sql.exec_driver_sql(statement).rowcount)
 
 

@@ -16,6 +16,7 @@ from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.audited_timers import acts_on
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.dead_letters import forget_dead_letters
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
 from wangtimer.store.sql.kept_answers import FiringToKeep, keep_answer
@@ -33,13 +34,14 @@ REPLAYS_A_TRANSACTION = 500
 class Replay:
     """A firing as it was read, when it is due again, and when that was asked for (ms UTC).
 
-    `bucket` None: the one that it had.
+    `bucket` None: the one that it had. `is_purged`: its row is past its retention, and is made anew.
     """
 
     was: Firing
     due_at: int
     asked_at: int
     bucket: int | None = None
+    is_purged: bool = False
 
     @property
     def firing(self) -> Firing:
@@ -98,11 +100,13 @@ class DemandStore:
         def work(sql: Connection) -> list[Firing]:
             held = locked_rows(sql, [one.was.member for one in replays])
             # A firing that already stands as wanted is of a first try, whose answer was lost.
-            ours = [one for one in replays if held.get(one.was.member.key) in (one.was, one.firing)]
-            to_do = [one for one in ours if held[one.was.member.key] == one.was]
+            found = {one: held.get(one.was.member.key, one.was if one.is_purged else None) for one in replays}
+            ours = [one for one in replays if found[one] in (one.was, one.firing)]
+            to_do = [one for one in ours if found[one] == one.was]
             to_write = [one.firing for one in to_do]
             keep_attempts(sql, [one.member.key for one in to_write])
             replaying(sql.dialect).run(sql, to_write, planned_row)
+            forget_dead_letters(sql, [one.member.key for one in to_write])
             old = [one.was.status.value for one in to_do]
             note_changes(sql, replays[0].asked_at, acts_on(Action.REPLAY, app, to_write, old))
             return [one.firing for one in ours]

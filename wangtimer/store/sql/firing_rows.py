@@ -102,8 +102,8 @@ def settling(dialect: Dialect) -> ManyRows:
 
 def settled_row(outcome: Outcome, texts: Texts) -> str:
     """Write an outcome, in the order of the upsert's columns."""
-    member, bucket, status, due_at, sent, late, cost, http_status, output, error, *durations = outcome
-    connect, first_byte, host_failing = durations
+    member, bucket, status, due_at, sent, late, cost, http_status, output, error = outcome[:10]
+    connect, first_byte, host_failing = outcome[10:13]
     sent_at = number(sent)
     planned = (member.fire_at, member.timer_id, bucket, status, due_at, outcome.next_attempt)
     return (

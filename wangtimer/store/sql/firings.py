@@ -34,6 +34,7 @@ from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_parts, update_waiting, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.dead_letters import keep_dead_letters
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import attempts, firings
@@ -111,7 +112,7 @@ class FiringStore:
         * It succeeded, and its firing is pending at this attempt or a later one.
         * It was sent, though its firing was cancelled meanwhile.
 
-        Attempts that others follow are kept. Repeating it is harmless.
+        Attempts that others follow are kept, and a dead letter of what has failed for good. Repeating it is harmless.
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
         if by_key:
@@ -120,10 +121,12 @@ class FiringStore:
     def _settle(self, sql: Connection, by_key: Sequence[Outcome]) -> None:
         if FiringStatus.PENDING not in [outcome.status for outcome in by_key]:
             self._settling.run(sql, by_key, settled_row)
+            keep_dead_letters(sql, by_key)
             return
         for part in _one_of_each(by_key):
             self._settling.run(sql, part, settled_row)
             keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
+            keep_dead_letters(sql, part)
 
     def rows(self, members: Iterable[Member]) -> Readable[MemberKey, Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent.

@@ -24,6 +24,7 @@ from sqlalchemy.engine import Dialect
 from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
+from wangtimer.core.flow.dead_letter import REASON_CHARACTERS as FAILURE_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.pauses import REASON_CHARACTERS
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
@@ -119,6 +120,8 @@ apps = Table(
     Column("queue", String(QUEUE_CHARACTERS), nullable=True),
     # When its failed calls are made again (`core/retry.py`), NULL: as the deployment does.
     Column("retry", String(RETRY_CHARACTERS), nullable=True),
+    # Days for which what failed for good is listed, NULL: as many as its firings.
+    Column("dead_letter_days", SmallInteger, nullable=True),
     # Apps whose totals are old.
     Index("app_counted", "counted_at"),
     **_MYSQL,
@@ -425,5 +428,31 @@ attempts = Table(
     Column("http_status", SmallInteger, nullable=True),
     Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
+    **_MYSQL,
+)
+
+# What has failed for good: one of a firing, until it is replayed, discarded or past its app's time.
+dead_letters = Table(
+    "dead_letter",
+    metadata,
+    # An app's, in the order in which they failed.
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    # When its last attempt ended.
+    Column("failed_at", BigInteger, primary_key=True, autoincrement=False),
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
+    # Its timer's, which may be deleted before.
+    Column("name", String(NAME_CHARACTERS), nullable=False),
+    Column("kind", _words(FiringKind), nullable=False),
+    # Why, in a word (`core/flow/dead_letter.py`).
+    Column("reason", String(FAILURE_CHARACTERS), nullable=False),
+    # What the last attempt called: host and port, and the named target; "" and NULL: nothing.
+    Column("host", String(LANE_CHARACTERS), nullable=False),
+    Column("target", String(TARGET_CHARACTERS), nullable=True),
+    Column("attempt", SmallInteger, nullable=False),
+    Column("http_status", SmallInteger, nullable=True),
+    Column("error", String(ERROR_CHARACTERS), nullable=False),
+    # That of a firing.
+    Index("dead_letter_of_firing", "timer_id", "fire_at"),
     **_MYSQL,
 )

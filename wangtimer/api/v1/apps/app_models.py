@@ -19,7 +19,8 @@ from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.store.sql.apps import AS_BEFORE, AS_IT_WAS
+from wangtimer.core.timers.fields import MOST_RETENTION_DAYS
+from wangtimer.store.sql.apps import AS_BEFORE, AS_IT_WAS, DAYS_AS_BEFORE
 
 # Items that an operator allows to one app.
 MOST_ALLOWED = 100
@@ -191,6 +192,22 @@ class AppPatch(Given):
         ),
     ] = None
 
+    dead_letter_days: Annotated[
+        int | None,
+        Field(
+            alias="deadLetterDays",
+            ge=1,
+            le=MOST_RETENTION_DAYS,
+            description="for so many days what failed for good is listed as dead letters, and can be replayed; null: "
+            "for as long as the records of firings (WANGTIMER_RETENTION_DAYS)",
+        ),
+    ] = None
+
+    @property
+    def given_days(self) -> int | None:
+        """How long dead letters are kept as the request says; `DAYS_AS_BEFORE` if it says nothing."""
+        return self.dead_letter_days if "dead_letter_days" in self.model_fields_set else DAYS_AS_BEFORE
+
     @property
     def given_queue(self) -> str | None:
         """The queue that the request names; `AS_IT_WAS` if it names none."""
@@ -254,6 +271,10 @@ class ShownApp(Sent):
             "the deployment does"
         ),
     ]
+    dead_letter_days: Annotated[
+        int | None,
+        Field(description="days for which its dead letters are kept; null: as long as records of firings"),
+    ]
 
 
 class ChangedApp(ShownApp):
@@ -289,6 +310,7 @@ def app_fields(app: RegisteredApp) -> dict[str, Any]:
         ),
         "queue": app.queue,
         "retry": shown_retry(app.retry),
+        "dead_letter_days": app.dead_letter_days,
     }
 
 

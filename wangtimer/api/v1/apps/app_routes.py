@@ -82,6 +82,7 @@ class AppResource:
             body.egress.given,
             body.given_queue,
             body.given_retry,
+            body.given_days,
         )
         if app is None:
             raise _unknown(wiring, path.name)

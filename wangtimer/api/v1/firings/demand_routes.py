@@ -37,7 +37,7 @@ from wangtimer.api.v1.parameters import WHICH, TimerPath
 from wangtimer.api.v1.serving import Reply, Routes, View, response_of
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.errors import Subject
-from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.on_demand import Rate, Replayed
@@ -176,7 +176,7 @@ class DemandResource:
         done = self.wiring().on_demand.replay_these(
             header.app, [path.timer_and_moment], Rate(MOST_PER_SECOND)
         )
-        return _replayed(done)
+        return shown_replays(done)
 
     def replay_many(self, header: ActingHeader, body: ReplayBody) -> ReplayOutcome:
         """Replay firings.
@@ -185,14 +185,14 @@ class DemandResource:
         """
         on_demand = self.wiring().on_demand
         if body.ids is None:
-            return _replayed(
+            return shown_replays(
                 on_demand.replay_matching(self._filter(header.app, body), body.rate, body.dry_run)
             )
         for name in ("timer", "since", "until", "statuses"):
             if getattr(body, name) is not None:
                 raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
-        keys = [_key(text, index) for index, text in enumerate(body.ids)]
-        return _replayed(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
+        keys = [key_of(text, index) for index, text in enumerate(body.ids)]
+        return shown_replays(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
 
     def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:
         """Backfill a past range.
@@ -270,7 +270,8 @@ def _fired(firing: Firing, app: str) -> Reply:
     return Reply(ShownFiring(**firing_fields(record, app)), 201, headers)
 
 
-def _key(firing_id: str, index: int) -> tuple[int, int]:
+def key_of(firing_id: str, index: int) -> MemberKey:
+    """Return which firing the id at this place of `ids` names; raises `Refused`."""
     try:
         return FiringPath(firing_id=firing_id).timer_and_moment
     except Refused as refused:
@@ -281,7 +282,8 @@ def _kept(firing: Firing, app: str) -> str:
     return kept_text(response_of(_fired(firing, app)))
 
 
-def _replayed(done: Replayed) -> ReplayOutcome:
+def shown_replays(done: Replayed) -> ReplayOutcome:
+    """Return replays as answers show them."""
     return ReplayOutcome(
         matched=done.matched,
         replayed=len(done.firings),

@@ -1,0 +1,59 @@
+"""Why a firing failed for good, in a word, and what it called: as its dead letter will say."""
+
+import pytest
+
+from tests.callback.target import answer_with, hold
+from tests.callback.test_sent_by_an_executor import calling, recorded
+from wangtimer.callback import Reply
+from wangtimer.core.flow.dead_letter import REASON_CHARACTERS, REASONS
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.timer import Notify
+from wangtimer.executor.sender import failure_of
+
+FAILURE = b"HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Reply(0, 1, 503, "", ""), "http_503"),
+        (Reply(0, 1, 302, "", ""), "http_302"),
+        (Reply(0, 1, 200, "", "the target closed the connection before its answer was whole"), "broken_off"),
+        (Reply(0, 1, None, "", "timed out after 10000 ms"), "timed_out"),
+        (Reply(0, 1, 200, "", "timed out after 10000 ms"), "timed_out"),
+        (Reply(0, 1, None, "", "not sent: could not connect", was_sent=False), "not_connected"),
+        (Reply(0, 1, None, "", "not sent: timed out after 3000 ms", was_sent=False), "not_connected"),
+        (Reply(0, 1, None, "", "not sent: refused", was_sent=False, is_refused=True), "refused"),
+    ],
+)
+def test_it_follows_from_the_last_reply(reply: Reply, reason: str) -> None:
+    assert failure_of(reply) == reason
+    assert len(reason) <= REASON_CHARACTERS
+
+
+def test_the_words_are_short_enough_to_be_stored() -> None:
+    assert max(map(len, REASONS)) <= REASON_CHARACTERS
+
+
+def test_the_last_attempt_says_what_was_called_and_why_it_failed(engine, new_target) -> None:
+    target = new_target(answer_with(FAILURE))
+    outcome = recorded(engine, calling(target.url))
+    assert (outcome.status, outcome.reason) == (FiringStatus.FAILED, "http_503")
+    assert outcome.host == target.url.split("/")[2]
+    target.answer = hold
+    outcome = recorded(engine, calling(target.url)._replace(timeouts=Timeouts(200)))
+    assert outcome.reason == "timed_out"
+
+
+def test_an_attempt_that_another_follows_says_nothing_of_it(engine, new_target) -> None:
+    outcome = recorded(engine, calling(new_target(answer_with(FAILURE)).url), most_attempts=2)
+    assert (outcome.status, outcome.host, outcome.reason) == (FiringStatus.PENDING, "", "")
+    assert not {"host", "reason"} & outcome.to_wire().keys()
+
+
+def test_a_call_that_cannot_be_made_has_a_word_too(engine) -> None:
+    """Its bytes could not be written."""
+    broken = Notify("http://127.0.0.1:1/", headers=(("X-A", "a\nb"),))
+    outcome = recorded(engine, calling("")._replace(notify=broken))
+    assert (outcome.status, outcome.reason, outcome.host) == (FiringStatus.FAILED, "not_made", "")

@@ -1,0 +1,1 @@
+"""Dead letters over v1: what has failed for good."""

@@ -1,0 +1,116 @@
+"""A dead letter as v1 shows it."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from wangtimer.api.asked.firing_types import ShownKind
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.core.flow.dead_letter import DeadLetter
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.store.sql.dead_letters import MOST_COUNTED, DeadLetterCounts
+
+_Reason = Annotated[str, Field(description="why, in a word", examples=["http_503"])]
+_Host = Annotated[
+    str,
+    Field(description="host and port that the last attempt called; empty: no call could be made"),
+]
+_Number = Annotated[int, Field(description="how many")]
+_Target = Annotated[str | None, Field(description="the named target of its timer then; null: none")]
+
+
+class ShownDeadLetter(Sent):
+    """A firing that has failed for good."""
+
+    id: Annotated[
+        str,
+        Field(
+            description="the firing's id, the webhook-id of its callbacks",
+            examples=["890342217101453-1795198611123"],
+        ),
+    ]
+    timer_id: int
+    timer_key: Annotated[str, Field(description="its timer's key when it failed")]
+    app: str
+    kind: ShownKind
+    fire_at: Annotated[Text, Field(description="its scheduled moment")]
+    failed_at: Annotated[Text, Field(description="when its last attempt ended")]
+    attempt: Annotated[int, Field(description="the number of the last attempt")]
+    reason: _Reason
+    http_status: Annotated[int | None, Field(description="of the last attempt; null: no answer")]
+    error: str
+    host: _Host
+    target: _Target
+
+
+class DeadLetterPage(ListPage):
+    """A page of dead letters, the latest first."""
+
+    items: list[ShownDeadLetter]
+
+
+class OfReason(Sent):
+    """How many dead letters have a reason."""
+
+    reason: _Reason
+    number: _Number
+
+
+class OfPlace(Sent):
+    """How many dead letters called a host, through a named target or not."""
+
+    target: _Target
+    host: _Host
+    number: _Number
+
+
+class ShownDeadLetterCounts(Sent):
+    """How many dead letters there are, and of what; the most first."""
+
+    total: int
+    by_reason: Annotated[list[OfReason], Field(description=f"{MOST_COUNTED} at most")]
+    by_target: Annotated[list[OfPlace], Field(description=f"{MOST_COUNTED} at most")]
+
+
+class Discarded(Sent):
+    """How many dead letters were discarded."""
+
+    discarded: Annotated[int, Field(description="how many are gone")]
+    remaining: Annotated[
+        int,
+        Field(
+            description="1 or more: there are others that match, as one request discards so many at most; repeat it"
+        ),
+    ]
+
+
+def shown_letter(one: DeadLetter) -> ShownDeadLetter:
+    """Return a dead letter as answers show it."""
+    return ShownDeadLetter(
+        id=one.firing_id,
+        timer_id=one.timer_id,
+        timer_key=one.name,
+        app=one.app,
+        kind=one.kind.value,
+        fire_at=show_moment(one.fire_at),
+        failed_at=show_moment(one.failed_at),
+        attempt=one.attempt,
+        reason=one.reason,
+        http_status=one.http_status,
+        error=one.error,
+        host=one.host,
+        target=one.target,
+    )
+
+
+def shown_counts(counts: DeadLetterCounts) -> ShownDeadLetterCounts:
+    """Return counts as answers show them."""
+    return ShownDeadLetterCounts(
+        total=counts.total,
+        by_reason=[OfReason(reason=reason, number=number) for reason, number in counts.by_reason.items()],
+        by_target=[
+            OfPlace(target=place.target, host=place.host, number=number)
+            for place, number in counts.by_place.items()
+        ],
+    )

@@ -1,0 +1,128 @@
+"""Which dead letters a request means."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field
+
+from wangtimer.api.asked.many_types import MOST_NAMED
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
+from wangtimer.api.http.moments import read_range
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.firings.demand_routes import SpreadBody
+from wangtimer.api.v1.parameters import TimerPath
+from wangtimer.core.errors import Subject
+from wangtimer.core.flow.dead_letter import REASON_CHARACTERS
+from wangtimer.core.flow.slicing import LANE_CHARACTERS
+from wangtimer.core.timers.named_target import TARGET_CHARACTERS
+from wangtimer.store.sql.dead_letters import DeadLetterFilter
+from wangtimer.wiring import Wiring
+
+_OfTimer = Annotated[
+    str | None,
+    Field(description="of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
+]
+_Reason = Annotated[
+    str | None,
+    Field(
+        max_length=REASON_CHARACTERS,
+        pattern="^[a-z0-9_]+$",
+        description="why: `http_` and the answer's status, `timed_out`, `not_connected`, `broken_off` (no whole "
+        "answer), `refused` (the rules of egress) or `not_made` (no call could be made)",
+        examples=["http_503"],
+    ),
+]
+_Host = Annotated[
+    str | None,
+    Field(
+        max_length=LANE_CHARACTERS,
+        description="the last attempt called this host and port",
+        examples=["shop.example:443"],
+    ),
+]
+_Target = Annotated[
+    str | None,
+    Field(
+        max_length=TARGET_CHARACTERS,
+        description="their timers named this target when they failed",
+        examples=["shop"],
+    ),
+]
+_SINCE, _UNTIL = "failed for good at this moment or later", "failed for good at this moment or earlier"
+_Since = Annotated[GivenMoment, moment(_SINCE)]
+_Until = Annotated[GivenMoment, moment(_UNTIL)]
+# In a query a number is text.
+_QueryMoment = Annotated[GivenMoment, BeforeValidator(number)]
+
+
+class DeadLetterConditions(Given):
+    """Which of an app's dead letters: those that meet all conditions."""
+
+    our_words: ClassVar[Mapping[str, str] | None] = {
+        **dict.fromkeys(("name", "key", "id", "timerId", "timerKey"), "timer"),
+        **dict.fromkeys(("error", "status", "httpStatus"), "reason"),
+        "from": "since",
+        "to": "until",
+        "pageSize": "limit",
+        "offset": "cursor",
+    }
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
+
+    timer: _OfTimer = None
+    reason: _Reason = None
+    host: _Host = None
+    target: _Target = None
+    since: Annotated[_QueryMoment, moment(_SINCE)] = None
+    until: Annotated[_QueryMoment, moment(_UNTIL)] = None
+
+
+class DeadLetterQuery(DeadLetterConditions):
+    """Which dead letters, and which page."""
+
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+
+class _Chosen(Given):
+    """Dead letters to act on: those of the firings in `ids`, or all since a moment that meet the conditions."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
+
+    ids: Annotated[
+        list[str] | None,
+        Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="of these firings"),
+    ] = None
+    timer: _OfTimer = None
+    reason: _Reason = None
+    host: _Host = None
+    target: _Target = None
+    since: _Since = None
+    until: _Until = None
+
+    def check(self) -> None:
+        """Raise `Refused` unless either ids or since is given."""
+        if self.ids is None and self.since is None:
+            raise Refused(
+                ErrorCode.MISSING_FIELD, "since", "neither ids nor since is given", "give one of them"
+            )
+        for name in ("timer", "reason", "host", "target", "since", "until"):
+            if self.ids is not None and getattr(self, name) is not None:
+                raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
+
+
+class DiscardBody(_Chosen):
+    """Dead letters to discard: those of the firings in `ids`, or all since a moment that meet the conditions."""
+
+
+class ReplayLettersBody(SpreadBody, _Chosen):
+    """Firings to attempt once more: those in `ids`, or all since a moment whose dead letters meet the conditions."""
+
+
+def wanted_of(given: DeadLetterConditions | _Chosen, app: str, wiring: Wiring) -> DeadLetterFilter:
+    """Return the filter of an app; raises `Refused`, `UnknownTimer`."""
+    first, last = read_range(given.since, given.until)
+    conditions: dict[str, Any] = {name: getattr(given, name) for name in ("reason", "host", "target")}
+    timer = None if given.timer is None else TimerPath(which=given.timer)
+    timer_id = None if timer is None else timer.id_in(app, wiring.timers)
+    return DeadLetterFilter(app, timer_id, first=first, last=last, **conditions)

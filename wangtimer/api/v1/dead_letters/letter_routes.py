@@ -1,0 +1,178 @@
+"""Dead letters over v1: list, count, replay, discard."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.kept_answer import REPLAYED
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.v1.dead_letters.letter_answers import (
+    DeadLetterPage,
+    Discarded,
+    ShownDeadLetterCounts,
+    shown_counts,
+    shown_letter,
+)
+from wangtimer.api.v1.dead_letters.letter_models import (
+    DeadLetterConditions,
+    DeadLetterQuery,
+    DiscardBody,
+    ReplayLettersBody,
+    wanted_of,
+)
+from wangtimer.api.v1.firings.demand_routes import ReplayOutcome, key_of, shown_replays
+from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.serving import Routes
+from wangtimer.core.flow.dead_letter import DeadLetter
+from wangtimer.core.flow.firing import MemberKey
+from wangtimer.core.work_budget import is_over
+from wangtimer.on_demand import MOST_AT_ONCE, NotReplayed, Replayed
+from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
+from wangtimer.wiring import Wiring
+
+# The order of the list: when they failed, timer and moment, latest first.
+ORDER = "dead letters"
+_PLACE = re.compile("([0-9]{1,19})-([0-9]{1,19})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterResource:
+    """The operations on dead letters."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, header: AppHeader, query: DeadLetterQuery) -> DeadLetterPage:
+        """List dead letters.
+
+        They are the firings that have failed for good, those that failed last first. One is gone from here once it is
+        replayed or discarded, or past its app's time. The search is refused where it finds too few in a few seconds.
+        """
+        wiring = self.wiring()
+        listed = cursors.of_list(f"v1 {header.app} {ORDER}", query)
+        after = None if query.cursor is None else _behind(listed, query.cursor)
+        wanted = wanted_of(query, header.app, wiring)
+        found = wiring.dead_letters.page(wanted, query.limit + 1, after)
+        page = found[: query.limit]
+        cursor = None
+        if len(found) > query.limit:
+            last = page[-1]
+            cursor = cursors.write(listed, f"{last.failed_at}-{last.fire_at}", last.timer_id)
+        return DeadLetterPage(items=[shown_letter(one) for one in page], next_cursor=cursor)
+
+    def count(self, header: AppHeader, query: DeadLetterConditions) -> ShownDeadLetterCounts:
+        """Count dead letters by reason, and by what they called.
+
+        A count that takes more than a few seconds is refused.
+        """
+        wiring = self.wiring()
+        return shown_counts(wiring.dead_letters.count(wanted_of(query, header.app, wiring)))
+
+    def replay(self, header: ActingHeader, body: ReplayLettersBody) -> ReplayOutcome:
+        """Replay dead letters.
+
+        Their firings get one more attempt with the same webhook-id, the oldest first, even where the timer is disabled.
+        Those whose timer is deleted stay.
+        """
+        wiring = self.wiring()
+        body.check()
+        if body.ids is None:
+            wanted = wanted_of(body, header.app, wiring)
+            if body.dry_run:
+                matched = wiring.dead_letters.count(wanted).total
+                return shown_replays(Replayed(matched, remaining=matched))
+            letters = wiring.dead_letters.oldest(wanted, MOST_AT_ONCE)
+            matched = len(letters)
+            if matched == MOST_AT_ONCE:
+                matched = max(matched, wiring.dead_letters.count(wanted).total)
+            done = wiring.on_demand.replay_dead(letters, body.rate)
+            left = matched - len(letters) + done.remaining
+            return shown_replays(replace(done, matched=matched, remaining=left))
+        keys = _keys(body.ids)
+        found = wiring.dead_letters.of(header.app, keys)
+        unknown = tuple(NotReplayed(*key, _NO_LETTER) for key in keys if key not in found)
+        if body.dry_run:
+            return shown_replays(Replayed(len(found), left=unknown, remaining=len(found)))
+        done = wiring.on_demand.replay_dead([found[key] for key in keys if key in found], body.rate)
+        return shown_replays(replace(done, left=(*unknown, *done.left)))
+
+    def discard(self, header: ActingHeader, body: DiscardBody) -> Discarded:
+        """Discard dead letters.
+
+        They are listed no more; the records of their firings stay as long as any. The oldest go first.
+        """
+        wiring = self.wiring()
+        body.check()
+        if body.ids is None:
+            letters = wiring.dead_letters.oldest(wanted_of(body, header.app, wiring), MOST_AT_ONCE + 1)
+        else:
+            letters = list(wiring.dead_letters.of(header.app, _keys(body.ids)).values())
+        now = int(wiring.clock.now_ms())
+        discarded = tried = 0
+        for page in _pages(letters[:MOST_AT_ONCE]):
+            discarded += wiring.dead_letters.discard(page, now)
+            tried += len(page)
+            if is_over():
+                break
+        return Discarded(discarded=discarded, remaining=len(letters) - tried)
+
+
+_NO_LETTER = "this app has no such dead letter"
+
+
+def _behind(listed: str, cursor: str) -> tuple[int, int, int]:
+    """Return the key of the last letter of the page before; raises `Refused`."""
+    place, timer_id = cursors.read(listed, cursor, str)
+    found = _PLACE.fullmatch(str(place))
+    if found is None:
+        raise cursors.unknown()
+    return int(found[1]), timer_id, int(found[2])
+
+
+def _keys(ids: Sequence[str]) -> list[MemberKey]:
+    return list(dict.fromkeys(key_of(text, index) for index, text in enumerate(ids)))
+
+
+def _pages(letters: Sequence[DeadLetter]) -> list[Sequence[DeadLetter]]:
+    size = REPLAYS_A_TRANSACTION
+    return [letters[start : start + size] for start in range(0, len(letters), size)]
+
+
+def dead_letter_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of dead letters."""
+    resource = DeadLetterResource(wiring)
+    routes = Routes.of("dead_letters", "dead letters")
+    routes.add("get", "/dead-letters", resource.page, "listDeadLetters", {200: DeadLetterPage}, 404)
+    routes.add(
+        "get", "/dead-letters:count", resource.count, "countDeadLetters", {200: ShownDeadLetterCounts}, 404
+    )
+    # A callback of our own may only use a verb that stops firings.
+    replaying = once(wiring, resource.replay, "replayDeadLetters")
+    discarding = once(wiring, resource.discard, "discardDeadLetters")
+    routes.add(
+        "post",
+        "/dead-letters:replay",
+        replaying,
+        "replayDeadLetters",
+        {200: ReplayOutcome},
+        404,
+        409,
+        422,
+        headers=(REPLAYED,),
+        wrap=refusing_callbacks,
+    )
+    routes.add(
+        "post",
+        "/dead-letters:discard",
+        discarding,
+        "discardDeadLetters",
+        {200: Discarded},
+        404,
+        409,
+        422,
+        headers=(REPLAYED,),
+    )
+    return routes.blueprint

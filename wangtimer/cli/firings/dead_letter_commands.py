@@ -1,0 +1,133 @@
+"""`wangtimer dead-letters ...`: list, count, replay and discard what has failed for good."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from wangtimer.cli.firings.replay_commands import DRY_RUN, PER_SECOND, show_replay, spread_of
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
+from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.cli.terminal.output import show_line, show_table
+from wangtimer.cli.terminal.parameter_types import FIRING, PAST
+from wangtimer.cli.terminal.rounds import carry_out, end_of_rounds
+from wangtimer.cli.timers.timer_options import given, options
+from wangtimer.client.dead_letter_calls import DeadLetter, DeadLetterCounts
+
+CONDITIONS = (
+    click.option("--timer", help="Of this timer only: its id or key."),
+    click.option(
+        "--reason",
+        help="http_503 and the like, timed_out, not_connected, broken_off, refused or not_made.",
+    ),
+    click.option("--host", help="The last attempt called this host and port."),
+    click.option("--target", help="Their timers named this target."),
+    click.option(
+        "--since",
+        type=PAST,
+        help="Failed for good from this moment on: RFC 3339, ms, or a time ago such as 2h.",
+    ),
+    click.option("--until", type=PAST, help="Failed for good up to this moment."),
+)
+
+
+@click.group(name="dead-letters", cls=OnceGroup, epilog=EXIT_CODES)
+def dead_letters() -> None:
+    """Show, replay and discard firings that have failed for good."""
+
+
+@dead_letters.command("list")
+@options(*CONDITIONS)
+@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="0: all of them.")
+@asking
+def list_letters(asked: Asked, limit: int, **wanted: Any) -> None:
+    """List dead letters, the latest first."""
+    asked.tell(list(asked.client.dead_letters(most=limit or None, **_conditions(wanted))), _show)
+
+
+@dead_letters.command()
+@options(*CONDITIONS)
+@asking
+def counts(asked: Asked, **wanted: Any) -> None:
+    """Count dead letters by reason, and by what they called."""
+    asked.tell(asked.client.count_dead_letters(**_conditions(wanted)), _show_counts)
+
+
+@dead_letters.command()
+@click.argument("firings", nargs=-1, type=FIRING)
+@options(*CONDITIONS)
+@PER_SECOND
+@DRY_RUN
+@asking
+def replay(
+    asked: Asked, firings: tuple[str, ...], per_second: int | None, dry_run: bool, **wanted: Any
+) -> None:
+    """Attempt FIRINGS once more: the named ones, or all that failed for good --since a moment."""
+    chosen, spread = _chosen(firings, wanted), spread_of(per_second)
+    if firings:
+        done = asked.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": dry_run})
+    else:
+        counted = asked.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": True})
+        rounds = asked.client.replay_dead_letters_in_rounds(**chosen, spread=spread)
+        done = counted if dry_run else carry_out("replay", counted, rounds)
+    asked.tell(done, lambda whole: show_replay(whole, dry_run))
+    if not dry_run:
+        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
+
+
+@dead_letters.command()
+@click.argument("firings", nargs=-1, type=FIRING)
+@options(*CONDITIONS)
+@asking
+def discard(asked: Asked, firings: tuple[str, ...], **wanted: Any) -> None:
+    """Discard the dead letters of FIRINGS, or all --since a moment. The records of the firings stay."""
+    chosen = _chosen(firings, wanted)
+    done = asked.client.discard_dead_letters(**chosen)
+    while done["remaining"] and done["discarded"]:
+        more = asked.client.discard_dead_letters(**chosen)
+        done = {**more, "discarded": done["discarded"] + more["discarded"]}
+        if not more["discarded"]:
+            break
+    asked.tell(done, lambda whole: show_line(f"{whole['discarded']} dead letters discarded"))
+
+
+def _conditions(wanted: dict[str, Any]) -> Any:
+    """Return the given options as the client's arguments."""
+    found = given(wanted)
+    return found | ({"timer": which_timer(found["timer"])} if "timer" in found else {})
+
+
+def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
+    conditions = _conditions(wanted)
+    if not firings and "since" not in conditions:
+        raise click.UsageError("say which: FIRINGS, or --since")
+    if firings and conditions:
+        raise click.UsageError("FIRINGS are named in full: leave the other options out")
+    return {"ids": firings} if firings else conditions
+
+
+def _show(letters: Iterable[DeadLetter]) -> None:
+    show_table(
+        ("firing", "timer", "failed", "reason", "called", "attempt", "error"),
+        (
+            (
+                one["id"],
+                one["timerKey"],
+                one["failedAt"],
+                one["reason"],
+                one["target"] or one["host"],
+                one["attempt"],
+                one["error"],
+            )
+            for one in letters
+        ),
+    )
+
+
+def _show_counts(found: DeadLetterCounts) -> None:
+    show_line(f"{found['total']} dead letters")
+    show_table(("reason", "number"), ((one["reason"], one["number"]) for one in found["byReason"]))
+    show_table(
+        ("target", "host", "number"),
+        ((one["target"] or "", one["host"], one["number"]) for one in found["byTarget"]),
+    )

@@ -1,0 +1,141 @@
+"""The operations on dead letters, firings that have failed for good: list, count, replay, discard."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, TypedDict, Unpack
+
+from .calls import Calls, all_rows, name_of
+from .filters import ChosenLetters, DeadLetterFilter, FiringKind, Spread
+from .firing_calls import in_rounds
+from .firing_types import Replay
+from .values import given
+
+LETTERS = "/v1/dead-letters"
+
+
+class DeadLetter(TypedDict):
+    """A firing that has failed for good; `id` is its firing's, the `webhook-id` of its callbacks.
+
+    `reason` says why in a word: `http_503`, `timed_out`, `not_connected`, `broken_off`, `refused` or `not_made`.
+    """
+
+    id: str
+    timerId: int
+    timerKey: str
+    app: str
+    kind: FiringKind
+    fireAt: str
+    failedAt: str
+    attempt: int
+    reason: str
+    httpStatus: int | None
+    error: str
+    host: str
+    target: str | None
+
+
+class DeadLettersPage(TypedDict):
+    """A page of dead letters; `nextCursor` None: the last."""
+
+    items: list[DeadLetter]
+    nextCursor: str | None
+
+
+class LettersOfReason(TypedDict):
+    """How many dead letters have a reason."""
+
+    reason: str
+    number: int
+
+
+class LettersOfTarget(TypedDict):
+    """How many dead letters called a host, through a named target or not."""
+
+    target: str | None
+    host: str
+    number: int
+
+
+class DeadLetterCounts(TypedDict):
+    """How many dead letters there are, and of what; the most first."""
+
+    total: int
+    byReason: list[LettersOfReason]
+    byTarget: list[LettersOfTarget]
+
+
+class DiscardedLetters(TypedDict):
+    """How many dead letters were discarded; `remaining` 1 or more: others match, so repeat it.
+
+    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
+    """
+
+    discarded: int
+    remaining: int
+    wasInDoubt: bool
+
+
+class DeadLetterCalls(Calls):
+    """Read what has failed for good, and replay or discard it. Each method raises `ClientError`."""
+
+    def dead_letters(
+        self, *, most: int | None = None, **wanted: Unpack[DeadLetterFilter]
+    ) -> Iterator[DeadLetter]:
+        """Yield the app's dead letters, the latest first, all or at most `most`, page by page."""
+        return all_rows(
+            lambda limit, cursor: self.list_dead_letters(limit=limit, cursor=cursor, **wanted), most
+        )
+
+    def list_dead_letters(
+        self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[DeadLetterFilter]
+    ) -> DeadLettersPage:
+        """Return one page; `cursor` is the `nextCursor` of the previous one. `dead_letters` reads all pages."""
+        query = {"limit": limit, "cursor": cursor, **_named(wanted)}
+        return self._get(LETTERS, query).typed(DeadLettersPage, "items", "nextCursor")
+
+    def count_dead_letters(self, **wanted: Unpack[DeadLetterFilter]) -> DeadLetterCounts:
+        """Return how many there are, of which reasons, and what they called."""
+        return self._get(f"{LETTERS}:count", _named(wanted)).typed(DeadLetterCounts, "total")
+
+    def replay_dead_letters(
+        self,
+        *,
+        spread: Spread | None = None,
+        idempotency_key: str | None = None,
+        **wanted: Unpack[ChosenLetters],
+    ) -> Replay:
+        """Attempt firings once more: those in `ids`, or the 10,000 oldest that failed for good `since`.
+
+        `remaining` says how many are left; `replay_dead_letters_in_rounds` replays them all. The request has an
+        Idempotency-Key: the given one, or a new one.
+        """
+        return self._replay_letters(given({**_named(wanted), **(spread or {})}), idempotency_key)
+
+    def replay_dead_letters_in_rounds(
+        self, *, spread: Spread | None = None, **wanted: Unpack[DeadLetterFilter]
+    ) -> Iterator[Replay]:
+        """Replay all that match; yield the result of each round, until none is left or a round does nothing.
+
+        No more are replayed than matched at first: what fails again meanwhile is not.
+        """
+        body = given({**_named(wanted), **(spread or {})})
+        return in_rounds(body, lambda asked: self._replay_letters(asked, None))
+
+    def discard_dead_letters(
+        self, *, idempotency_key: str | None = None, **wanted: Unpack[ChosenLetters]
+    ) -> DiscardedLetters:
+        """Discard those of the firings in `ids`, or the 10,000 oldest that match; their records stay.
+
+        The request has an Idempotency-Key: the given one, or a new one.
+        """
+        answer = self._post_once(f"{LETTERS}:discard", given(_named(wanted)), idempotency_key)
+        return answer.counts(DiscardedLetters, "discarded", "remaining")
+
+    def _replay_letters(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
+        post = self._try_out if body.get("dryRun") else self._post_once
+        return post(f"{LETTERS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")
+
+
+def _named(wanted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the conditions with v1's name of their timer."""
+    timer = wanted.get("timer")
+    return {**wanted} if timer is None else {**wanted, "timer": name_of(timer)}

@@ -1,0 +1,51 @@
+"""A dead letter: what is known of a firing that has failed for good, until somebody replays or discards it."""
+
+from dataclasses import dataclass
+
+from wangtimer.core.flow.firing import FiringKind, Member, MemberKey
+
+REASON_CHARACTERS = 16
+# Why a firing failed for good; an answer is told by its status, as in `http_503`.
+TIMED_OUT = "timed_out"
+NOT_CONNECTED = "not_connected"
+BROKEN_OFF = "broken_off"
+REFUSED = "refused"
+NOT_MADE = "not_made"
+REASONS = (TIMED_OUT, NOT_CONNECTED, BROKEN_OFF, REFUSED, NOT_MADE)
+
+
+def of_status(http_status: int) -> str:
+    """Return the reason of a whole answer with this status."""
+    return f"http_{http_status}"
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A firing that has failed for good. Moments in ms UTC; `failed_at` is when its last attempt ended.
+
+    `name` is its timer's. `host` (host and port) and `target` (the named one; None: none) are what the last attempt
+    called; `host` is "" where no call could be made. `attempt` is the number of the last attempt.
+    """
+
+    app: str
+    failed_at: int
+    timer_id: int
+    fire_at: int
+    name: str
+    kind: FiringKind
+    reason: str
+    host: str
+    target: str | None
+    attempt: int
+    http_status: int | None
+    error: str
+
+    @property
+    def key(self) -> MemberKey:
+        """Its firing."""
+        return self.timer_id, self.fire_at
+
+    @property
+    def firing_id(self) -> str:
+        """The firing's id, the `webhook-id` of its calls."""
+        return Member(self.timer_id, self.fire_at, self.attempt).firing_id

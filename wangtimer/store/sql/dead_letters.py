@@ -1,0 +1,326 @@
+"""Dead letters in SQL: written with the outcome that fails a firing for good, gone once it is replayed."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    delete,
+    func,
+    literal_column,
+    not_,
+    select,
+)
+from sqlalchemy.engine import Dialect, RowMapping
+
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.dead_letter import NOT_MADE, DeadLetter
+from wangtimer.core.flow.firing import FiringKind, FiringStatus, MemberKey
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.time.zones import DAY_MS
+from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
+from wangtimer.store.sql.audit import note_changes
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number, rows_to_come
+from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
+from wangtimer.store.sql.tables import apps, dead_letters, firings, timers
+
+# Reasons and targets that a count names; the rest is in the total alone.
+MOST_COUNTED = 100
+_KEY = (dead_letters.c.failed_at, dead_letters.c.timer_id, dead_letters.c.fire_at)
+_INSERTED = tuple(column.name for column in dead_letters.c)
+_PARTS = PartRule(shortest_ms=DAY_MS, growth=8)
+
+
+def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
+    """Keep a dead letter of each of these firings that has failed for good.
+
+    Call it in the transaction that wrote the outcomes. An outcome that changed nothing leaves nothing. Repeating it is
+    harmless.
+    """
+    by_key = {outcome.member.key: outcome for outcome in outcomes if outcome.status is FiringStatus.FAILED}
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in by_key):
+        rows = sql.exec_driver_sql(with_keys(_failed(sql.dialect), sql.dialect, part)).mappings()
+        letters = [_letter_of(row, by_key[row["timer_id"], row["fire_at"]]) for row in rows]
+        _inserting(sql.dialect).run(sql, letters, _written)
+
+
+def forget_dead_letters(sql: Connection, keys: Sequence[MemberKey]) -> None:
+    """Forget those of these firings, each (timer_id, fire_at): they are not dead any more."""
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
+        delete_of_keys(sql, dead_letters, part, "dead_letter_of_firing")
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterFilter:
+    """Which of an app's dead letters: each that is given must hold. `first` and `last` (ms UTC) bound `failed_at`."""
+
+    app: str
+    timer_id: int | None = None
+    reason: str | None = None
+    host: str | None = None
+    target: str | None = None
+    first: int | None = None
+    last: int | None = None
+
+    @property
+    def conditions(self) -> ColumnElement[bool]:
+        """All but the time."""
+        given = (
+            (self.timer_id, dead_letters.c.timer_id),
+            (self.reason, dead_letters.c.reason),
+            (self.host, dead_letters.c.host),
+            (self.target, dead_letters.c.target),
+        )
+        found = [column == value for value, column in given if value is not None]
+        return and_(dead_letters.c.app == self.app, *found)
+
+
+class NamedPlace(NamedTuple):
+    """What was called: the named target, if any, and host and port."""
+
+    target: str | None
+    host: str
+
+
+@dataclass(frozen=True, slots=True)
+class DeadLetterCounts:
+    """How many there are, and how many of each reason and each place, the most first, `MOST_COUNTED` at most."""
+
+    total: int
+    by_reason: Mapping[str, int]
+    by_place: Mapping[NamedPlace, int]
+
+
+class DeadLetterStore:
+    """Lists, counts and discards an app's dead letters, and forgets those past their time."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def page(
+        self, wanted: DeadLetterFilter, limit: int, after: tuple[int, int, int] | None = None
+    ) -> list[DeadLetter]:
+        """Return up to `limit` letters, the latest first, from behind a key (`failed_at`, timer, `fire_at`).
+
+        Raises `InvalidInput` if they are not found within 8 s.
+        """
+        wanted = self._bounded(wanted if after is None else _up_to(wanted, after[0]))
+        query = _wanted(select(dead_letters), wanted).order_by(*(column.desc() for column in _KEY))
+        if after is not None:
+            query = query.where(behind(_KEY, after, descending=True))
+        return self._first_of(query, wanted, limit, latest_first=True)
+
+    def oldest(self, wanted: DeadLetterFilter, limit: int) -> list[DeadLetter]:
+        """Return up to `limit` letters, the oldest first; raises as `page`."""
+        query = _wanted(select(dead_letters), wanted).order_by(*_KEY)
+        return self._first_of(query, self._bounded(wanted), limit)
+
+    def of(self, app: str, keys: Sequence[MemberKey]) -> dict[MemberKey, DeadLetter]:
+        """Return the app's letters of these firings; firings without one are absent."""
+        letters = self._database.read(lambda sql: _of_keys(sql, _any, keys))
+        return {one.key: one for one in letters if one.app == app}
+
+    def count(self, wanted: DeadLetterFilter) -> DeadLetterCounts:
+        """Count letters; raises `InvalidInput` if they are too many to count within 8 s."""
+        wanted = self._bounded(wanted)
+        places = (dead_letters.c.reason, dead_letters.c.target, dead_letters.c.host)
+        query = _wanted(select(*places, func.count().label("number")), wanted).group_by(*places)
+        reasons: dict[str, int] = {}
+        by_place: dict[NamedPlace, int] = {}
+        for part in self._parts(wanted, PARTS_OF_COUNTS):
+            for row in self._rows(query.where(dead_letters.c.failed_at.between(*part))):
+                place = NamedPlace(row.target, row.host)
+                reasons[row.reason] = reasons.get(row.reason, 0) + row.number
+                by_place[place] = by_place.get(place, 0) + row.number
+        return DeadLetterCounts(sum(reasons.values()), _most(reasons), _most(by_place))
+
+    def discard(self, letters: Sequence[DeadLetter], now: int) -> int:
+        """Forget these letters, and put that on record; return how many were there and had not failed anew.
+
+        One transaction.
+        """
+        wanted = set(letters)
+
+        def work(sql: Connection) -> int:
+            held = [one for one in _of_keys(sql, _locked, [one.key for one in letters]) if one in wanted]
+            forget_dead_letters(sql, [one.key for one in held])
+            note_changes(sql, now, [_discarding(one) for one in held])
+            return len(held)
+
+        return self._database.write(work) if letters else 0
+
+    def purge(self, now: int, usual_ms: int, limit: int) -> int:
+        """Forget up to `limit` letters of one app that are past its time, or `usual_ms` (ms); return how many."""
+
+        def work(sql: Connection) -> int:
+            for app, at, days in sql.execute(_oldest_of_each()).all():
+                before = now - (usual_ms if days is None else days * DAY_MS)
+                if at < before:
+                    return _forget(sql, app, before, limit)
+            return 0
+
+        return self._database.write(work, Step.SQL_PURGE_DEAD_LETTERS)
+
+    def _bounded(self, wanted: DeadLetterFilter) -> DeadLetterFilter:
+        """Return the filter with a first and a last moment; the first is later if there can be none."""
+        ends = select(func.min(dead_letters.c.failed_at), func.max(dead_letters.c.failed_at))
+        query = by_index(ends.where(dead_letters.c.app == wanted.app), "PRIMARY", dead_letters)
+        first, last = self._database.read(lambda sql: sql.execute(query).one())
+        if first is None:
+            return replace(wanted, first=0, last=-1)
+        return replace(
+            wanted,
+            first=first if wanted.first is None else max(first, wanted.first),
+            last=last if wanted.last is None else min(last, wanted.last),
+        )
+
+    def _parts(self, wanted: DeadLetterFilter, rule: PartRule, *, latest_first: bool = False) -> Any:
+        assert wanted.first is not None
+        assert wanted.last is not None
+        ends_at = end_of_patience(self._clock)
+        return parts_of(wanted.first, wanted.last, rule, self._clock, ends_at, latest_first=latest_first)
+
+    def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+        return self._database.read(lambda sql: sql.execute(query).all())
+
+    def _first_of(
+        self, query: Any, wanted: DeadLetterFilter, limit: int, *, latest_first: bool = False
+    ) -> list[DeadLetter]:
+        found: list[DeadLetter] = []
+        for part in self._parts(wanted, _PARTS, latest_first=latest_first):
+            in_part = query.where(dead_letters.c.failed_at.between(*part)).limit(limit - len(found))
+            found += (_read(row._mapping) for row in self._rows(in_part))
+            if len(found) >= limit:
+                break
+        return found
+
+
+def _of_keys(
+    sql: Connection, statement: Callable[[Dialect], str], keys: Sequence[MemberKey]
+) -> list[DeadLetter]:
+    """Return the letters of these firings."""
+    found: list[DeadLetter] = []
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
+        rows = sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part)).mappings()
+        found += map(_read, rows)
+    return found
+
+
+def _asked() -> Any:
+    return asked_for(*dead_letters.c, table=dead_letters, index="dead_letter_of_firing")
+
+
+@cache
+def _any(dialect: Dialect) -> str:
+    return str(_asked().compile(dialect=dialect))
+
+
+@cache
+def _locked(dialect: Dialect) -> str:
+    return str(_asked().with_for_update().compile(dialect=dialect))
+
+
+def _forget(sql: Connection, app: str, before: int, limit: int) -> int:
+    """Delete an app's letters of before `before`, the oldest `limit` at most; return how many."""
+    past = and_(dead_letters.c.app == app, dead_letters.c.failed_at < before)
+    query = by_index(select(*_KEY).where(past).order_by(*_KEY).limit(limit), "PRIMARY", dead_letters)
+    page = sql.execute(query).all()
+    up_to = and_(past, not_(behind(_KEY, tuple(page[-1]))))
+    return int(sql.execute(delete(dead_letters).where(up_to)).rowcount)
+
+
+def _oldest_of_each() -> Any:
+    """Return the query for each app's oldest letter, and its days; MariaDB seeks once for each app."""
+    ends = select(dead_letters.c.app, func.min(dead_letters.c.failed_at).label("at"))
+    oldest = by_index(ends, "PRIMARY", dead_letters).group_by(dead_letters.c.app).subquery("oldest")
+    its_app = oldest.outerjoin(apps, apps.c.name == oldest.c.app)
+    return select(oldest.c.app, oldest.c.at, apps.c.dead_letter_days).select_from(its_app)
+
+
+def _wanted(query: Any, wanted: DeadLetterFilter) -> Any:
+    return by_index(query.where(wanted.conditions), "PRIMARY", dead_letters)
+
+
+def _up_to(wanted: DeadLetterFilter, last: int) -> DeadLetterFilter:
+    return replace(wanted, last=last if wanted.last is None else min(last, wanted.last))
+
+
+def _most(numbers: dict[Any, int]) -> dict[Any, int]:
+    ordered = sorted(numbers.items(), key=lambda item: -item[1])
+    return dict(ordered[:MOST_COUNTED])
+
+
+def _discarding(one: DeadLetter) -> AuditedChange:
+    return AuditedChange(
+        Action.DISCARD, AuditedKind.FIRING, str(one.timer_id), one.app, one.name, fire_at=one.fire_at
+    )
+
+
+@cache
+def _failed(dialect: Dialect) -> str:
+    """Return the query for what is written of failed firings; `with_keys` puts the keys in."""
+    columns = (
+        firings.c.timer_id,
+        firings.c.fire_at,
+        firings.c.kind,
+        firings.c.attempt,
+        firings.c.due_at,
+        firings.c.sent_at,
+        firings.c.cost_ms,
+        firings.c.http_status,
+        firings.c.error,
+        timers.c.app,
+        timers.c.name,
+        timers.c.target,
+    )
+    failed: ColumnElement[str] = literal_column(f"'{FiringStatus.FAILED.value}'")
+    query = asked_for(*columns).join(timers, timers.c.id == firings.c.timer_id)
+    return str(by_index(query.where(firings.c.status == failed), "PRIMARY", timers).compile(dialect=dialect))
+
+
+def _letter_of(row: RowMapping, outcome: Outcome) -> DeadLetter:
+    return DeadLetter(
+        row["app"],
+        (row["sent_at"] or row["due_at"]) + (row["cost_ms"] or 0),
+        row["timer_id"],
+        row["fire_at"],
+        row["name"],
+        FiringKind(row["kind"]),
+        outcome.reason or NOT_MADE,
+        outcome.host,
+        row["target"],
+        row["attempt"],
+        row["http_status"],
+        row["error"],
+    )
+
+
+@cache
+def _inserting(dialect: Dialect) -> ManyRows:
+    inserting = insert_ignore(dead_letters)
+    return ManyRows(inserting.from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
+
+
+def _written(one: DeadLetter, texts: Texts) -> str:
+    """Write a letter, in the order of the table's columns."""
+    target = "NULL" if one.target is None else texts.write(one.target)
+    return (
+        f"({texts.write(one.app)},{number(one.failed_at)},{number(one.timer_id)},{number(one.fire_at)},"
+        f"{texts.write(one.name)},'{one.kind.value}',{texts.write(one.reason)},{texts.write(one.host)},{target},"
+        f"{number(one.attempt)},{number(one.http_status)},{texts.write(one.error)})"
+    )
+
+
+def _read(row: RowMapping) -> DeadLetter:
+    return DeadLetter(**(dict(row) | {"kind": FiringKind(row["kind"])}))
