@@ -1,16 +1,21 @@
 """Processes die or err at each fail point; where one takes a second fault to be reached, that comes too."""
 
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from celery import Celery
+from sqlalchemy import create_engine, insert
+from sqlalchemy.pool import NullPool
 
 from tests.chaos.creates import Changes
 from tests.chaos.holdings import flush_after_look
 from tests.chaos.load import add_many_to_plan, add_soon_due
 from tests.chaos.trial import Strike, Trial
 from wangtimer.core.fail_points import Harm
-from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.firing import FiringKind, FiringStatus, Member
+from wangtimer.core.time.zones import DAY_MS
+from wangtimer.store.sql.tables import firings
 
 # A process and its fail point, as `WANGTIMER_FAIL_POINT` takes it.
 Place = tuple[str, str]
@@ -179,7 +184,8 @@ def full_lanes_answer(trial: Trial) -> Iterator[Collection[Member]]:
 
 @contextmanager
 def purge_asked_for(trial: Trial) -> Iterator[Collection[Member]]:
-    """Send the task that beat sends once a minute."""
+    """Send the task that beat sends once a minute, when there is a firing for it to delete."""
+    _insert_old_firing(trial)
     _send_task(trial, "wangtimer.purge")
     yield ()
 
@@ -189,6 +195,16 @@ def reconcile_asked_for(trial: Trial) -> Iterator[Collection[Member]]:
     """Send the task that beat sends once a minute."""
     _send_task(trial, "wangtimer.reconcile")
     yield ()
+
+
+def _insert_old_firing(trial: Trial) -> None:
+    """Insert a settled firing, of no timer of the load, that is past its retention."""
+    fire_at = int(time.time() * 1_000) - 60 * DAY_MS
+    row = {"fire_at": fire_at, "timer_id": 1, "bucket": 0, "due_at": fire_at, "attempt": 1}
+    words = {"kind": FiringKind.SCHEDULED.value, "status": FiringStatus.SUCCEEDED.value}
+    engine = create_engine(trial.deployment.database_url, poolclass=NullPool)
+    with engine.begin() as sql:
+        sql.execute(insert(firings).values(row | words))
 
 
 def _send_task(trial: Trial, name: str) -> None:
