@@ -52,7 +52,11 @@ class PlainCall:
     on_no_room: Callable[[Call, SharedLane], None] = lambda _call, _lane: None
     timeouts: Timeouts = AS_DEPLOYED
     permits: tuple[Permit, ...] = ()
+    is_written: bool = False
     has_waited: bool = False
+
+    def on_written(self) -> None:
+        self.is_written = True
 
 
 class Outcomes:

@@ -42,6 +42,9 @@ class EndlessCall:
     def may_send(self) -> bool:
         return True
 
+    def on_written(self) -> None:
+        pass
+
     def on_held_back(self, _call: Call) -> None:
         self._come_again()
 

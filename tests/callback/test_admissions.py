@@ -181,6 +181,18 @@ def test_an_engine_that_stops_returns_what_waits_for_a_permit_and_gives_late_one
     assert target.requests == []
 
 
+def test_a_stop_gives_the_permits_of_what_it_cuts_off_back(
+    limited: DeliveryEngine, new_target: Callable[..., Target], outcomes: Outcomes, permits: HandPermits
+) -> None:
+    target = new_target(hold)
+    call = outcomes.call(target.url, app=LIMITED, timeout_ms=60_000)
+    limited.submit([call])
+    permits.answer(0, (permit(),))
+    target.wait_for_requests(1)
+    assert limited.stop(0.1) == [call]
+    assert permits.back == [("p", False)]
+
+
 def test_an_answer_wakes_an_engine_at_rest(
     limited: DeliveryEngine, target: Target, outcomes: Outcomes, permits: HandPermits
 ) -> None:

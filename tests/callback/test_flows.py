@@ -560,3 +560,31 @@ def test_a_slow_host_that_has_places_gets_no_more() -> None:
     assert len(started(flows)) == 2
     flows.try_again(60.0)
     assert not flows.can_send
+
+
+def test_an_app_whose_calls_find_no_place_at_a_host_for_a_while_gets_one() -> None:
+    """Another app's calls there may take ten minutes, and had all places."""
+    flows = Flows(places_per_host=4, places_total=100)
+
+    def join(app: str, number: int) -> None:
+        for _ in range(number):
+            flows.join(Waiting(Outcomes().call("http://a/", app=app), 0.0))
+
+    def started() -> list[str]:
+        apps = []
+        while flows.can_send:
+            flow, _ = flows.take(NOW_MS, 0.0)
+            flows.open_wide(flow)
+            apps.append(flow.app.name)
+        return apps
+
+    join("slow", 4)
+    assert started() == ["slow"] * 4
+    join("other", 2)
+    assert started() == []
+    flows.try_again(PATIENCE_S / 2)
+    assert started() == []
+    flows.try_again(PATIENCE_S)
+    assert started() == ["other"]
+    flows.try_again(2 * PATIENCE_S)
+    assert started() == []

@@ -2,9 +2,11 @@
 
 import time
 
+import pytest
+
 from tests.callback.calls import MachineClock
 from tests.callback.target import NO_CONTENT, answer_with, hold, wait_until
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 
 
 class HastenedClock(MachineClock):
@@ -89,6 +91,20 @@ def test_a_kept_connection_forgets_the_time_outs_of_the_call_before(engine, new_
     target.answer = answer_late
     engine.submit([outcomes.call(target.url)])
     assert outcomes.wait(2)[1].succeeded
+
+
+@pytest.mark.parametrize("size", [10, 5_000_000])
+def test_a_call_with_time_outs_learns_when_it_is_wholly_written(engine, new_target, outcomes, size) -> None:
+    """It frees its body then: an answer may take minutes."""
+    target = new_target(hold)
+    usual, own = (
+        outcomes.call(target.url, body=b"x" * size, timeouts=timeouts)
+        for timeouts in (AS_DEPLOYED, Timeouts(60_000))
+    )
+    engine.submit([usual, own])
+    target.wait_for_requests(2)
+    wait_until(lambda: own.is_written)
+    assert not usual.is_written
 
 
 def test_connecting_may_have_less_time_than_the_engine_gives(new_engine, outcomes, deaf_address) -> None:

@@ -124,7 +124,7 @@ def test_with_it_ends_what_it_began() -> None:
         ({"most_attempts": 0}, "most_attempts=0: .*greater than or equal to 1"),
         (
             {"callback_timeout": timedelta(hours=1)},
-            "callback_timeout_ms=3600000: .*less than or equal to 300000",
+            "callback_timeout_ms=3600000: .*less than or equal to 600000",
         ),
     ],
     ids=lambda value: str(value),

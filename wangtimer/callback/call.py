@@ -18,7 +18,7 @@ class Call(Protocol):
     `timeouts` are time-outs of its own; what they leave open is as the engine has it.
 
     Every submitted call ends in exactly one of: `on_reply`, `on_held_back`, `on_no_room`, being returned by the
-    engine's `stop`. The four methods run in the engine's thread, so all calls wait for them: at most a millisecond, no
+    engine's `stop`. Its methods run in the engine's thread, so all calls wait for them: at most a millisecond, no
     I/O. Errors they raise are logged, and go no further. The listeners get the call itself.
 
     `may_send` is asked when the connection is open, right before the request is written. If it returns False or raises,
@@ -48,6 +48,9 @@ class Call(Protocol):
 
     def may_send(self) -> bool:
         """Tell whether it may be sent now."""
+
+    def on_written(self) -> None:
+        """Learn that its request is wholly written, if it has time-outs of its own: what it holds may go."""
 
     def on_held_back(self, call: "Call", /) -> None:
         """Learn that nothing was sent."""

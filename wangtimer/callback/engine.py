@@ -333,8 +333,13 @@ class DeliveryEngine:
         self._take_in()
         self._drop_unsent()
         self._resolver.close()
-        self._left += self._openings.close()
-        self._left += self._exchanges.close()
+        for call in self._openings.close():
+            self._admissions.give_back(call, is_unused=True)
+            self._left.append(call)
+        # Their connections are closed, so their targets know that nobody waits for an answer any more.
+        for call in self._exchanges.close():
+            self._admissions.give_back(call, is_unused=False)
+            self._left.append(call)
         self._sockets.close()
 
 

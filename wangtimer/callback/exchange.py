@@ -1,6 +1,7 @@
 """One HTTP/1.1 connection, used for one call after another."""
 
 import codecs
+import logging
 import math
 import ssl
 import sys
@@ -17,6 +18,9 @@ from wangtimer.callback.sockets import READABLE, WRITABLE
 from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream, alert_of
 from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timeouts import AS_DEPLOYED
+
+_logger = logging.getLogger(__name__)
 
 _READ_BYTES = 65_536
 # The least share of its age that a connection lives: connections opened together do not all end together.
@@ -138,6 +142,8 @@ class Exchange:
             self.stream is not None and self.stream.has_more
         ):  # it came with the handshake; no reading tells of it
             self._begin_to_write_on([])
+        if not self._unsent and call.timeouts != AS_DEPLOYED:
+            _tell_written(call)
 
     @property
     def can_go_on(self) -> bool:
@@ -206,6 +212,8 @@ class Exchange:
             self._is_cut_short = True
         if not self._unsent:
             self._watch(self.fd, READABLE)
+            if self.call is not None and self.call.timeouts != AS_DEPLOYED:
+                _tell_written(self.call)
 
     def _read_on(self) -> None:
         try:
@@ -241,3 +249,10 @@ class Exchange:
         if self._answer.status is not None:
             return _CLOSED_EARLY
         return f"TLS with {self.flow.host}: {self.last_words}" if self.last_words else SENT_ONCE
+
+
+def _tell_written(call: Call) -> None:
+    try:
+        call.on_written()
+    except Exception:
+        _logger.exception("callback.on_written_raised")

@@ -83,7 +83,7 @@ class Flows:
         waiting = flow.take_first(now_ms)
         self._count_waiting(flow, -1)
         self._count_running(flow, 1)
-        flow.to.started_at = now
+        flow.to.started_at, flow.to.is_starved = now, False
         self._stand(flow, self._round if flow.has_waiting else None)
         return flow, waiting
 
@@ -133,7 +133,10 @@ class Flows:
         return {route: way.health for route, way in list(self._failing.items())}
 
     def try_again(self, now: float) -> None:
-        """Let in one more call of each flow whose calls have hung for a while, or whose rest is over."""
+        """Let in one more call of each flow whose calls have hung for a while, or whose rest is over.
+
+        And the first call of each that others have left no place at its host for a while.
+        """
         for flow in self._flows.values():
             if not flow.has_waiting:
                 continue
@@ -143,6 +146,10 @@ class Flows:
             if flow.to.may_be_tried_again(now):
                 flow.to.try_again()
                 self._go_on(flow)
+            is_blocked = flow.line is flow.to.host.blocked and not flow.to.running
+            if is_blocked and flow.waits_since <= now - PATIENCE_S:
+                flow.to.is_starved = True
+                self._stand(flow, self._round)
 
     def crowded_out(self, now: float, longest_wait_s: float) -> list[tuple[SharedLane, Waiting]]:
         """Take out and return the calls that would wait longer than `longest_wait_s`, each with its lane.

@@ -87,6 +87,7 @@ class Way:
         "health",
         "host",
         "is_reached",
+        "is_starved",
         "places",
         "rests",
         "running",
@@ -105,6 +106,7 @@ class Way:
         self.running = 0
         self.waiting = 0
         self.is_reached = False
+        self.is_starved = False  # its calls have waited for long, and none is under way
         self.started_at = float("-inf")  # when its last call began
         self.stuck = 0  # calls under way that hang and take no place
         self.tried_beside = 0  # while it is not reached: calls under way that are no reason not to try
@@ -132,11 +134,13 @@ class Way:
         """How many calls may start now in view of the other apps that call the host.
 
         While others have calls there: as many as are free, less those under way, so that the others find room. One call
-        may always be under way.
+        may be under way beside the host's places where none was for a while: others' calls may take minutes.
         """
         host = self.host
         if host.running + host.waiting == self.running + self.waiting:
             return host.free + self.stuck
+        if self.is_starved and not self.running:
+            return 1
         return min(host.free, max(1, host.free) - self.running)
 
     @property

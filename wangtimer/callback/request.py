@@ -1,6 +1,7 @@
 """A request as it goes over the wire to a target."""
 
 import re
+from copy import copy
 from functools import lru_cache
 from importlib.metadata import version
 
@@ -80,6 +81,12 @@ class Request:
     def with_stamps(self, stamps: bytes) -> "Request":
         """Return the same request with these stamps in place of its own."""
         return Request(self.url, self.method, self._given, self.body, stamps, self.app)
+
+    def without_body(self) -> "Request":
+        """Return what is known of a request that was written: all but its bytes."""
+        written = copy(self)
+        written.head = written.body = b""
+        return written
 
     @property
     def wire(self) -> bytes:

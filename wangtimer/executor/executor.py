@@ -290,6 +290,7 @@ class Executor:
         """Let running callbacks end, settle finished ones, put back unsent ones."""
         self._puller.stop()
         unsent = self._engine.stop(timeout_s)
+        self._puller.give_permits_back()
         self._settler.settle_all()
         log.info("drained", unsent=len(unsent), handed_back=self._claims.held)
         for claim in self._claims.current():

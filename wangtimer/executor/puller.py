@@ -96,6 +96,13 @@ class Puller:
         """Pull nothing any more: this process ends."""
         self._is_stopped = True
 
+    def give_permits_back(self) -> None:
+        """Give back now what calls have left, since this process ends; what fails ends by itself."""
+        try:
+            self._throttle.carry_out()
+        except Exception:
+            log.exception("permits_not_given_back")
+
     def is_behind(self, lane: SharedLane) -> bool:
         """Tell whether firings in a lane were due `BEHIND_MS` ago or longer, as far as this process knows."""
         first = self._known.get(lane)

@@ -296,7 +296,7 @@ class Sender:
             reply.connect_ms,
             reply.first_byte_ms,
             reply.host_failing_ms,
-            *((attempt.request.host, failure_of(reply)) if status is FiringStatus.FAILED else ("", "")),
+            *(_called(attempt.request, reply) if status is FiringStatus.FAILED else ("", "")),
         )
 
     def _retry_of(self, attempt: "Attempt") -> RetryPolicy:
@@ -397,6 +397,11 @@ class Attempt:
             self.request = self.request.with_stamps(stamps)
             self._timestamp_s = now_s
 
+    def on_written(self) -> None:
+        """Hold its body no longer: an answer may take minutes, and other apps' requests need the room."""
+        self.held.claim.empty([self.held.member])
+        self.request = self.request.without_body()
+
     def on_held_back(self, _call: Call) -> None:
         """Check the lease again, then send; or let it wait for a pause to end."""
         self._sender.ask_again(self)
@@ -425,6 +430,11 @@ def failure_of(reply: Reply) -> str:
     if reply.error:
         return TIMED_OUT if reply.error.startswith("timed out") else BROKEN_OFF
     return BROKEN_OFF if reply.http_status is None else of_status(reply.http_status)
+
+
+def _called(request: Request, reply: Reply) -> tuple[str, str]:
+    """Return what a call called that failed for good, and why in a word; nothing, where its URL leads nowhere."""
+    return ("", NOT_MADE) if request.fault else (request.host, failure_of(reply))
 
 
 def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Ready]]:

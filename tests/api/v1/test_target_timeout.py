@@ -100,12 +100,18 @@ def allow(world: V1World, most_ms: int) -> None:
 
 def test_an_operator_may_allow_less(small_world: V1World) -> None:
     allow(small_world, 60_000)
-    for name in NAMES:
+    for name in ("timeout", "firstByteTimeout"):
         refused = small_world.send("POST", TIMERS, WHOLE | {"target": {"url": URL, name: "61s"}})
         assert (refused.status, refused.json["pointer"]) == (400, f"/target/{name}")
         said = f"it is 1m1s, and this deployment allows 1m ({SETTING}); write 1m or less, or leave it out"
         assert said in refused.json["detail"]
         assert small_world.send("POST", TIMERS, WHOLE | {"target": {"url": URL, name: "1m"}}).status == 201
+
+
+def test_nobody_may_connect_for_longer_than_a_minute(small_world: V1World) -> None:
+    refused = small_world.send("POST", TIMERS, WHOLE | {"target": {"url": URL, "connectTimeout": "61s"}})
+    assert (refused.status, refused.json["pointer"]) == (400, "/target/connectTimeout")
+    assert "write 100ms to 1m" in refused.json["detail"]
 
 
 def test_one_that_is_longer_than_allowed_by_now_stays_until_it_is_changed(small_world: V1World) -> None:

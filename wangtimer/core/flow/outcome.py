@@ -63,6 +63,7 @@ class Outcome(NamedTuple):
 
     @classmethod
     def from_wire(cls, fields: dict[str, Any]) -> "Outcome":
-        """Read back what `to_wire` wrote, also before it had as many fields."""
+        """Read back what `to_wire` wrote, with fewer fields than now, or more."""
         typed = {"member": Member.parse(fields["member"]), "status": FiringStatus(fields["status"])}
-        return cls(**(fields | typed))
+        known = {name: value for name, value in fields.items() if name in cls._fields}
+        return cls(**(known | typed))

@@ -19,7 +19,13 @@ from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, 
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS, Timeouts
+from wangtimer.core.timers.timeouts import (
+    AS_DEPLOYED,
+    LEAST_TIMEOUT_MS,
+    MOST_CONNECT_TIMEOUT_MS,
+    MOST_TIMEOUT_MS,
+    Timeouts,
+)
 
 MOST_TAGS = 16
 TAG_CHARACTERS = 64
@@ -170,7 +176,7 @@ class _Retry(TimerField[RetryPolicy | None]):
         return None if row["retry"] is None else policy_from_text(row["retry"])
 
 
-def _timeout(name: str, description: str) -> ApiField:
+def _timeout(name: str, description: str, most_ms: int = MOST_TIMEOUT_MS) -> ApiField:
     """Return the description of a time-out of `/v1`."""
     return ApiField(
         name,
@@ -178,7 +184,7 @@ def _timeout(name: str, description: str) -> ApiField:
         f"{description}; by default as the deployment's calls have it",
         2_000,
         least=LEAST_TIMEOUT_MS,
-        most=MOST_TIMEOUT_MS,
+        most=most_ms,
         v1=f"target.{json_name(name.removesuffix('_ms'))}",
         is_of_v1_only=True,
     )
@@ -189,7 +195,7 @@ _TIMEOUTS = _Timeouts(
     default=AS_DEPLOYED,
     asked=(
         _timeout("timeout_ms", "how long a call may take, from when it is sent to its whole answer"),
-        _timeout("connect_timeout_ms", "how long it may take to open a connection"),
+        _timeout("connect_timeout_ms", "how long it may take to open a connection", MOST_CONNECT_TIMEOUT_MS),
         _timeout(
             "first_byte_timeout_ms", "how long the first byte of its answer may take, from when it is sent"
         ),

@@ -62,7 +62,8 @@ def delete_of_keys(sql: Connection, table: Table, keys: Sequence[RowKey], index:
     asked = _table(sql.dialect, ("fire_at", "timer_id"), keys)
     own = f"{table.name}.fire_at = asked.fire_at AND {table.name}.timer_id = asked.timer_id"
     if sql.dialect.name == "sqlite":
-        statement = f"DELETE FROM {table.name} WHERE EXISTS (SELECT 1 FROM ({asked}) AS asked WHERE {own})"
+        keyed = f"SELECT fire_at, timer_id FROM ({asked})"
+        statement = f"DELETE FROM {table.name} WHERE (fire_at, timer_id) IN ({keyed})"
     else:
         joined = f"({asked}) AS asked STRAIGHT_JOIN {table.name} FORCE INDEX ({index}) ON {own}"
         statement = f"DELETE {table.name} FROM {joined}"

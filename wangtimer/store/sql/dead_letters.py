@@ -1,5 +1,6 @@
 """Dead letters in SQL: written with the outcome that fails a firing for good, gone once it is replayed."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -12,6 +13,7 @@ from sqlalchemy import (
     Select,
     and_,
     delete,
+    exists,
     func,
     literal_column,
     not_,
@@ -20,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect, RowMapping
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.errors import InvalidInput
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.dead_letter import NOT_MADE, DeadLetter
 from wangtimer.core.flow.firing import FiringKind, FiringStatus, MemberKey
@@ -36,9 +39,11 @@ from wangtimer.store.sql.tables import apps, dead_letters, firings, timers
 
 # Reasons and targets that a count names; the rest is in the total alone.
 MOST_COUNTED = 100
+# Targets that a count keeps of each part of the time: an app may call ever new hosts.
+MOST_PLACES = 1_000
 _KEY = (dead_letters.c.failed_at, dead_letters.c.timer_id, dead_letters.c.fire_at)
 _INSERTED = tuple(column.name for column in dead_letters.c)
-_PARTS = PartRule(shortest_ms=DAY_MS, growth=8)
+_PARTS = PartRule(shortest_ms=1_000, growth=8)
 
 
 def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
@@ -62,7 +67,10 @@ def forget_dead_letters(sql: Connection, keys: Sequence[MemberKey]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterFilter:
-    """Which of an app's dead letters: each that is given must hold. `first` and `last` (ms UTC) bound `failed_at`."""
+    """Which of an app's dead letters: each that is given must hold. `first` and `last` (ms UTC) bound `failed_at`.
+
+    `is_living`: of timers that are not deleted.
+    """
 
     app: str
     timer_id: int | None = None
@@ -71,6 +79,7 @@ class DeadLetterFilter:
     target: str | None = None
     first: int | None = None
     last: int | None = None
+    is_living: bool = False
 
     @property
     def conditions(self) -> ColumnElement[bool]:
@@ -82,6 +91,9 @@ class DeadLetterFilter:
             (self.target, dead_letters.c.target),
         )
         found = [column == value for value, column in given if value is not None]
+        if self.is_living:
+            its_timer = and_(timers.c.id == dead_letters.c.timer_id, timers.c.tombstone == 0)
+            found.append(exists().where(its_timer))
         return and_(dead_letters.c.app == self.app, *found)
 
 
@@ -107,6 +119,7 @@ class DeadLetterStore:
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
         self._clock = clock
+        self._purges = 0
 
     def page(
         self, wanted: DeadLetterFilter, limit: int, after: tuple[int, int, int] | None = None
@@ -134,16 +147,34 @@ class DeadLetterStore:
     def count(self, wanted: DeadLetterFilter) -> DeadLetterCounts:
         """Count letters; raises `InvalidInput` if they are too many to count within 8 s."""
         wanted = self._bounded(wanted)
-        places = (dead_letters.c.reason, dead_letters.c.target, dead_letters.c.host)
-        query = _wanted(select(*places, func.count().label("number")), wanted).group_by(*places)
-        reasons: dict[str, int] = {}
-        by_place: dict[NamedPlace, int] = {}
+        number = func.count().label("number")
+        reason, place = dead_letters.c.reason, (dead_letters.c.target, dead_letters.c.host)
+        of_reasons = _wanted(select(reason, number), wanted).group_by(reason)
+        of_places = _wanted(select(*place, number), wanted).group_by(*place)
+        of_places = of_places.order_by(number.desc()).limit(MOST_PLACES)
+        reasons: Counter[str] = Counter()
+        places: Counter[NamedPlace] = Counter()
         for part in self._parts(wanted, PARTS_OF_COUNTS):
-            for row in self._rows(query.where(dead_letters.c.failed_at.between(*part))):
-                place = NamedPlace(row.target, row.host)
-                reasons[row.reason] = reasons.get(row.reason, 0) + row.number
-                by_place[place] = by_place.get(place, 0) + row.number
-        return DeadLetterCounts(sum(reasons.values()), _most(reasons), _most(by_place))
+            within = dead_letters.c.failed_at.between(*part)
+            reasons.update({row.reason: row.number for row in self._rows(of_reasons.where(within))})
+            found = self._rows(of_places.where(within))
+            places.update({NamedPlace(row.target, row.host): row.number for row in found})
+            places = Counter(dict(places.most_common(MOST_PLACES)))
+        most = dict(reasons.most_common(MOST_COUNTED)), dict(places.most_common(MOST_COUNTED))
+        return DeadLetterCounts(reasons.total(), *most)
+
+    def behind(self, wanted: DeadLetterFilter, last: DeadLetter) -> int:
+        """Return how many letters are behind this one, the oldest first; 1 where they are too many to count in 8 s."""
+        try:
+            later = self._bounded(replace(wanted, first=last.failed_at))
+            key = (last.failed_at, last.timer_id, last.fire_at)
+            query = _wanted(select(func.count().label("number")), later).where(behind(_KEY, key))
+            parts = self._parts(later, PARTS_OF_COUNTS)
+            return sum(
+                self._rows(query.where(dead_letters.c.failed_at.between(*part)))[0].number for part in parts
+            )
+        except InvalidInput:
+            return 1
 
     def discard(self, letters: Sequence[DeadLetter], now: int) -> int:
         """Forget these letters, and put that on record; return how many were there and had not failed anew.
@@ -161,14 +192,25 @@ class DeadLetterStore:
         return self._database.write(work) if letters else 0
 
     def purge(self, now: int, usual_ms: int, limit: int) -> int:
-        """Forget up to `limit` letters of one app that are past its time, or `usual_ms` (ms); return how many."""
+        """Forget up to `limit` letters that are past the time of their app, or `usual_ms` (ms); return how many.
+
+        Each call begins with another app, so that none waits for one that fails all the time.
+        """
 
         def work(sql: Connection) -> int:
-            for app, at, days in sql.execute(_oldest_of_each()).all():
-                before = now - (usual_ms if days is None else days * DAY_MS)
-                if at < before:
-                    return _forget(sql, app, before, limit)
-            return 0
+            ends = {
+                app: before
+                for app, at, days in sql.execute(_oldest_of_each()).all()
+                if at < (before := now - (usual_ms if days is None else days * DAY_MS))
+            }
+            gone, names = 0, list(ends)
+            self._purges += 1
+            for place in range(len(names)):
+                app = names[(place + self._purges) % len(names)]
+                gone += _forget(sql, app, ends[app], limit - gone)
+                if gone >= limit:
+                    break
+            return gone
 
         return self._database.write(work, Step.SQL_PURGE_DEAD_LETTERS)
 
@@ -236,6 +278,8 @@ def _forget(sql: Connection, app: str, before: int, limit: int) -> int:
     past = and_(dead_letters.c.app == app, dead_letters.c.failed_at < before)
     query = by_index(select(*_KEY).where(past).order_by(*_KEY).limit(limit), "PRIMARY", dead_letters)
     page = sql.execute(query).all()
+    if not page:
+        return 0
     up_to = and_(past, not_(behind(_KEY, tuple(page[-1]))))
     return int(sql.execute(delete(dead_letters).where(up_to)).rowcount)
 
@@ -254,11 +298,6 @@ def _wanted(query: Any, wanted: DeadLetterFilter) -> Any:
 
 def _up_to(wanted: DeadLetterFilter, last: int) -> DeadLetterFilter:
     return replace(wanted, last=last if wanted.last is None else min(last, wanted.last))
-
-
-def _most(numbers: dict[Any, int]) -> dict[Any, int]:
-    ordered = sorted(numbers.items(), key=lambda item: -item[1])
-    return dict(ordered[:MOST_COUNTED])
 
 
 def _discarding(one: DeadLetter) -> AuditedChange:

@@ -13,6 +13,7 @@ from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.request import Route
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timeouts import AS_DEPLOYED
 
 UNLIMITED = 10**9
 LOOK_MS = 50.0
@@ -66,7 +67,7 @@ class MemoryEngine:
         self._take = take
         self._timeout_ms = timeout_ms
         self._waiting: dict[Call, None] = {}
-        self._in_flight = 0
+        self._in_flight: dict[Call, None] = {}
         self._is_stopped = False
 
     def submit(self, calls: Iterable[Call]) -> None:
@@ -91,7 +92,10 @@ class MemoryEngine:
         until = self._clock.monotonic() + timeout_s
         while self._in_flight and self._clock.monotonic() < until:
             self._clock.sleep(0.1)
-        return unsent
+        cut_off, self._in_flight = list(self._in_flight), {}
+        for call in cut_off:
+            self._admissions.give_back(call, is_unused=False)
+        return unsent + cut_off
 
     def _ripen(self, call: Call) -> None:
         if call in self._waiting:
@@ -151,14 +155,18 @@ class MemoryEngine:
             return
         sent_at = self._clock.now_ms()
         answer = self._take(sent_at, call)
-        self._in_flight += 1
+        self._in_flight[call] = None
+        if call.timeouts != AS_DEPLOYED:
+            call.on_written()
         most_ms = self._timeout_ms if call.timeouts.total_ms is None else call.timeouts.total_ms
         cost_ms = min(answer.after_ms, most_ms)
         reply = _reply(answer, sent_at, cost_ms, most_ms)
         self._run_at(sent_at + cost_ms, partial(self._end, flow, call, reply))
 
     def _end(self, flow: Flow, call: Call, reply: Reply) -> None:
-        self._in_flight -= 1
+        if call not in self._in_flight:
+            return
+        del self._in_flight[call]
         now = self._clock.monotonic()
         reply = self._flows.with_wait(flow, call, reply, self._clock.now_ms(), now)
         self._leave(flow, reply if self._learns_from_failures else _ANSWERED)

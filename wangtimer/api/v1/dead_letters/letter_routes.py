@@ -80,17 +80,19 @@ class DeadLetterResource:
         wiring = self.wiring()
         body.check()
         if body.ids is None:
-            wanted = wanted_of(body, header.app, wiring)
+            wanted = replace(wanted_of(body, header.app, wiring), is_living=True)
             if body.dry_run:
                 matched = wiring.dead_letters.count(wanted).total
                 return shown_replays(Replayed(matched, remaining=matched))
-            letters = wiring.dead_letters.oldest(wanted, MOST_AT_ONCE)
-            matched = len(letters)
-            if matched == MOST_AT_ONCE:
-                matched = max(matched, wiring.dead_letters.count(wanted).total)
-            done = wiring.on_demand.replay_dead(letters, body.rate)
-            left = matched - len(letters) + done.remaining
-            return shown_replays(replace(done, matched=matched, remaining=left))
+            letters = wiring.dead_letters.oldest(wanted, MOST_AT_ONCE + 1)
+            taken = letters[:MOST_AT_ONCE]
+            done = wiring.on_demand.replay_dead(taken, body.rate)
+            others = 0
+            if len(letters) > len(taken):
+                others = wiring.dead_letters.behind(wanted, taken[-1])
+            return shown_replays(
+                replace(done, matched=len(taken) + others, remaining=done.remaining + others)
+            )
         keys = _keys(body.ids)
         found = wiring.dead_letters.of(header.app, keys)
         unknown = tuple(NotReplayed(*key, _NO_LETTER) for key in keys if key not in found)
@@ -127,7 +129,7 @@ def _behind(listed: str, cursor: str) -> tuple[int, int, int]:
     """Return the key of the last letter of the page before; raises `Refused`."""
     place, timer_id = cursors.read(listed, cursor, str)
     found = _PLACE.fullmatch(str(place))
-    if found is None:
+    if found is None or max(map(int, found.groups())) > cursors.MOST_NUMBER:
         raise cursors.unknown()
     return int(found[1]), timer_id, int(found[2])
 

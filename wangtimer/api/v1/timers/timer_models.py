@@ -30,7 +30,7 @@ from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
-from wangtimer.core.timers.timeouts import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
+from wangtimer.core.timers.timeouts import LEAST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS, MOST_TIMEOUT_MS
 
 # An example of a target.
 _CALL = '{"url": "https://shop.example/orders/expire"}'
@@ -38,7 +38,10 @@ _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
-_BOUNDS = f"{show_duration(LEAST_TIMEOUT_MS)} to {show_duration(MOST_TIMEOUT_MS)}"
+_BOUNDS, _CONNECT_BOUNDS = (
+    f"{show_duration(LEAST_TIMEOUT_MS)} to {show_duration(most_ms)}"
+    for most_ms in (MOST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS)
+)
 _Timeout = Annotated[
     GivenDuration,
     duration(
@@ -51,8 +54,8 @@ _Timeout = Annotated[
 _ConnectTimeout = Annotated[
     GivenDuration,
     duration(
-        f"how long it may take to open a connection, {_BOUNDS}: to look up its name, to connect and to begin TLS. By "
-        "default WANGTIMER_CALLBACK_CONNECT_TIMEOUT_MS",
+        f"how long it may take to open a connection, {_CONNECT_BOUNDS}: to look up its name, to connect and to begin "
+        "TLS. By default WANGTIMER_CALLBACK_CONNECT_TIMEOUT_MS",
         "500ms",
     ),
     Field(alias="connectTimeout"),
@@ -264,9 +267,11 @@ def _timeout_ms(text: str | None, field: str) -> int | None:
     if text is None:
         return None
     timeout_ms = read_duration_field(text, field)
-    if LEAST_TIMEOUT_MS <= timeout_ms <= MOST_TIMEOUT_MS:
+    is_to_connect = field == _TIMEOUTS["connect_timeout"]
+    if LEAST_TIMEOUT_MS <= timeout_ms <= (MOST_CONNECT_TIMEOUT_MS if is_to_connect else MOST_TIMEOUT_MS):
         return timeout_ms
-    raise Refused(ErrorCode.BAD_VALUE, field, f"it is {text[:30]}", f"write {_BOUNDS}")
+    bounds = _CONNECT_BOUNDS if is_to_connect else _BOUNDS
+    raise Refused(ErrorCode.BAD_VALUE, field, f"it is {text[:30]}", f"write {bounds}")
 
 
 def _body_of(
