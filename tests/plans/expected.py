@@ -144,6 +144,10 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DeadLetterStore.page: next page": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.page: a reason": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.oldest": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
+    "DeadLetterStore.oldest: living": frozenset(
+        ["dead_letter.PRIMARY, timer.PRIMARY", "one end of an index"]
+    ),
+    "DeadLetterStore.behind": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.of": frozenset(["dead_letter.dead_letter_of_firing"]),
     "DeadLetterStore.count": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.discard": frozenset(["dead_letter.dead_letter_of_firing"]),
