@@ -144,6 +144,14 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         lambda day: ("/v1/firings:replay", {"since": day.failed}),
         [("firing", "replay")],
     ),
+    "POST /v1/dead-letters:replay": (
+        lambda day: ("/v1/dead-letters:replay", {"ids": [f"{day.on}-{day.failed}"]}),
+        [("firing", "replay")],
+    ),
+    "POST /v1/dead-letters:discard": (
+        lambda day: ("/v1/dead-letters:discard", {"since": day.failed}),
+        [("firing", "discard")],
+    ),
     "PUT /v1/calendars/{name}": (
         lambda day: ("/v1/calendars/plant", {"days": ["2027-01-02"]}),
         [("calendar", "edit")],

@@ -1,5 +1,6 @@
 """One plain connection, where what matters is what comes between two looks at it."""
 
+import math
 import select
 import socket
 
@@ -30,6 +31,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         Outcomes().call("http://target/"),
         Flow(("app", "http://target:80"), App("app"), Way(Host("target:80", 1))),
         0.0,
+        math.inf,
         10.0,
         0,
     )

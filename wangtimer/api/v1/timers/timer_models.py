@@ -259,6 +259,8 @@ def _refuse_both(target: Target | TargetChange) -> None:
 
 def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
     """Return the time-outs that are given, in ms, by the names of the shared rules; raises `Refused`."""
+    if target.model_fields_set.isdisjoint(_TIMEOUTS):
+        return {}
     given = [name for name in _TIMEOUTS if name in target.model_fields_set]
     return {f"{name}_ms": _timeout_ms(getattr(target, name), _TIMEOUTS[name]) for name in given}
 
