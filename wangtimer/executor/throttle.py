@@ -57,7 +57,7 @@ class Asking:
 
 
 # A limit, and how long the calls may take that ask it together.
-Asked = tuple[SharedLane, int]
+AskedLimit = tuple[SharedLane, int]
 
 
 @dataclass(slots=True)
@@ -195,7 +195,7 @@ class Throttle:
             asked, self._asked = self._asked, []
             returned = list(self._returned)
         while asked or returned:
-            together: defaultdict[Asked, list[Asking]] = defaultdict(list)
+            together: defaultdict[AskedLimit, list[Asking]] = defaultdict(list)
             for one in asked:
                 lane = self._next_lane(one)
                 if lane is not None:
@@ -220,7 +220,7 @@ class Throttle:
         return lacking[0]
 
     def _ask_round(
-        self, together: Mapping[Asked, list[Asking]], returned: Sequence[SharedLane]
+        self, together: Mapping[AskedLimit, list[Asking]], returned: Sequence[SharedLane]
     ) -> list[Asking]:
         """Ask each of these limits, and give back to those of `returned`; return the calls that got a permit."""
         orders = []

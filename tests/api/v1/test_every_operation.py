@@ -33,6 +33,7 @@ ACTING = {
     "v1ReplayFiring",
     "v1ReplayFirings",
     "v1ReplayDeadLetters",
+    "v1DiscardDeadLetters",
     "v1CreateApp",
     "v1PatchApp",
     "v1CreateAppKey",

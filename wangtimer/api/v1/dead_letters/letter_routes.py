@@ -151,7 +151,7 @@ def dead_letter_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes.add(
         "get", "/dead-letters:count", resource.count, "countDeadLetters", {200: ShownDeadLetterCounts}, 404
     )
-    # A callback of our own may only use a verb that stops firings.
+    # A callback of our own may only use a verb that stops firings; these do not.
     replaying = once(wiring, resource.replay, "replayDeadLetters")
     discarding = once(wiring, resource.discard, "discardDeadLetters")
     routes.add(
@@ -176,5 +176,6 @@ def dead_letter_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         409,
         422,
         headers=(REPLAYED,),
+        wrap=refusing_callbacks,
     )
     return routes.blueprint
