@@ -146,6 +146,15 @@ def test_who_says_not_which_or_says_it_twice_is_told(small_world: V1World, verb:
     assert small_world.send("GET", f"{LETTERS}:count").json["total"] == 1
 
 
+def test_what_is_no_reason_is_told_with_those_that_are(small_world: V1World) -> None:
+    for reason in ("HTTP 503", "http_", "http_99", "timeout", ""):
+        refused = small_world.send("GET", LETTERS, query={"reason": reason})
+        assert (refused.status, refused.json["parameter"]) == (400, "reason")
+        assert "write http_503 and the like, or one of timed_out, not_connected" in refused.json["detail"]
+    told = small_world.send("POST", f"{LETTERS}:replay", {"since": small_world.clock.now, "status": "failed"})
+    assert told.json["didYouMean"] == "reason"
+
+
 def test_an_app_says_for_how_long_they_are_kept(world: V1World) -> None:
     world.send("POST", "/v1/apps", {"name": "kept"}, app=None)
     place, rule = "/v1/apps/kept", "/v1/apps/{name}"

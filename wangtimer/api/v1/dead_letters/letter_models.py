@@ -1,23 +1,40 @@
 """Which dead letters a request means."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.asked.many_types import MOST_NAMED
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
 from wangtimer.api.http.moments import read_range
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.firings.demand_routes import SpreadBody
 from wangtimer.api.v1.parameters import TimerPath
 from wangtimer.core.errors import Subject
-from wangtimer.core.flow.dead_letter import REASON_CHARACTERS
+from wangtimer.core.flow.dead_letter import REASONS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
 from wangtimer.store.sql.dead_letters import DeadLetterFilter
 from wangtimer.wiring import Wiring
+
+_OF_STATUS = re.compile("http_[1-9][0-9]{2}", re.ASCII)
+
+
+def _known_reason(given: str) -> str:
+    """Return a reason; raises `Refused` for what is none."""
+    if given in REASONS or _OF_STATUS.fullmatch(given):
+        return given
+    words = ", ".join(REASONS)
+    raise Refused(
+        ErrorCode.BAD_VALUE,
+        "reason",
+        f"{shown(given)} is no reason",
+        f"write http_503 and the like, or one of {words}",
+    )
+
 
 _OfTimer = Annotated[
     str | None,
@@ -26,12 +43,12 @@ _OfTimer = Annotated[
 _Reason = Annotated[
     str | None,
     Field(
-        max_length=REASON_CHARACTERS,
-        pattern="^[a-z0-9_]+$",
         description="why: `http_` and the answer's status, `timed_out`, `not_connected`, `broken_off` (no whole "
         "answer), `refused` (the rules of egress) or `not_made` (no call could be made)",
         examples=["http_503"],
+        json_schema_extra={"pattern": f"^(http_[1-9][0-9]{{2}}|{'|'.join(REASONS)})$"},
     ),
+    AfterValidator(lambda given: given if given is None else _known_reason(given)),
 ]
 _Host = Annotated[
     str | None,
@@ -56,14 +73,20 @@ _Until = Annotated[GivenMoment, moment(_UNTIL)]
 _QueryMoment = Annotated[GivenMoment, BeforeValidator(number)]
 
 
+# Words of elsewhere, and ours.
+_OUR_WORDS: Mapping[str, str] = {
+    **dict.fromkeys(("name", "key", "id", "timerId", "timerKey"), "timer"),
+    **dict.fromkeys(("error", "status", "httpStatus"), "reason"),
+    "from": "since",
+    "to": "until",
+}
+
+
 class DeadLetterConditions(Given):
     """Which of an app's dead letters: those that meet all conditions."""
 
     our_words: ClassVar[Mapping[str, str] | None] = {
-        **dict.fromkeys(("name", "key", "id", "timerId", "timerKey"), "timer"),
-        **dict.fromkeys(("error", "status", "httpStatus"), "reason"),
-        "from": "since",
-        "to": "until",
+        **_OUR_WORDS,
         "pageSize": "limit",
         "offset": "cursor",
     }
@@ -87,6 +110,7 @@ class DeadLetterQuery(DeadLetterConditions):
 class _Chosen(Given):
     """Dead letters to act on: those of the firings in `ids`, or all since a moment that meet the conditions."""
 
+    our_words: ClassVar[Mapping[str, str] | None] = _OUR_WORDS
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     ids: Annotated[
