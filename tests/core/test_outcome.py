@@ -52,7 +52,14 @@ def test_an_outcome_that_waited_in_the_outbox_from_before_the_cost_was_split_is_
 
 def test_an_outcome_of_a_host_that_answers_is_read_by_the_version_before() -> None:
     wire = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000).to_wire()
-    assert "host_failing_ms" not in wire
+    assert not {"host_failing_ms", "host", "reason"} & wire.keys()
+
+
+def test_an_outcome_of_a_later_version_is_read_without_what_is_not_known_here() -> None:
+    outcome = Outcome(
+        Member(1, 59_000, 2), 3, FiringStatus.FAILED, due_at=59_000, host="a:80", reason="http_503"
+    )
+    assert Outcome.from_wire(outcome.to_wire() | {"said_later": 7}) == outcome
 
 
 def test_an_outcome_that_still_pends_is_a_retry_due_in_the_slice_of_its_next_moment() -> None:

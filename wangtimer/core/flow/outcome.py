@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
         """Return a JSON-able form for the outbox; older versions read it where none of the last three is set."""
         fields = self._asdict() | {"member": str(self.member)}
         for name in ("host_failing_ms", "host", "reason"):
-            if not fields[name]:
+            if fields[name] in (None, ""):
                 del fields[name]
         return fields
 
