@@ -155,7 +155,7 @@ def retry(asked: Asked, name: str, clear: bool, **fields: Any) -> None:
 @click.option("--clear", is_flag=True, help="Keep it as long as the records of firings.")
 @operating
 def keep_dead_letters(asked: Asked, name: str, days: int | None, clear: bool) -> None:
-    """Set how long what failed for good of the app NAME is listed, and can be replayed."""
+    """Set how long what failed for good of the app NAME is listed."""
     if clear is (days is not None):
         raise click.UsageError("give either --days or --clear")
     asked.tell(asked.client.patch_app(name, dead_letter_days=0 if days is None else days), _show)
@@ -208,6 +208,7 @@ def _show(app: App) -> None:
             "allowed beside": ", ".join(app["egress"]["allow"]) or None,
             "trusted beside": "; ".join(map(_certificate, app["egress"]["caCertificates"])) or None,
             "queue": app["queue"],
+            "dead letter days": app.get("deadLetterDays"),
             **further(RETRY, app),
         }
     )

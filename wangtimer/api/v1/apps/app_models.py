@@ -198,7 +198,7 @@ class AppPatch(Given):
             alias="deadLetterDays",
             ge=1,
             le=MOST_RETENTION_DAYS,
-            description="for so many days what failed for good is listed as dead letters, and can be replayed; null: "
+            description="for so many days what failed for good is listed as dead letters; null: "
             "for as long as the records of firings (WANGTIMER_RETENTION_DAYS)",
         ),
     ] = None

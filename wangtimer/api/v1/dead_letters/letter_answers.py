@@ -35,7 +35,9 @@ class ShownDeadLetter(Sent):
     app: str
     kind: ShownKind
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
-    failed_at: Annotated[Text, Field(description="when its last attempt ended")]
+    failed_at: Annotated[
+        Text, Field(description="when its last attempt ended; if nothing was sent, when it was due")
+    ]
     attempt: Annotated[int, Field(description="the number of the last attempt")]
     reason: _Reason
     http_status: Annotated[int | None, Field(description="of the last attempt; null: no answer")]

@@ -74,8 +74,8 @@ class DeadLetterResource:
     def replay(self, header: ActingHeader, body: ReplayLettersBody) -> ReplayOutcome:
         """Replay dead letters.
 
-        Their firings get one more attempt with the same webhook-id, the oldest first, even where the timer is disabled.
-        Those whose timer is deleted stay.
+        Their firings are attempted anew with the same webhook-id, the oldest first, even where the timer is disabled:
+        as often as retries allow, numbered from 101. What fails again comes back. Those whose timer is deleted stay.
         """
         wiring = self.wiring()
         body.check()
