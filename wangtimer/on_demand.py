@@ -1,7 +1,7 @@
 """What people ask for of single firings: fire now, cancel, replay, or backfill a range that is past."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
@@ -169,18 +169,8 @@ class OnDemand:
         Raises `InvalidInput`, `StoreAway`, and `TooFast` where the app may replay no more for now.
         """
         _refuse_late_start(rate, self._now())
-        rows: dict[tuple[int, int], Firing] = {}
-        wanted = sorted({Member(timer_id, fire_at, 0) for timer_id, fire_at in keys}, key=_by_moment)
-        for page in _pages(wanted, REPLAYS_A_TRANSACTION):
-            rows |= self.firings.rows(page)
-        living = self.lists.living(app, {timer_id for timer_id, _ in rows})
-        reasons = {one.key: _why_not(rows.get(one.key), living) for one in wanted}
-        left = [NotReplayed(*key, why) for key, why in reasons.items() if why]
-        matched = [rows[key] for key, why in reasons.items() if not why]
-        if dry_run:
-            return Replayed(len(matched), left=tuple(left), remaining=len(matched))
-        replayed, overtaken, undone = self._replay(app, matched, rate)
-        return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
+        wanted = {Member(timer_id, fire_at, 0) for timer_id, fire_at in keys}
+        return self._replay_members(app, wanted, rate, dry_run, {})
 
     def replay_matching(self, wanted: FiringFilter, rate: Rate, dry_run: bool = False) -> Replayed:
         """Attempt the oldest `MOST_AT_ONCE` of these firings, which are one app's, once more.
@@ -196,26 +186,41 @@ class OnDemand:
         replayed, overtaken, undone = self._replay(wanted.app, found, rate)
         return Replayed(matched, tuple(replayed), tuple(overtaken), matched - len(found) + undone)
 
-    def replay_dead(self, letters: Sequence[DeadLetter], rate: Rate) -> Replayed:
-        """Attempt these firings of one app, which have failed for good, once more, also where their rows are purged.
+    def replay_dead(
+        self, app: str, letters: Sequence[DeadLetter], rate: Rate, dry_run: bool = False
+    ) -> Replayed:
+        """Attempt these firings of an app, which have failed for good, anew, also where their rows are purged.
 
         Raises as `replay_these`.
         """
         _refuse_late_start(rate, self._now())
-        if not letters:
-            return Replayed(0)
-        app = letters[0].app
-        rows: dict[tuple[int, int], Firing] = {}
-        wanted = sorted((_member_of(one) for one in letters), key=_by_moment)
-        for page in _pages(wanted, REPLAYS_A_TRANSACTION):
+        as_they_were = {one.key: _as_it_was(one) for one in letters}
+        return self._replay_members(
+            app, {one.member for one in as_they_were.values()}, rate, dry_run, as_they_were
+        )
+
+    def _replay_members(
+        self,
+        app: str,
+        members: Iterable[Member],
+        rate: Rate,
+        dry_run: bool,
+        as_they_were: Mapping[MemberKey, Firing],
+    ) -> Replayed:
+        """Replay these members of an app; where the row of one is purged, it is made as it was."""
+        wanted = sorted(members, key=_by_moment)
+        rows: dict[MemberKey, Firing] = {}
+        for page in pages_of(wanted, REPLAYS_A_TRANSACTION):
             rows |= self.firings.rows(page)
-        purged = {one.key: _purged(one) for one in letters if one.key not in rows}
+        purged = {key: row for key, row in as_they_were.items() if key not in rows}
         rows |= purged
         living = self.lists.living(app, {timer_id for timer_id, _ in rows})
-        reasons = {one.key: _why_not(rows[one.key], living) for one in wanted}
+        reasons = {one.key: _why_not(rows.get(one.key), living) for one in wanted}
         left = [NotReplayed(*key, why) for key, why in reasons.items() if why]
         matched = [rows[key] for key, why in reasons.items() if not why]
-        replayed, overtaken, undone = self._replay(app, matched, rate, purged.keys())
+        if dry_run:
+            return Replayed(len(matched), left=tuple(left), remaining=len(matched))
+        replayed, overtaken, undone = self._replay(app, matched, rate, purged)
         return Replayed(len(matched), tuple(replayed), (*left, *overtaken), undone)
 
     def backfill(
@@ -276,7 +281,7 @@ class OnDemand:
         replayed: list[Firing] = []
         tried = 0
         told = True
-        for page in _pages(replays, REPLAYS_A_TRANSACTION):
+        for page in pages_of(replays, REPLAYS_A_TRANSACTION):
             done = self.demands.replay(app, page)
             told = told and self._tell_redis([], done)
             replayed += done
@@ -342,12 +347,8 @@ def _why_not(row: Firing | None, living: set[int]) -> str:
     return "" if row.status in REPLAYABLE else f"it is {row.status.value}"
 
 
-def _member_of(letter: DeadLetter) -> Member:
-    return Member(letter.timer_id, letter.fire_at, letter.attempt)
-
-
-def _purged(letter: DeadLetter) -> Firing:
-    """Return a firing whose row is past its retention, as it was."""
+def _as_it_was(letter: DeadLetter) -> Firing:
+    """Return the firing as it failed."""
     return Firing(
         letter.timer_id, letter.fire_at, 0, letter.kind, FiringStatus.FAILED, letter.fire_at, letter.attempt
     )
@@ -404,7 +405,8 @@ def _by_moment(member: Member) -> tuple[int, int]:
     return member.fire_at, member.timer_id
 
 
-def _pages(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+def pages_of(items: Sequence[Item], size: int) -> Iterator[list[Item]]:
+    """Yield items in pages of this size."""
     rest = iter(items)
     while page := list(islice(rest, size)):
         yield page

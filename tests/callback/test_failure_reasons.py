@@ -1,5 +1,7 @@
 """Why a firing failed for good, in a word, and what it called: as its dead letter will say."""
 
+import time
+
 import pytest
 
 from tests.callback.target import answer_with, hold
@@ -57,3 +59,12 @@ def test_a_call_that_cannot_be_made_has_a_word_too(engine) -> None:
     broken = Notify("http://127.0.0.1:1/", headers=(("X-A", "a\nb"),))
     outcome = recorded(engine, calling("")._replace(notify=broken))
     assert (outcome.status, outcome.reason, outcome.host) == (FiringStatus.FAILED, "not_made", "")
+
+
+def test_an_outcome_says_when_it_failed(engine) -> None:
+    """Its moment was in 1970, as after a long pause, and nothing listens there."""
+    before = time.time() * 1_000 - 1
+    outcome = recorded(engine, calling("http://127.0.0.1:1/"))
+    assert outcome.reason == "not_connected"
+    assert outcome.failed_at is not None
+    assert before <= outcome.failed_at <= time.time() * 1_000 + 1

@@ -48,8 +48,17 @@ def test_those_that_are_named_or_match_are_replayed(run: Run, failed: list[str])
 
 
 def test_those_that_are_named_or_match_are_discarded(run: Run, failed: list[str]) -> None:
-    assert "1 dead letters discarded" in run("dead-letters", "discard", failed[0]).stdout
-    assert json_of(run("dead-letters", "discard", "--since", "1h", "--json"))["discarded"] == 2
+    assert (
+        "1 dead letters would be discarded" in run("dead-letters", "discard", failed[0], "--dry-run").stdout
+    )
+    asked = run("dead-letters", "discard", "--since", "1h", input="n\n")
+    assert asked.exit_code == 1
+    assert json_of(run("dead-letters", "counts", "--json"))["total"] == 3
+    assert "1 dead letters discarded" in run("dead-letters", "discard", failed[0], "--yes").stdout
+    again = run("dead-letters", "discard", failed[0], "--yes")
+    assert again.exit_code != 0
+    assert f"{failed[0]} is no dead letter" in again.stdout
+    assert json_of(run("dead-letters", "discard", "--since", "1h", "--yes", "--json"))["discarded"] == 2
     assert json_of(run("dead-letters", "list", "--json")) == []
 
 

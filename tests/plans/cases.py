@@ -377,7 +377,7 @@ class Stores:
             Case(
                 "DeadLetterStore.oldest: living", lambda: letters.oldest(replace(large, is_living=True), 50)
             ),
-            Case("DeadLetterStore.behind", lambda: letters.behind(large, found[-1])),
+            Case("DeadLetterStore.number_after", lambda: letters.number_after(large, found[-1])),
             Case("DeadLetterStore.of", lambda: letters.of(LARGE_APP, [one.key for one in found])),
             Case("DeadLetterStore.count", lambda: letters.count(large)),
             Case("DeadLetterStore.discard", lambda: letters.discard(found[:20], NOW)),

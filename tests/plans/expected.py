@@ -147,7 +147,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DeadLetterStore.oldest: living": frozenset(
         ["dead_letter.PRIMARY, timer.PRIMARY", "one end of an index"]
     ),
-    "DeadLetterStore.behind": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
+    "DeadLetterStore.number_after": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.of": frozenset(["dead_letter.dead_letter_of_firing"]),
     "DeadLetterStore.count": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.discard": frozenset(["dead_letter.dead_letter_of_firing"]),

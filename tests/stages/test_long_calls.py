@@ -24,6 +24,14 @@ def long_timer(world: World, due_in_ms: int = 10_000, name: str = "long") -> Tim
     return world.registrar.enable(BIG, world.registrar.create(new).id)
 
 
+def stop_for_another(world: World) -> None:
+    """Stop the only callback process in order, as another one begins."""
+    (node,) = world.executor_nodes
+    world.start_executor("next")
+    world.executor_nodes.remove(node)
+    world.time.spawn(node.process, lambda: (node.executor.drain(12.0), node.process.kill()))
+
+
 def test_a_call_of_nine_minutes_is_made_once(make_world: MakeWorld) -> None:
     world = make_world().start()
     timer = long_timer(world)
@@ -51,10 +59,7 @@ def test_a_call_that_a_stop_cuts_off_is_made_anew_by_another_process_as_the_same
     timer = long_timer(world)
     world.target.answer = lambda _arrival: Answer(after_ms=60_000)
     world.run_for(20)
-    (node,) = world.executor_nodes
-    world.start_executor("next")
-    world.executor_nodes.remove(node)
-    world.time.spawn(node.process, lambda: (node.executor.drain(12.0), node.process.kill()))
+    stop_for_another(world)
     world.run_for(90)
     first, second = world.target.of(timer.id)
     assert (first.attempt, second.attempt) == (1, 1)
@@ -68,10 +73,7 @@ def test_a_stop_gives_the_permits_of_what_it_cuts_off_back(make_world: MakeWorld
     world.target.answer = lambda _arrival: Answer(after_ms=60_000)
     timer = long_timer(world)
     world.run_for(20)
-    (node,) = world.executor_nodes
-    world.start_executor("next")
-    world.executor_nodes.remove(node)
-    world.time.spawn(node.process, lambda: (node.executor.drain(12.0), node.process.kill()))
+    stop_for_another(world)
     world.run_for(120)
     first, second = world.target.of(timer.id)
     assert second.at_ms - first.at_ms < 30_000

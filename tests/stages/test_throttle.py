@@ -136,6 +136,28 @@ def test_a_permit_for_a_shorter_call_is_prolonged_not_given_anew(it: Setting) ->
     assert len(it.given) == 2
 
 
+@pytest.mark.parametrize("asks", ["for calls", "for what is to be pulled"])
+def test_what_could_not_be_given_back_is_given_back_when_redis_answers(it: Setting, asks: str) -> None:
+    """A permit of a call that may take minutes would last for as long."""
+    long: list[PermitAnswer] = []
+    for _ in range(3):
+        it.throttle.ask(APP, HOST, False, (), 640_000, long.append)
+    it.throttle.carry_out()
+    it.throttle.give_back(
+        [one for given in long if isinstance(given, tuple) for one in given], is_unused=False
+    )
+    it.server.away = True
+    if asks == "for calls":
+        it.throttle.carry_out()
+    else:
+        with pytest.raises(StoreAway):
+            it.throttle.take_all({LANES[APP]: 1})
+    it.server.away = False
+    it.ask(3)
+    it.throttle.carry_out()
+    assert len(it.given) == 3
+
+
 def test_a_rate_asks_nobody_how_long(it: Setting) -> None:
     (pulled,) = it.throttle.take_all({LANES[RATED]: 1})[LANES[RATED]][0]
     assert it.throttle.may_begin(RATED, HOST, (pulled,), 40_000)

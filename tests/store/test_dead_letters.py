@@ -22,10 +22,10 @@ from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import (
     MOST_COUNTED,
+    CalledTarget,
     DeadLetterCounts,
     DeadLetterFilter,
     DeadLetterStore,
-    NamedPlace,
 )
 from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.parts import LONGEST_S
@@ -48,8 +48,12 @@ def timer(sql: SqlWorld, name: str = "a", app: str = "shop") -> Timer:
 
 
 def failed(one: Firing, **fields: object) -> Outcome:
-    """Return the outcome of a call sent 1 s after its moment, which took 500 ms."""
-    said = {"first_sent_at": one.fire_at + 1_000, "cost_ms": 500, "http_status": 503, "error": "HTTP 503"}
+    """Return the outcome of a call that failed 1.5 s after its moment."""
+    said = {
+        "failed_at": one.fire_at + 1_500,
+        "http_status": 503,
+        "error": "HTTP 503",
+    }
     return outcome_of(one.member, FAILED, **(said | {"host": HOST, "reason": "http_503"} | fields))
 
 
@@ -117,6 +121,17 @@ def test_an_outcome_that_was_overtaken_keeps_none(sql: SqlWorld) -> None:
     assert moments(sql) == []
 
 
+def test_an_outcome_of_an_attempt_before_a_replay_keeps_none(sql: SqlWorld) -> None:
+    made = timer(sql)
+    fail(sql, made.id, AT)
+    (letter,) = sql.dead_letters.page(SHOP, 9)
+    (again,) = replayed(sql, letter)
+    sql.firings.settle([failed(again, failed_at=AT + 91_500)])
+    assert sql.dead_letters.discard(sql.dead_letters.page(SHOP, 9), AT + 95_000) == 1
+    sql.firings.settle([failed(row_at(AT, made.id))])
+    assert moments(sql) == []
+
+
 def test_of_a_batch_with_retries_those_that_failed_are_kept(sql: SqlWorld) -> None:
     made = timer(sql)
     rows = [row_at(AT + index, made.id) for index in range(4)]
@@ -139,7 +154,7 @@ def test_it_is_gone_once_its_firing_is_replayed_and_comes_back_if_that_fails(sql
     oldest = sql.dead_letters.oldest(SHOP, 1)[0]
     (again,) = replayed(sql, oldest)
     assert moments(sql) == [AT + 1]
-    sql.firings.settle([failed(again, first_sent_at=AT + 91_000, reason=TIMED_OUT)])
+    sql.firings.settle([failed(again, failed_at=AT + 91_500, reason=TIMED_OUT)])
     anew = sql.dead_letters.page(SHOP, 1)[0]
     assert (anew.fire_at, anew.failed_at, anew.reason, anew.attempt) == (AT, AT + 91_500, TIMED_OUT, 101)
 
@@ -197,7 +212,7 @@ def test_they_are_counted_by_reason_and_by_what_was_called(sql: SqlWorld) -> Non
     fail(sql, made.id, AT, AT + 1, AT + 3 * DAY_MS)
     fail(sql, made.id, AT + 2, reason=TIMED_OUT)
     assert sql.dead_letters.count(SHOP) == DeadLetterCounts(
-        4, {"http_503": 3, TIMED_OUT: 1}, {NamedPlace(None, HOST): 4}
+        4, {"http_503": 3, TIMED_OUT: 1}, {CalledTarget(None, HOST): 4}
     )
     assert sql.dead_letters.count(DeadLetterFilter("other")) == DeadLetterCounts(0, {}, {})
 
@@ -209,8 +224,8 @@ def test_a_count_names_the_most_frequent(sql: SqlWorld) -> None:
     fail(sql, made.id, AT - 5, host=f"h{MOST_COUNTED + 4}.test:80")
     counts = sql.dead_letters.count(SHOP)
     assert counts.total == MOST_COUNTED + 6
-    assert len(counts.by_place) == MOST_COUNTED
-    assert next(iter(counts.by_place.items())) == (NamedPlace(None, f"h{MOST_COUNTED + 4}.test:80"), 2)
+    assert len(counts.by_target) == MOST_COUNTED
+    assert next(iter(counts.by_target.items())) == (CalledTarget(None, f"h{MOST_COUNTED + 4}.test:80"), 2)
 
 
 def test_a_search_that_takes_too_long_is_refused(sql: SqlWorld, database: Database) -> None:
@@ -243,7 +258,7 @@ def test_what_failed_anew_since_it_was_read_is_not_discarded(sql: SqlWorld) -> N
     fail(sql, made.id, AT)
     (read,) = sql.dead_letters.page(SHOP, 9)
     (again,) = replayed(sql, read)
-    sql.firings.settle([failed(again, first_sent_at=AT + 91_000)])
+    sql.firings.settle([failed(again, failed_at=AT + 91_500)])
     assert sql.dead_letters.discard([read], AT + 95_000) == 0
     assert moments(sql) == [AT]
 

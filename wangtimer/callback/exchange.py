@@ -12,7 +12,7 @@ from wangtimer.callback.answer_reader import AnswerReader, NoHttp
 from wangtimer.callback.call import Call
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.places import Flow
-from wangtimer.callback.reply import SENT_ONCE, Reply
+from wangtimer.callback.reply import SENT_ONCE, TIME_OVER, Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE
 from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream, alert_of
@@ -171,7 +171,7 @@ class Exchange:
 
     def time_out(self, now: float) -> str:
         """Return what to say of a call that is over its deadline."""
-        took = f"timed out after {(now - self.started_at) * 1000:.0f} ms"
+        took = f"{TIME_OVER} {(now - self.started_at) * 1000:.0f} ms"
         return took if self.deadline_at == self._whole_by else f"{took} without a byte of an answer"
 
     def on_ready(self, events: int) -> None:

@@ -12,6 +12,7 @@ from typing import Protocol
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import REFUSED, Egress
 from wangtimer.callback.places import Flow
+from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
 from wangtimer.callback.tls_stream import Connection, TlsStream
@@ -151,7 +152,7 @@ class Opening:
     def give_up(self, now: float) -> None:
         """End it, because its time is over."""
         took_ms = (now - self.started_at) * 1000
-        self._fail(f"timed out after {took_ms:.0f} ms while {self._stage}")
+        self._fail(f"{TIME_OVER} {took_ms:.0f} ms while {self._stage}")
 
     def close(self) -> None:
         """Close what is open, without telling the opener."""

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from wangtimer.callback.told import shown_place
 
+# How the error of a call begins whose time was over.
+TIME_OVER = "timed out after"
 SENT_ONCE = "the target closed the connection without an answer; it may have acted, so nothing is sent again"
 
 

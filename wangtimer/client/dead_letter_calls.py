@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, TypedDict, Unpack
 
-from .calls import Calls, all_rows, name_of
+from .calls import Calls, all_rows
 from .filters import ChosenLetters, DeadLetterFilter, FiringKind, Spread
-from .firing_calls import in_rounds
+from .firing_calls import in_rounds, named
 from .firing_types import Replay
 from .values import given
 
@@ -66,10 +66,14 @@ class DeadLetterCounts(TypedDict):
 class DiscardedLetters(TypedDict):
     """How many dead letters were discarded; `remaining` 1 or more: others match, so repeat it.
 
+    `notDiscarded` are those of `ids` that are no dead letters of the app.
+
     `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
 
+    matched: int
     discarded: int
+    notDiscarded: list[str]
     remaining: int
     wasInDoubt: bool
 
@@ -89,12 +93,12 @@ class DeadLetterCalls(Calls):
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[DeadLetterFilter]
     ) -> DeadLettersPage:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `dead_letters` reads all pages."""
-        query = {"limit": limit, "cursor": cursor, **_named(wanted)}
+        query = {"limit": limit, "cursor": cursor, **named(wanted)}
         return self._get(LETTERS, query).typed(DeadLettersPage, "items", "nextCursor")
 
     def count_dead_letters(self, **wanted: Unpack[DeadLetterFilter]) -> DeadLetterCounts:
         """Return how many there are, of which reasons, and what they called."""
-        return self._get(f"{LETTERS}:count", _named(wanted)).typed(DeadLetterCounts, "total")
+        return self._get(f"{LETTERS}:count", named(wanted)).typed(DeadLetterCounts, "total")
 
     def replay_dead_letters(
         self,
@@ -108,7 +112,7 @@ class DeadLetterCalls(Calls):
         `remaining` says how many are left; `replay_dead_letters_in_rounds` replays them all. The request has an
         Idempotency-Key: the given one, or a new one.
         """
-        return self._replay_letters(given({**_named(wanted), **(spread or {})}), idempotency_key)
+        return self._replay_letters(given({**named(wanted), **(spread or {})}), idempotency_key)
 
     def replay_dead_letters_in_rounds(
         self, *, spread: Spread | None = None, **wanted: Unpack[DeadLetterFilter]
@@ -117,25 +121,31 @@ class DeadLetterCalls(Calls):
 
         No more are replayed than matched at first: what fails again meanwhile is not.
         """
-        body = given({**_named(wanted), **(spread or {})})
+        body = given({**named(wanted), **(spread or {})})
         return in_rounds(body, lambda asked: self._replay_letters(asked, None))
 
     def discard_dead_letters(
-        self, *, idempotency_key: str | None = None, **wanted: Unpack[ChosenLetters]
+        self, *, dry_run: bool = False, idempotency_key: str | None = None, **wanted: Unpack[ChosenLetters]
     ) -> DiscardedLetters:
         """Discard those of the firings in `ids`, or the 10,000 oldest that match; their records stay.
 
-        The request has an Idempotency-Key: the given one, or a new one.
+        `dry_run` only counts all that match. The request has an Idempotency-Key: the given one, or a new one.
         """
-        answer = self._post_once(f"{LETTERS}:discard", given(_named(wanted)), idempotency_key)
+        body = given({**named(wanted), "dryRun": dry_run or None})
+        post = self._try_out if dry_run else self._post_once
+        answer = post(f"{LETTERS}:discard", body, idempotency_key)
         return answer.counts(DiscardedLetters, "discarded", "remaining")
+
+    def discard_dead_letters_in_rounds(
+        self, **wanted: Unpack[DeadLetterFilter]
+    ) -> Iterator[DiscardedLetters]:
+        """Discard all that match; yield the result of each round, until none is left or a round does nothing."""
+        while True:
+            done = self.discard_dead_letters(**wanted)
+            yield done
+            if not done["remaining"] or not done["discarded"]:
+                return
 
     def _replay_letters(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
         post = self._try_out if body.get("dryRun") else self._post_once
         return post(f"{LETTERS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")
-
-
-def _named(wanted: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the conditions with v1's name of their timer."""
-    timer = wanted.get("timer")
-    return {**wanted} if timer is None else {**wanted, "timer": name_of(timer)}

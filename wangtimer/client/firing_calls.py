@@ -30,12 +30,12 @@ class FiringCalls(Calls):
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[FiringFilter]
     ) -> FiringsPage:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `firings` reads all pages."""
-        query = {"limit": limit, "cursor": cursor, **_named(wanted)}
+        query = {"limit": limit, "cursor": cursor, **named(wanted)}
         return self._get(FIRINGS, query).typed(FiringsPage, "items", "nextCursor")
 
     def count_firings(self, **wanted: Unpack[FiringFilter]) -> FiringCounts:
         """Return the number of firings of each status."""
-        return self._get(f"{FIRINGS}:count", _named(wanted)).typed(FiringCounts, "pending")
+        return self._get(f"{FIRINGS}:count", named(wanted)).typed(FiringCounts, "pending")
 
     def get_firing(self, firing_id: str) -> FiringHistory:
         """Return a firing with its attempts."""
@@ -75,7 +75,7 @@ class FiringCalls(Calls):
         `remaining` says how many are left; `replay_in_rounds` replays them all. The request has an Idempotency-Key: the
         given one, or a new one. So a retry after a lost answer replays no further firings.
         """
-        return self._replay(given({**_named(wanted), **(spread or {})}), idempotency_key)
+        return self._replay(given({**named(wanted), **(spread or {})}), idempotency_key)
 
     def replay_in_rounds(
         self, *, spread: Spread | None = None, **wanted: Unpack[Replayed]
@@ -85,7 +85,7 @@ class FiringCalls(Calls):
         A firing that fails again meanwhile is not replayed again: no more are replayed than matched at first. Each
         round has its own Idempotency-Key.
         """
-        body = given({**_named(wanted), **(spread or {})})
+        body = given({**named(wanted), **(spread or {})})
         return in_rounds(body, lambda asked: self._replay(asked, None))
 
     def backfill_timer(
@@ -140,7 +140,7 @@ def in_rounds(body: dict[str, Any], replay: Callable[[Mapping[str, Any]], Replay
         replayed, left = replayed + done["replayed"], done["remaining"]
 
 
-def _named(wanted: Mapping[str, Any]) -> dict[str, Any]:
+def named(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the conditions with v1's name of their timer."""
     timer = wanted.get("timer")
     return {**wanted} if timer is None else {**wanted, "timer": name_of(timer)}

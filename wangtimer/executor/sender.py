@@ -7,6 +7,7 @@ from typing import NamedTuple
 from wangtimer.callback import Call, DeliveryEngine, Reply, Request
 from wangtimer.callback.origin import read_url
 from wangtimer.callback.permits import Permit
+from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
 from wangtimer.core import fail_points
 from wangtimer.core.errors import UnopenedSecrets
@@ -257,6 +258,7 @@ class Sender:
         """Renew the lease for as long as a call may take that has time-outs of its own."""
         usual_ms = self._rule.timeout_ms
         waits_ms = max(0.0, due_at - self._clock.now_ms()) + usual_ms
+        # Connecting has its part of a call's usual time.
         longest_ms = timeouts.longest_ms(usual_ms, usual_ms)
         held.claim.keep_until(self._clock.monotonic() + (waits_ms + longest_ms) / 1_000 + MARGIN_S)
 
@@ -266,7 +268,15 @@ class Sender:
 
     def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
         """Queue the outcome "failed", without another attempt."""
-        outcome = Outcome(held.member, bucket, FiringStatus.FAILED, due_at, error=error, reason=NOT_MADE)
+        outcome = Outcome(
+            held.member,
+            bucket,
+            FiringStatus.FAILED,
+            due_at,
+            error=error,
+            reason=NOT_MADE,
+            failed_at=int(self._clock.now_ms()),
+        )
         self._settler.take(Finished(held, outcome))
         _hand_on([held])
 
@@ -296,7 +306,7 @@ class Sender:
             reply.connect_ms,
             reply.first_byte_ms,
             reply.host_failing_ms,
-            *(_called(attempt.request, reply) if status is FiringStatus.FAILED else ("", "")),
+            *(_failure(attempt.request, reply, self._clock) if status is FiringStatus.FAILED else ()),
         )
 
     def _retry_of(self, attempt: "Attempt") -> RetryPolicy:
@@ -428,13 +438,14 @@ def failure_of(reply: Reply) -> str:
     if not reply.was_sent:
         return NOT_CONNECTED
     if reply.error:
-        return TIMED_OUT if reply.error.startswith("timed out") else BROKEN_OFF
+        return TIMED_OUT if reply.error.startswith(TIME_OVER) else BROKEN_OFF
     return BROKEN_OFF if reply.http_status is None else of_status(reply.http_status)
 
 
-def _called(request: Request, reply: Reply) -> tuple[str, str]:
-    """Return what a call called that failed for good, and why in a word; nothing, where its URL leads nowhere."""
-    return ("", NOT_MADE) if request.fault else (request.host, failure_of(reply))
+def _failure(request: Request, reply: Reply, clock: Clock) -> tuple[str, str, int]:
+    """Return what a call called that failed for good, why in a word, and when; no host where its URL leads nowhere."""
+    failed_at = int(clock.now_ms())
+    return ("", NOT_MADE, failed_at) if request.fault else (request.host, failure_of(reply), failed_at)
 
 
 def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Ready]]:

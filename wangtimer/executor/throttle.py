@@ -74,7 +74,7 @@ class Throttle:
     * A call asks one limit after the other, the host's first. Each round of a few ms' calls is one trip. Who is refused
       gives back what it has got by then, so nobody waits for a limit while it holds a permit of another.
     * Until this process has read the rules once, every call counts as limited and gets no permit.
-    * Permits that could not be given back, since Redis is away, end by themselves.
+    * Permits that could not be given back, since Redis is away, are given back when it answers, or end by themselves.
     """
 
     def __init__(self, permits: PermitStore, rules: KnownRules, clock: Clock) -> None:
@@ -163,7 +163,11 @@ class Throttle:
         taken: dict[SharedLane, tuple[list[Permit], float]] = {lane: ([], 0.0) for lane in wishes}
         if asked:
             asked_at = self._clock.monotonic()
-            permitted = self._permits.carry_out([order for _, order in asked])
+            try:
+                permitted = self._permits.carry_out([order for _, order in asked])
+            except StoreAway:
+                self._keep_returned([order for _, order in asked])
+                raise
             for (lane, order), given in zip(asked, permitted, strict=True):
                 taken[lane] = _permits(given.to_waited, asked_at, order), given.wait_ms / 1_000
         return taken
@@ -249,6 +253,7 @@ class Throttle:
                     self._refuse(one, None)
             if isinstance(error, StoreAway):
                 log.info("no_permits_without_redis", limits=len(orders), error=str(error))
+                self._keep_returned(orders)
                 return []
             raise
         served: list[Asking] = []
@@ -266,6 +271,16 @@ class Throttle:
                 else:
                     self._refuse(one, order.lane)
         return served
+
+    def _keep_returned(self, orders: Sequence[PermitOrder]) -> None:
+        """Give these permits back once more, when Redis answers: those of long calls would last for many minutes.
+
+        Their part of a second is not given back again: the order may have been carried out.
+        """
+        with self._lock:
+            for order in orders:
+                if order.back and order.limit.at_once is not None:
+                    self._returned.setdefault(order.lane, Returned()).names.extend(order.back)
 
     def _refuse(self, one: Asking, answer: SharedLane | None) -> None:
         """Answer a call that does not get all its permits, and give back those that it has."""

@@ -7,10 +7,11 @@ import orjson
 from wangtimer.core.retry import policy_from_text
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timeouts import TIMEOUT_NAMES
 from wangtimer.store.call_text import notify_of, notify_text
-from wangtimer.store.timeouts_text import TIMEOUTS, timeouts_fields, timeouts_from
+from wangtimer.store.timeouts_text import timeouts_fields, timeouts_from
 
-_KNOWN = frozenset({"call", *TIMEOUTS, "keep_output", "retry"})
+_KNOWN = frozenset({"call", *TIMEOUT_NAMES, "keep_output", "retry"})
 
 
 def target_text(one: NamedTarget) -> str:

@@ -110,16 +110,23 @@ def test_all_since_a_moment_are_replayed_at_a_rate(world: V1World) -> None:
 def test_those_of_a_deleted_timer_stay(world: V1World) -> None:
     (firing_id,) = failed(world)
     world.send("DELETE", "/v1/timers/key:expire", rule="/v1/timers/{which}")
-    done = world.send("POST", f"{LETTERS}:replay", {"ids": [firing_id]}).json
-    assert (done["replayed"], len(done["notReplayed"])) == (0, 1)
+    for body in ({"ids": [firing_id]}, {"ids": [firing_id], "dryRun": True}):
+        done = world.send("POST", f"{LETTERS}:replay", body).json
+        assert (done["matched"], done["replayed"], len(done["notReplayed"])) == (0, 0, 1)
+    since = world.send("POST", f"{LETTERS}:replay", {"since": world.clock.now - 60_000}).json
+    assert (since["matched"], since["remaining"]) == (0, 0)
     assert world.send("GET", f"{LETTERS}:count").json["total"] == 1
 
 
 def test_they_are_discarded_by_name_or_since_a_moment(world: V1World) -> None:
     first, *_ = failed(world, 4)
-    assert world.send("POST", f"{LETTERS}:discard", {"ids": [first]}).json["discarded"] == 1
+    done = world.send("POST", f"{LETTERS}:discard", {"ids": [first, "7-1"]}).json
+    assert done == {"matched": 1, "discarded": 1, "notDiscarded": ["7-1"], "remaining": 0}
     body = {"since": world.clock.now - 60_000, "host": "target.example:8080"}
-    assert world.send("POST", f"{LETTERS}:discard", body).json == {"discarded": 3, "remaining": 0}
+    tried = world.send("POST", f"{LETTERS}:discard", body | {"dryRun": True}).json
+    assert tried == {"matched": 3, "discarded": 0, "notDiscarded": [], "remaining": 3}
+    done = world.send("POST", f"{LETTERS}:discard", body).json
+    assert done == {"matched": 3, "discarded": 3, "notDiscarded": [], "remaining": 0}
     assert world.send("GET", LETTERS).json["items"] == []
     shown = world.send("GET", f"/v1/firings/{first}", rule="/v1/firings/{firing_id}").json
     assert shown["status"] == "failed"

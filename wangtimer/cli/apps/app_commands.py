@@ -147,7 +147,7 @@ def retry(asked: Asked, name: str, clear: bool, **fields: Any) -> None:
     asked.tell(asked.client.patch_app(name, retry=cast(Retry, given) if given else "usual"), _show)
 
 
-@apps.command("dead-letters")
+@apps.command("keep-dead-letters")
 @click.argument("name")
 @click.option(
     "--days", type=click.IntRange(1, MOST_RETENTION_DAYS), help="Keep what failed for good for so many days."

@@ -12,7 +12,7 @@ from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.cli.terminal.parameter_types import FIRING, PAST
 from wangtimer.cli.terminal.rounds import carry_out, end_of_rounds
 from wangtimer.cli.timers.timer_options import given, options
-from wangtimer.client.dead_letter_calls import DeadLetter, DeadLetterCounts
+from wangtimer.client.dead_letter_calls import DeadLetter, DeadLetterCounts, DiscardedLetters
 
 CONDITIONS = (
     click.option("--timer", help="Of this timer only: its id or key."),
@@ -78,17 +78,24 @@ def replay(
 @dead_letters.command()
 @click.argument("firings", nargs=-1, type=FIRING)
 @options(*CONDITIONS)
+@DRY_RUN
+@click.option("--yes", is_flag=True, help="Discard without asking.")
 @asking
-def discard(asked: Asked, firings: tuple[str, ...], **wanted: Any) -> None:
+def discard(asked: Asked, firings: tuple[str, ...], dry_run: bool, yes: bool, **wanted: Any) -> None:
     """Discard the dead letters of FIRINGS, or all --since a moment. The records of the firings stay."""
     chosen = _chosen(firings, wanted)
-    done = asked.client.discard_dead_letters(**chosen)
-    while done["remaining"] and done["discarded"]:
-        more = asked.client.discard_dead_letters(**chosen)
-        done = {**more, "discarded": done["discarded"] + more["discarded"]}
-        if not more["discarded"]:
-            break
-    asked.tell(done, lambda whole: show_line(f"{whole['discarded']} dead letters discarded"))
+    counted = asked.client.discard_dead_letters(**chosen, dry_run=True)
+    if dry_run:
+        asked.tell(counted, lambda found: show_line(f"{found['matched']} dead letters would be discarded"))
+        return
+    if counted["matched"] and not yes:
+        click.confirm(f"Discard {counted['matched']} dead letters?", abort=True, err=True)
+    if firings:
+        done = asked.client.discard_dead_letters(**chosen)
+    else:
+        done = carry_out("discard", counted, asked.client.discard_dead_letters_in_rounds(**chosen))
+    asked.tell(done, _show_discarded)
+    end_of_rounds(done, done["discarded"], len(done["notDiscarded"]) + done["remaining"])
 
 
 def _conditions(wanted: dict[str, Any]) -> Any:
@@ -131,3 +138,9 @@ def _show_counts(found: DeadLetterCounts) -> None:
         ("target", "host", "number"),
         ((one["target"] or "", one["host"], one["number"]) for one in found["byTarget"]),
     )
+
+
+def _show_discarded(done: DiscardedLetters) -> None:
+    show_line(f"{done['discarded']} dead letters discarded, {done['remaining']} left")
+    for one in done["notDiscarded"]:
+        show_line(f"{one} is no dead letter")

@@ -8,14 +8,15 @@ import click
 from wangtimer.cli.terminal.asking import PARTLY, end_of_many, show_trouble
 from wangtimer.cli.terminal.output import progress
 from wangtimer.client import ClientError
+from wangtimer.client.dead_letter_calls import DiscardedLetters
 from wangtimer.client.firing_types import Backfill, Replay
 from wangtimer.client.timer_types import ManyTimersOutcome
 from wangtimer.client.values import read_span
 
-Round = TypeVar("Round", ManyTimersOutcome, Replay, Backfill)
+Round = TypeVar("Round", ManyTimersOutcome, Replay, Backfill, DiscardedLetters)
 
 # Fields that each round counts for itself; other fields are taken from the last round.
-_ADDED = frozenset({"done", "failed", "stopped", "replayed", "notReplayed", "planned"})
+_ADDED = frozenset({"done", "failed", "stopped", "replayed", "discarded", "notReplayed", "planned"})
 
 
 def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
@@ -57,7 +58,9 @@ def joined(whole: Round, then: Round) -> Round:
     return cast(Round, now | sums | kept | dues)
 
 
-def end_of_rounds(whole: ManyTimersOutcome | Replay | Backfill, done: int, undone: int) -> None:
+def end_of_rounds(
+    whole: ManyTimersOutcome | Replay | Backfill | DiscardedLetters, done: int, undone: int
+) -> None:
     """Exit as `end_of_many` does, but with 3 where an answer was lost: more may be done than is counted."""
     if whole["wasInDoubt"]:
         show_trouble("an answer was lost: at least this much was done")

@@ -21,8 +21,7 @@ def of_status(http_status: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetter:
-    """A firing that has failed for good. Moments in ms UTC; `failed_at` is when its last attempt ended, or,
-    where nothing was sent, when it was due.
+    """A firing that has failed for good. Moments in ms UTC; `failed_at` is when its last attempt ended.
 
     `name` is its timer's. `host` (host and port) and `target` (the named one; None: none) are what the last attempt
     called; `host` is "" where no call could be made. `attempt` is the number of the last attempt.

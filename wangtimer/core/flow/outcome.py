@@ -12,7 +12,7 @@ class Outcome(NamedTuple):
     first send minus scheduled moment. Since the call's begin: `connect_ms` until the request could be written,
     `first_byte_ms` until the answer began, `cost_ms` until it ended. `host_failing_ms`: while it waited to be sent, how
     long its host was failing; None: not at all. Of a firing that has failed for good, `host` (host and port) is what
-    was called, and `reason` says why in a word (`core/flow/dead_letter.py`).
+    was called, `reason` says why in a word (`core/flow/dead_letter.py`), and `failed_at` when that was known (ms UTC).
     """
 
     member: Member
@@ -30,6 +30,7 @@ class Outcome(NamedTuple):
     host_failing_ms: int | None = None
     host: str = ""
     reason: str = ""
+    failed_at: int | None = None
 
     @property
     def next_attempt(self) -> int:
@@ -54,9 +55,9 @@ class Outcome(NamedTuple):
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return a JSON-able form for the outbox; older versions read it where none of the last three is set."""
+        """Return a JSON-able form for the outbox; older versions read it where none of the last four is set."""
         fields = self._asdict() | {"member": str(self.member)}
-        for name in ("host_failing_ms", "host", "reason"):
+        for name in ("host_failing_ms", "host", "reason", "failed_at"):
             if fields[name] in (None, ""):
                 del fields[name]
         return fields

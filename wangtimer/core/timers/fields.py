@@ -24,6 +24,7 @@ from wangtimer.core.timers.timeouts import (
     LEAST_TIMEOUT_MS,
     MOST_CONNECT_TIMEOUT_MS,
     MOST_TIMEOUT_MS,
+    TIMEOUT_NAMES,
     Timeouts,
 )
 
@@ -46,10 +47,6 @@ class Owned:
 
     tags: tuple[str, ...] = ()
     keep_days: int | None = None
-
-
-# Of requests and of columns alike.
-_TIMEOUT_NAMES = ("timeout_ms", "connect_timeout_ms", "first_byte_timeout_ms")
 
 
 class _Misfire(TimerField[MisfireRule]):
@@ -89,9 +86,9 @@ class _Timeouts(TimerField[Timeouts]):
     __slots__ = ()
 
     def read(self, given: Mapping[str, Any], was: Timeouts) -> Timeouts:
-        if given.keys().isdisjoint(_TIMEOUT_NAMES):
+        if given.keys().isdisjoint(TIMEOUT_NAMES):
             return was
-        return Timeouts(*(given.get(name, before) for name, before in zip(_TIMEOUT_NAMES, was, strict=True)))
+        return Timeouts(*(given.get(name, before) for name, before in zip(TIMEOUT_NAMES, was, strict=True)))
 
     def stored(self, value: Timeouts) -> dict[str, Any]:
         total_ms, connect_ms, first_byte_ms = value
@@ -211,7 +208,7 @@ _TIMEOUTS = _Timeouts(
             "first_byte_timeout_ms", "how long the first byte of its answer may take, from when it is sent"
         ),
     ),
-    columns=tuple(FieldColumn(name, ColumnType.NUMBER) for name in _TIMEOUT_NAMES),
+    columns=tuple(FieldColumn(name, ColumnType.NUMBER) for name in TIMEOUT_NAMES),
     in_definition=True,
 )
 

@@ -33,5 +33,7 @@ class Timeouts(NamedTuple):
         return Timeouts(*(theirs if own is None else own for own, theirs in zip(self, other, strict=True)))
 
 
+# The names of the three, in their order, in requests to the rules, in columns and in stored texts.
+TIMEOUT_NAMES = ("timeout_ms", "connect_timeout_ms", "first_byte_timeout_ms")
 # No time-out of its own.
 AS_DEPLOYED = Timeouts()

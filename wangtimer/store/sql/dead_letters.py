@@ -55,7 +55,8 @@ def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     by_key = {outcome.member.key: outcome for outcome in outcomes if outcome.status is FiringStatus.FAILED}
     for part in in_parts((fire_at, timer_id) for timer_id, fire_at in by_key):
         rows = sql.exec_driver_sql(with_keys(_failed(sql.dialect), sql.dialect, part)).mappings()
-        letters = [_letter_of(row, by_key[row["timer_id"], row["fire_at"]]) for row in rows]
+        of_rows = ((row, by_key[row["timer_id"], row["fire_at"]]) for row in rows)
+        letters = [_letter_of(row, one) for row, one in of_rows if row["attempt"] == one.member.attempt]
         _inserting(sql.dialect).run(sql, letters, _written)
 
 
@@ -97,7 +98,7 @@ class DeadLetterFilter:
         return and_(dead_letters.c.app == self.app, *found)
 
 
-class NamedPlace(NamedTuple):
+class CalledTarget(NamedTuple):
     """What was called: the named target, if any, and host and port."""
 
     target: str | None
@@ -106,11 +107,11 @@ class NamedPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterCounts:
-    """How many there are, and how many of each reason and each place, the most first, `MOST_COUNTED` at most."""
+    """How many there are, and how many of each reason and each target, the most first, `MOST_COUNTED` at most."""
 
     total: int
     by_reason: Mapping[str, int]
-    by_place: Mapping[NamedPlace, int]
+    by_target: Mapping[CalledTarget, int]
 
 
 class DeadLetterStore:
@@ -153,17 +154,17 @@ class DeadLetterStore:
         of_places = _wanted(select(*place, number), wanted).group_by(*place)
         of_places = of_places.order_by(number.desc()).limit(MOST_PLACES)
         reasons: Counter[str] = Counter()
-        places: Counter[NamedPlace] = Counter()
+        places: Counter[CalledTarget] = Counter()
         for part in self._parts(wanted, PARTS_OF_COUNTS):
             within = dead_letters.c.failed_at.between(*part)
             reasons.update({row.reason: row.number for row in self._rows(of_reasons.where(within))})
             found = self._rows(of_places.where(within))
-            places.update({NamedPlace(row.target, row.host): row.number for row in found})
+            places.update({CalledTarget(row.target, row.host): row.number for row in found})
             places = Counter(dict(places.most_common(MOST_PLACES)))
         most = dict(reasons.most_common(MOST_COUNTED)), dict(places.most_common(MOST_COUNTED))
         return DeadLetterCounts(reasons.total(), *most)
 
-    def behind(self, wanted: DeadLetterFilter, last: DeadLetter) -> int:
+    def number_after(self, wanted: DeadLetterFilter, last: DeadLetter) -> int:
         """Return how many letters are behind this one, the oldest first; 1 where they are too many to count in 8 s."""
         try:
             later = self._bounded(replace(wanted, first=last.failed_at))
@@ -315,8 +316,6 @@ def _failed(dialect: Dialect) -> str:
         firings.c.kind,
         firings.c.attempt,
         firings.c.due_at,
-        firings.c.sent_at,
-        firings.c.cost_ms,
         firings.c.http_status,
         firings.c.error,
         timers.c.app,
@@ -331,7 +330,7 @@ def _failed(dialect: Dialect) -> str:
 def _letter_of(row: RowMapping, outcome: Outcome) -> DeadLetter:
     return DeadLetter(
         row["app"],
-        (row["sent_at"] or row["due_at"]) + (row["cost_ms"] or 0),
+        row["due_at"] if outcome.failed_at is None else outcome.failed_at,
         row["timer_id"],
         row["fire_at"],
         row["name"],

@@ -35,9 +35,7 @@ class ShownDeadLetter(Sent):
     app: str
     kind: ShownKind
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
-    failed_at: Annotated[
-        Text, Field(description="when its last attempt ended; if nothing was sent, when it was due")
-    ]
+    failed_at: Annotated[Text, Field(description="when its last attempt ended")]
     attempt: Annotated[int, Field(description="the number of the last attempt")]
     reason: _Reason
     http_status: Annotated[int | None, Field(description="of the last attempt; null: no answer")]
@@ -59,7 +57,7 @@ class OfReason(Sent):
     number: _Number
 
 
-class OfPlace(Sent):
+class OfTarget(Sent):
     """How many dead letters called a host, through a named target or not."""
 
     target: _Target
@@ -72,19 +70,18 @@ class ShownDeadLetterCounts(Sent):
 
     total: int
     by_reason: Annotated[list[OfReason], Field(description=f"{MOST_COUNTED} at most")]
-    by_target: Annotated[list[OfPlace], Field(description=f"{MOST_COUNTED} at most")]
+    by_target: Annotated[list[OfTarget], Field(description=f"{MOST_COUNTED} at most")]
 
 
 class Discarded(Sent):
     """How many dead letters were discarded."""
 
+    matched: Annotated[int, Field(description="of this request; with dryRun of all that match")]
     discarded: Annotated[int, Field(description="how many are gone")]
-    remaining: Annotated[
-        int,
-        Field(
-            description="1 or more: there are others that match, as one request discards so many at most; repeat it"
-        ),
+    not_discarded: Annotated[
+        list[str], Field(description="those of `ids` that are no dead letters of the app")
     ]
+    remaining: Annotated[int, Field(description="0: none is left; else repeat the request for the others")]
 
 
 def shown_letter(one: DeadLetter) -> ShownDeadLetter:
@@ -112,7 +109,7 @@ def shown_counts(counts: DeadLetterCounts) -> ShownDeadLetterCounts:
         total=counts.total,
         by_reason=[OfReason(reason=reason, number=number) for reason, number in counts.by_reason.items()],
         by_target=[
-            OfPlace(target=place.target, host=place.host, number=number)
-            for place, number in counts.by_place.items()
+            OfTarget(target=called.target, host=called.host, number=number)
+            for called, number in counts.by_target.items()
         ],
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from wangtimer.api.asked.many_types import MOST_NAMED
+from wangtimer.api.asked.many_types import MOST_NAMED, OnlyCountFirings
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
 from wangtimer.api.http.moments import read_range
@@ -36,10 +36,6 @@ def _known_reason(given: str) -> str:
     )
 
 
-_OfTimer = Annotated[
-    str | None,
-    Field(description="of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
-]
 _Reason = Annotated[
     str | None,
     Field(
@@ -67,11 +63,6 @@ _Target = Annotated[
     ),
 ]
 _SINCE, _UNTIL = "failed for good at this moment or later", "failed for good at this moment or earlier"
-_Since = Annotated[GivenMoment, moment(_SINCE)]
-_Until = Annotated[GivenMoment, moment(_UNTIL)]
-# In a query a number is text.
-_QueryMoment = Annotated[GivenMoment, BeforeValidator(number)]
-
 
 # Words of elsewhere, and ours.
 _OUR_WORDS: Mapping[str, str] = {
@@ -82,22 +73,29 @@ _OUR_WORDS: Mapping[str, str] = {
 }
 
 
-class DeadLetterConditions(Given):
-    """Which of an app's dead letters: those that meet all conditions."""
+class _Conditions(Given):
+    """What an app's dead letters are to meet."""
 
-    our_words: ClassVar[Mapping[str, str] | None] = {
-        **_OUR_WORDS,
-        "pageSize": "limit",
-        "offset": "cursor",
-    }
+    our_words: ClassVar[Mapping[str, str] | None] = _OUR_WORDS
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
-    timer: _OfTimer = None
+    timer: Annotated[
+        str | None,
+        Field(description="of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
+    ] = None
     reason: _Reason = None
     host: _Host = None
     target: _Target = None
-    since: Annotated[_QueryMoment, moment(_SINCE)] = None
-    until: Annotated[_QueryMoment, moment(_UNTIL)] = None
+
+
+class DeadLetterConditions(_Conditions):
+    """Which of an app's dead letters: those that meet all conditions."""
+
+    our_words: ClassVar[Mapping[str, str] | None] = {**_OUR_WORDS, "pageSize": "limit", "offset": "cursor"}
+
+    # In a query a number is text.
+    since: Annotated[GivenMoment, BeforeValidator(number), moment(_SINCE)] = None
+    until: Annotated[GivenMoment, BeforeValidator(number), moment(_UNTIL)] = None
 
 
 class DeadLetterQuery(DeadLetterConditions):
@@ -107,22 +105,15 @@ class DeadLetterQuery(DeadLetterConditions):
     cursor: Cursor | None = None
 
 
-class _Chosen(Given):
+class _Chosen(_Conditions):
     """Dead letters to act on: those of the firings in `ids`, or all since a moment that meet the conditions."""
-
-    our_words: ClassVar[Mapping[str, str] | None] = _OUR_WORDS
-    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     ids: Annotated[
         list[str] | None,
         Field(min_length=1, max_length=MOST_NAMED, fail_fast=True, description="of these firings"),
     ] = None
-    timer: _OfTimer = None
-    reason: _Reason = None
-    host: _Host = None
-    target: _Target = None
-    since: _Since = None
-    until: _Until = None
+    since: Annotated[GivenMoment, moment(_SINCE)] = None
+    until: Annotated[GivenMoment, moment(_UNTIL)] = None
 
     def check(self) -> None:
         """Raise `Refused` unless either ids or since is given."""
@@ -137,6 +128,8 @@ class _Chosen(Given):
 
 class DiscardBody(_Chosen):
     """Dead letters to discard: those of the firings in `ids`, or all since a moment that meet the conditions."""
+
+    dry_run: OnlyCountFirings = False
 
 
 class ReplayLettersBody(SpreadBody, _Chosen):

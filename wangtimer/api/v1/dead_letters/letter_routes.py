@@ -27,10 +27,9 @@ from wangtimer.api.v1.firings.demand_routes import ReplayOutcome, key_of, shown_
 from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Routes
-from wangtimer.core.flow.dead_letter import DeadLetter
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.work_budget import is_over
-from wangtimer.on_demand import MOST_AT_ONCE, NotReplayed, Replayed
+from wangtimer.on_demand import MOST_AT_ONCE, NotReplayed, Replayed, pages_of
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
 from wangtimer.wiring import Wiring
 
@@ -53,7 +52,7 @@ class DeadLetterResource:
         """
         wiring = self.wiring()
         listed = cursors.of_list(f"v1 {header.app} {ORDER}", query)
-        after = None if query.cursor is None else _behind(listed, query.cursor)
+        after = None if query.cursor is None else _key_of(listed, query.cursor)
         wanted = wanted_of(query, header.app, wiring)
         found = wiring.dead_letters.page(wanted, query.limit + 1, after)
         page = found[: query.limit]
@@ -86,19 +85,18 @@ class DeadLetterResource:
                 return shown_replays(Replayed(matched, remaining=matched))
             letters = wiring.dead_letters.oldest(wanted, MOST_AT_ONCE + 1)
             taken = letters[:MOST_AT_ONCE]
-            done = wiring.on_demand.replay_dead(taken, body.rate)
+            done = wiring.on_demand.replay_dead(header.app, taken, body.rate)
             others = 0
             if len(letters) > len(taken):
-                others = wiring.dead_letters.behind(wanted, taken[-1])
+                others = wiring.dead_letters.number_after(wanted, taken[-1])
             return shown_replays(
                 replace(done, matched=len(taken) + others, remaining=done.remaining + others)
             )
         keys = _keys(body.ids)
         found = wiring.dead_letters.of(header.app, keys)
         unknown = tuple(NotReplayed(*key, _NO_LETTER) for key in keys if key not in found)
-        if body.dry_run:
-            return shown_replays(Replayed(len(found), left=unknown, remaining=len(found)))
-        done = wiring.on_demand.replay_dead([found[key] for key in keys if key in found], body.rate)
+        letters = [found[key] for key in keys if key in found]
+        done = wiring.on_demand.replay_dead(header.app, letters, body.rate, body.dry_run)
         return shown_replays(replace(done, left=(*unknown, *done.left)))
 
     def discard(self, header: ActingHeader, body: DiscardBody) -> Discarded:
@@ -108,24 +106,32 @@ class DeadLetterResource:
         """
         wiring = self.wiring()
         body.check()
+        unknown: list[MemberKey] = []
         if body.ids is None:
-            letters = wiring.dead_letters.oldest(wanted_of(body, header.app, wiring), MOST_AT_ONCE + 1)
+            wanted = wanted_of(body, header.app, wiring)
+            if body.dry_run:
+                return _discarded(wiring.dead_letters.count(wanted).total)
+            letters = wiring.dead_letters.oldest(wanted, MOST_AT_ONCE + 1)
         else:
-            letters = list(wiring.dead_letters.of(header.app, _keys(body.ids)).values())
+            keys = _keys(body.ids)
+            found = wiring.dead_letters.of(header.app, keys)
+            letters, unknown = list(found.values()), [key for key in keys if key not in found]
+            if body.dry_run:
+                return _discarded(len(letters), unknown=unknown)
         now = int(wiring.clock.now_ms())
         discarded = tried = 0
-        for page in _pages(letters[:MOST_AT_ONCE]):
+        for page in pages_of(letters[:MOST_AT_ONCE], REPLAYS_A_TRANSACTION):
             discarded += wiring.dead_letters.discard(page, now)
             tried += len(page)
             if is_over():
                 break
-        return Discarded(discarded=discarded, remaining=len(letters) - tried)
+        return _discarded(len(letters) - tried, discarded, unknown)
 
 
 _NO_LETTER = "this app has no such dead letter"
 
 
-def _behind(listed: str, cursor: str) -> tuple[int, int, int]:
+def _key_of(listed: str, cursor: str) -> tuple[int, int, int]:
     """Return the key of the last letter of the page before; raises `Refused`."""
     place, timer_id = cursors.read(listed, cursor, str)
     found = _PLACE.fullmatch(str(place))
@@ -138,9 +144,13 @@ def _keys(ids: Sequence[str]) -> list[MemberKey]:
     return list(dict.fromkeys(key_of(text, index) for index, text in enumerate(ids)))
 
 
-def _pages(letters: Sequence[DeadLetter]) -> list[Sequence[DeadLetter]]:
-    size = REPLAYS_A_TRANSACTION
-    return [letters[start : start + size] for start in range(0, len(letters), size)]
+def _discarded(remaining: int, discarded: int = 0, unknown: Sequence[MemberKey] = ()) -> Discarded:
+    return Discarded(
+        matched=remaining + discarded,
+        discarded=discarded,
+        not_discarded=[f"{timer_id}-{fire_at}" for timer_id, fire_at in unknown],
+        remaining=remaining,
+    )
 
 
 def dead_letter_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
