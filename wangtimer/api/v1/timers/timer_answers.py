@@ -43,29 +43,21 @@ class ShownSchedule(Sent):
     exclude_calendar: Annotated[str | None, Field(exclude_if=is_none, examples=["weekends"])] = None
 
 
+def _if_set(description: str, example: str) -> Any:
+    """Return the description of a span that is shown only if it is set."""
+    return Field(exclude_if=is_none, description=description, examples=[example])
+
+
 ShownTimeout = Annotated[
-    Span | None,
-    Field(
-        exclude_if=is_none,
-        description="how long a call may take; not there: as long as the deployment's calls may",
-        examples=["2s"],
-    ),
+    Span | None, _if_set("how long a call may take; not there: as long as the deployment's calls may", "2s")
 ]
 ShownConnectTimeout = Annotated[
     Span | None,
-    Field(
-        exclude_if=is_none,
-        description="how long it may take to open a connection; not there: as the deployment says",
-        examples=["500ms"],
-    ),
+    _if_set("how long it may take to open a connection; not there: as the deployment says", "500ms"),
 ]
 ShownFirstByteTimeout = Annotated[
     Span | None,
-    Field(
-        exclude_if=is_none,
-        description="how long the first byte of an answer may take; not there: as long as the whole answer",
-        examples=["1s"],
-    ),
+    _if_set("how long the first byte of an answer may take; not there: as long as the whole answer", "1s"),
 ]
 WhichHeadersSecret = Annotated[
     list[str] | None,
