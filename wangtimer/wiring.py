@@ -39,10 +39,10 @@ from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
-from wangtimer.executor.gone_teller import GoneTeller
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
+from wangtimer.executor.note_teller import NoteTeller
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
@@ -660,9 +660,9 @@ class Wiring:
         return HealthTeller(self.engine, self.failing_hosts, self.clock)
 
     @once
-    def gone_teller(self) -> GoneTeller:
+    def gone_teller(self) -> NoteTeller[int, tuple[int, int]]:
         """Tells of timers whose target is gone."""
-        return GoneTeller(self.broker.send_stop_gone, self.clock)
+        return NoteTeller("gone", self.broker.send_stop_gone, self.clock)
 
     @once
     def keeper(self) -> Keeper:

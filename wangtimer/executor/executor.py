@@ -77,7 +77,7 @@ class Executor:
         targets: KnownTargets | None = None,
         may_fire: Callable[[], bool] = lambda: True,
         queue_of: Callable[[str], int] = lambda _app: 0,
-        note_gone: Callable[[int, int, int], None] = lambda *_: None,
+        note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
     ) -> None:
         self._slices = slices
         self._hot = hot

@@ -120,7 +120,7 @@ class Sender:
         random: Random,
         call_of: CallOf = call_through,
         queue_of: Callable[[str], int] = lambda _app: 0,
-        note_gone: Callable[[int, int, int], None] = lambda *_: None,
+        note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
     ) -> None:
         self._note_gone = note_gone
         self._call_of = call_of
@@ -286,7 +286,7 @@ class Sender:
         if not reply.succeeded:
             retry = self._retry_of(attempt)
             if retry.is_gone(_whole_status(reply)):
-                self._note_gone(member.timer_id, *attempt.versions)
+                self._note_gone(member.timer_id, attempt.versions)
                 error = GONE_ERROR
             wait_ms = self._wait_ms(attempt, reply, retry)
             status = FiringStatus.FAILED if wait_ms is None else FiringStatus.PENDING

@@ -11,7 +11,7 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor import Executor
 from wangtimer.executor.claim import Claims
-from wangtimer.executor.gone_teller import GoneTeller
+from wangtimer.executor.note_teller import Key, NoteTeller, Value
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.settings import Settings
@@ -138,12 +138,12 @@ class PromptSettler(Settler):
         self.on_taken()
 
 
-class PromptGoneTeller(GoneTeller):
+class PromptNoteTeller(NoteTeller[Key, Value]):
     """Tells at once."""
 
-    def note(self, timer_id: int, version: int, target_version: int) -> None:
-        """Have the timer disabled after what is going on."""
-        super().note(timer_id, version, target_version)
+    def note(self, key: Key, value: Value) -> None:
+        """Tell right after what is going on."""
+        super().note(key, value)
         self.tell()
 
 
@@ -181,7 +181,7 @@ class Deployment(Wiring):
             strain_mark=NoStrain(),
             failing_hosts=NoFailingHosts(),
             ways_out=EveryWayOut(),
-            gone_teller=PromptGoneTeller(self.messages.send_stop_gone, clock),
+            gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
             bad_timers=BadTimers(),
             claims=Claims(most=PLENTY),
             room=Room(PLENTY),

@@ -1,10 +1,10 @@
-"""What is told of timers whose target is gone: each once, in one message, and no more than a bound."""
+"""What calls come upon is told soon: each once, together, and no more than a bound."""
 
 from collections.abc import Mapping
 
 from tests.store.worlds import until
-from wangtimer.executor import gone_teller
-from wangtimer.executor.gone_teller import MOST_NOTED, GoneTeller
+from wangtimer.executor import note_teller
+from wangtimer.executor.note_teller import MOST_NOTED, NoteTeller
 from wangtimer.testing.doubles import HandClock
 
 
@@ -24,9 +24,9 @@ class Sent:
 
 def test_what_is_noted_goes_in_one_message_each_timer_once_as_it_was_called_last() -> None:
     sent = Sent()
-    teller = GoneTeller(sent, HandClock())
+    teller = NoteTeller("gone", sent, HandClock())
     for timer_id, version in ((1, 1), (2, 5), (1, 2)):
-        teller.note(timer_id, version, 7)
+        teller.note(timer_id, (version, 7))
     teller.tell()
     teller.tell()
     assert sent.messages == [{1: (2, 7), 2: (5, 7)}]
@@ -34,23 +34,23 @@ def test_what_is_noted_goes_in_one_message_each_timer_once_as_it_was_called_last
 
 def test_there_is_a_bound_and_what_is_left_out_may_be_noted_later() -> None:
     sent = Sent()
-    teller = GoneTeller(sent, HandClock())
+    teller = NoteTeller("gone", sent, HandClock())
     for timer_id in range(MOST_NOTED + 5):
-        teller.note(timer_id, 1, 0)
-    teller.note(0, 2, 0)
+        teller.note(timer_id, (1, 0))
+    teller.note(0, (2, 0))
     teller.tell()
-    teller.note(MOST_NOTED, 1, 0)
+    teller.note(MOST_NOTED, (1, 0))
     teller.tell()
     assert [len(one) for one in sent.messages] == [MOST_NOTED, 1]
     assert sent.messages[0][0] == (2, 0)
 
 
 def test_its_thread_tells_soon_and_goes_on_after_a_fault(monkeypatch) -> None:
-    monkeypatch.setattr(gone_teller, "GATHER_S", 0.0)
+    monkeypatch.setattr(note_teller, "GATHER_S", 0.0)
     sent = Sent(fails=True)
-    teller = GoneTeller(sent, HandClock())
+    teller = NoteTeller("gone", sent, HandClock())
     teller.start()
-    teller.note(1, 1, 0)
+    teller.note(1, (1, 0))
     until(lambda: not sent.fails)
-    teller.note(2, 1, 0)
+    teller.note(2, (1, 0))
     until(lambda: sent.messages == [{2: (1, 0)}])
