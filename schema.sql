@@ -49,6 +49,21 @@ CREATE TABLE pause (
     PRIMARY KEY (name)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- hosts that failed each call of an app for days: its calls to them are made no more
+CREATE TABLE disabled_host (
+    app VARCHAR(64) NOT NULL,
+    -- scheme, host and port
+    origin VARCHAR(300) NOT NULL,
+    -- the first failure that no answer followed
+    since BIGINT NOT NULL,
+    disabled_at BIGINT NOT NULL,
+    -- of the last call before
+    error VARCHAR(255) NOT NULL,
+    -- when somebody enabled it: it fails for days again from then; NULL: it is disabled
+    enabled_at BIGINT,
+    PRIMARY KEY (app, origin)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- limits of calls to target hosts, over all apps
 CREATE TABLE host_limit (
     -- a host and port; *: every other

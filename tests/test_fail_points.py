@@ -20,12 +20,14 @@ from wangtimer.store.sql.database import Database
 PACKAGE = Path(wangtimer.__file__).parent
 SQL = {step for step in Step if step.name.startswith("SQL_")}
 # Transactions of operators, by their files: no firing depends on them. Those of batches stop what a disabled app has.
-# Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more.
+# Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more. What is
+# not disabled or enabled now is so within a minute.
 OPERATORS = (
     ["api_keys.py"] * 3
     + ["apps.py"] * 2
     + ["client_certificates.py"] * 3
     + ["dead_letters.py"]
+    + ["disabled_hosts.py"] * 3
     + ["host_limits.py"] * 2
     + ["pauses.py"] * 2
     + ["secret_rotation.py", "signing_store.py", "target_store.py"]

@@ -10,15 +10,15 @@ import structlog
 
 from wangtimer.callback.health import Health
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.disabled_hosts import ERROR_CHARACTERS, HostKey
 from wangtimer.core.time.clock import Clock
-from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord, HostKey, surplus
+from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord, surplus
 
 log = structlog.get_logger()
 
 TELL_EVERY_S = 2.0
 # Failing hosts that one process tells of: of each app in turn the one failing longest, so that no app hides another's.
 MOST_TOLD = 200
-ERROR_CHARACTERS = 255
 
 
 class HealthSource(Protocol):

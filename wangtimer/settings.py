@@ -447,6 +447,14 @@ class Settings(BaseSettings):
         "after their last one, unless a timer says otherwise",
     )
 
+    host_disabled_after_days: int = Field(
+        default=5,
+        ge=0,
+        le=365,
+        description="days; a host that fails each call of an app for so long is disabled: the app's firings for it "
+        "fail without a call, but for one a minute, until one is answered, or somebody enables it; 0: never",
+    )
+
     audit_days: int = Field(
         default=400,
         ge=1,

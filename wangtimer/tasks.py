@@ -59,7 +59,7 @@ def migrate() -> None:
 # Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings again, feed lanes, write parked outcomes, tell what apps have set; see to calendars, apps."""
+    """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars, apps and hosts."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
@@ -69,6 +69,7 @@ def sweep() -> None:
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,
                 wiring().app_stopper.sweep,
+                wiring().host_judge.sweep,
             )
 
 

@@ -26,6 +26,7 @@ from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
@@ -59,6 +60,7 @@ from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
 from wangtimer.gone_stopper import GoneStopper
 from wangtimer.health_teller import HealthTeller
+from wangtimer.host_judge import JUDGE_EVERY_S, HostJudge
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
@@ -113,6 +115,7 @@ from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore
+from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -314,7 +317,12 @@ class Wiring:
     @once
     def rule_source(self) -> CallRuleSource:
         """The other rules in SQL."""
-        return CallRuleSource(self.pauses, self.host_limits, self.app_limits, self.apps)
+        return CallRuleSource(self.pauses, self.host_limits, self.app_limits, self.apps, self.disabled_hosts)
+
+    @once
+    def disabled_hosts(self) -> DisabledHostStore:
+        """Hosts that are disabled for apps, in SQL."""
+        return DisabledHostStore(self.database)
 
     @once
     def app_queue_store(self) -> AppQueueStore:
@@ -665,6 +673,23 @@ class Wiring:
         return NoteTeller("gone", self.broker.send_stop_gone, self.clock)
 
     @once
+    def answer_teller(self) -> NoteTeller[HostKey, None]:
+        """Tells of disabled hosts that answered."""
+        return NoteTeller("answer", lambda noted: self.host_judge.note_answers(list(noted)), self.clock)
+
+    @once
+    def host_judge(self) -> HostJudge:
+        """Disables hosts that fail for days."""
+        return HostJudge(
+            self.failing_hosts,
+            self.disabled_hosts,
+            self.rule_teller,
+            self.clock,
+            self.settings.host_disabled_after_days * DAY_MS,
+            Pace(self.clock, JUDGE_EVERY_S),
+        )
+
+    @once
     def keeper(self) -> Keeper:
         """Renews the leases of calls that last."""
         return Keeper(self._keeper_slices(), self.claims, self.clock, self.settings.renew_every_ms / 1_000)
@@ -759,6 +784,7 @@ class Wiring:
             targets=targets,
             queue_of=self.app_queues.number_of,
             note_gone=self.gone_teller.note,
+            note_answer=lambda key: self.answer_teller.note(key, None),
         )
         self._start_threads(executor)
         return executor
@@ -785,7 +811,7 @@ class Wiring:
             self.mover,
         ):
             part.start()
-        for watching in (self.egress_watch, self.health_teller, self.gone_teller):
+        for watching in (self.egress_watch, self.health_teller, self.gone_teller, self.answer_teller):
             watching.start()
         self.puller.start(executor.fire_pulled)
 

@@ -16,6 +16,7 @@ from wangtimer.api.gate.rights import RIGHTS
 from wangtimer.api.v1.apps.audit_models import AuditedKindWord
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
+from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.firings import insert_missing
@@ -46,6 +47,9 @@ class Day:
         self.ask("PUT", "/v1/pauses/app:bank", {}, self.operator)
         self.ask("PUT", "/v1/host-limits/*", {"callsAtOnce": 9}, self.operator)
         self._rotated()
+        world.wiring.disabled_hosts.disable(
+            [DisabledHost("shop", "http://away.test:80", 1, 2, "HTTP 503")], 1
+        )
         world.wiring.database.write(lambda sql: sql.exec_driver_sql("DELETE FROM audit"))
 
     @property
@@ -185,6 +189,10 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
     "DELETE /v1/client-certificate": (
         lambda day: ("/v1/client-certificate", None),
         [("certificate", "delete")],
+    ),
+    "POST /v1/failing-hosts:enable": (
+        lambda day: ("/v1/failing-hosts:enable", {"host": "http://away.test:80"}),
+        [("host", "enable")],
     ),
     "PUT /v1/host-limits/{host}": (
         lambda day: ("/v1/host-limits/shop.test:443", {"callsAtOnce": 5}),

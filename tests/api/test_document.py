@@ -91,6 +91,7 @@ V1 = {
     "v1GetLoad": ("GET", "/v1/load"),
     "v1GetLoadOfAllApps": ("GET", "/v1/load:allApps"),
     "v1GetFailingHosts": ("GET", "/v1/failing-hosts"),
+    "v1EnableHost": ("POST", "/v1/failing-hosts:enable"),
     "v1GetFailingHostsOfAllApps": ("GET", "/v1/failing-hosts:allApps"),
     "v1ListAudit": ("GET", "/v1/audit"),
     "v1ListHostLimits": ("GET", "/v1/host-limits"),

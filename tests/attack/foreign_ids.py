@@ -249,6 +249,7 @@ WITHOUT_ID = {
     "PUT /v1/client-certificate": "makes the key's own app's",
     "DELETE /v1/client-certificate": "takes away the key's own app's",
     "GET /v1/failing-hosts": "a list of the key's own app",
+    "POST /v1/failing-hosts:enable": "a host of this name is the key's own app's",
     "GET /v1/load": "counts of the key's own app",
     "GET /api/timer/v1/load": "counts of the key's own app",
     "GET /v1/load:allApps": "needs an operator's key",

@@ -251,6 +251,7 @@ def test_failing_hosts_are_of_all_apps_unless_one_is_named(told: Told) -> None:
         "since": "2026-11-21T00:00:00.000Z",
         "lastFailedAt": "",
         "lastError": "HTTP 503",
+        "disabledAt": None,
     }
     told.answer = {"items": [{"app": "shop", "waiting": 7, **host}]}
     assert "HTTP 503" in runner_of(told.url, "")("failing-hosts").stdout
@@ -263,3 +264,11 @@ def test_failing_hosts_are_of_all_apps_unless_one_is_named(told: Told) -> None:
         "/v1/failing-hosts",
         "/v1/failing-hosts:allApps",
     ]
+
+
+def test_a_disabled_host_is_enabled_before_the_hosts_are_shown(told: Told) -> None:
+    told.answer = {"items": []}
+    runner_of(told.url)("failing-hosts", "--enable", "https://a:443")
+    asked = [(method, path) for method, path, _ in told.came]
+    assert asked == [("POST", "/v1/failing-hosts:enable"), ("GET", "/v1/failing-hosts")]
+    assert told.bodies[0] == {"host": "https://a:443"}

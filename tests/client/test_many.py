@@ -6,8 +6,9 @@ import pytest
 
 from tests.client.outcomes import fired
 from tests.client.served import Served
-from wangtimer.client import ChangedTimer, Client, NotFound, PreconditionFailed, Target
+from wangtimer.client import ChangedTimer, Client, ClientError, NotFound, PreconditionFailed, Target
 from wangtimer.client.own_work import put_whole, stands_as_wanted
+from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 TARGET: Target = {"url": "http://target.example/"}
@@ -103,6 +104,17 @@ def test_failing_hosts_are_those_of_one_app_or_of_all(served: Served, client: Cl
     with Client(served.url, None) as operator:
         both = operator.get_failing_hosts_of_all_apps()["items"]
     assert {(one["app"], one["waiting"]) for one in both} == {("shop", 0), ("bank", 0)}
+
+
+def test_a_disabled_host_is_enabled(served: Served, client: Client) -> None:
+    now = served.world.clock.now
+    host = DisabledHost("shop", "http://a:80", now - 9_000, now, "HTTP 503")
+    served.world.wiring.disabled_hosts.disable([host], 9_000)
+    assert client.get_failing_hosts()["items"][0]["disabledAt"] is not None
+    client.enable_host("http://a:80")
+    assert client.get_failing_hosts()["items"] == []
+    with pytest.raises(ClientError, match="is not disabled for this app"):
+        client.enable_host("http://a:80")
 
 
 def test_firings_are_counted(served: Served, client: Client) -> None:

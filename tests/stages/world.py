@@ -26,6 +26,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK, message_queue
@@ -322,6 +323,7 @@ class ExecutorNode(Node):
             call_of=lambda one, target: through(target, self.call_of(one)),
             targets=world.targets_of(),
             queue_of=self.app_queues.number_of,
+            note_answer=world.answered.append,
         )
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms
@@ -445,6 +447,7 @@ class World:
         self.limits_in_sql: Mapping[str, CallLimit] = {}
         self.call_rules = MemoryCallRules(self.redis)
         self.rules_in_sql = CallRules()
+        self.answered: list[HostKey] = []
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)
         self.load = MemoryLoad(self.redis)

@@ -8,6 +8,7 @@ import pytest
 
 from wangtimer.callback.health import FAILING_AFTER, Health
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.health_teller import MOST_TOLD, HealthTeller
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.failing_hosts import (
@@ -16,7 +17,6 @@ from wangtimer.store.redis.failing_hosts import (
     PRESENT_MS,
     FailingHost,
     FailingHostRecord,
-    HostKey,
     surplus,
 )
 from wangtimer.store.redis.keys import Keys

@@ -8,7 +8,7 @@ FAILING_HOSTS = "/v1/failing-hosts"
 
 
 class FailingHostCalls(Calls):
-    """Read which hosts fail. Each method raises `ClientError`."""
+    """Read which hosts fail; enable those that are disabled. Each method raises `ClientError`."""
 
     def get_failing_hosts(self) -> FailingHosts:
         """Return the hosts that fail each of the app's calls; further calls to them wait."""
@@ -18,3 +18,10 @@ class FailingHostCalls(Calls):
         """Return the hosts that fail each call of some app, and how many firings wait for each."""
         answer = self._transport.ask(Call("GET", f"{FAILING_HOSTS}:allApps"))
         return answer.typed(FailingHostsOfAllApps, "items")
+
+    def enable_host(self, host: str, *, idempotency_key: str | None = None) -> None:
+        """Let the app's firings call a disabled host again; raises `ClientError` where it is not disabled.
+
+        The request has an Idempotency-Key: the given one, or a new one.
+        """
+        self._post_once(f"{FAILING_HOSTS}:enable", {"host": host}, idempotency_key)

@@ -137,12 +137,16 @@ class PartsHealth(TypedDict):
 
 
 class FailingHost(TypedDict):
-    """A host (scheme, host and port) that fails each call of an app since a moment; `lastError` says what came."""
+    """A host (scheme, host and port) that fails each call of an app since a moment; `lastError` says what came.
+
+    Since `disabledAt` (None: they wait) the app's firings for it fail without a call.
+    """
 
     host: str
     since: str
     lastFailedAt: str
     lastError: str
+    disabledAt: str | None
 
 
 class FailingHosts(TypedDict):

@@ -9,6 +9,7 @@ import structlog
 from wangtimer.callback import DeliveryEngine, EngineStopped
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.backlog import is_backlog
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
@@ -78,6 +79,7 @@ class Executor:
         may_fire: Callable[[], bool] = lambda: True,
         queue_of: Callable[[str], int] = lambda _app: 0,
         note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
+        note_answer: Callable[[HostKey], None] = lambda _key: None,
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -88,7 +90,19 @@ class Executor:
         self._settler = settler
         self._puller = puller
         self._sender = Sender(
-            slices, engine, keeper, settler, mover, puller, clock, rule, random, call_of, queue_of, note_gone
+            slices,
+            engine,
+            keeper,
+            settler,
+            mover,
+            puller,
+            clock,
+            rule,
+            random,
+            call_of,
+            queue_of,
+            note_gone,
+            note_answer,
         )
         self._claims = claims
         self._room = room or Room()

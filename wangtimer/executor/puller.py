@@ -9,6 +9,7 @@ import structlog
 
 from wangtimer.callback.permits import Permit
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
@@ -131,6 +132,11 @@ class Puller:
     def pauses(self) -> Pauses:
         """What operators paused, as this process last read it."""
         return self._throttle.pauses
+
+    @property
+    def disabled_hosts(self) -> frozenset[HostKey]:
+        """The hosts that are disabled, each for an app."""
+        return self._throttle.disabled_hosts
 
     @property
     def retries(self) -> Mapping[str, RetryPolicy]:

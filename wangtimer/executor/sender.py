@@ -5,7 +5,7 @@ from random import Random
 from typing import NamedTuple
 
 from wangtimer.callback import Call, DeliveryEngine, Reply, Request
-from wangtimer.callback.origin import read_url
+from wangtimer.callback.origin import Origin, read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
@@ -14,12 +14,14 @@ from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.dead_letter import (
     BROKEN_OFF,
+    HOST_DISABLED,
     NOT_CONNECTED,
     NOT_MADE,
     REFUSED,
     TIMED_OUT,
     of_status,
 )
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
@@ -33,6 +35,7 @@ from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import MARGIN_S, Held
+from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Move, Mover
@@ -50,6 +53,10 @@ OLDEST_TIMESTAMP_S = 30
 GONE_ERROR = (
     "HTTP 410: gone for good; the timer is disabled if it has moments to come and was not changed since"
 )
+# The error on record of a firing whose host is disabled.
+HOST_DISABLED_ERROR = (
+    "not called: the host failed for days and is disabled until it answers, or somebody enables it"
+)
 
 
 class Ready(NamedTuple):
@@ -66,10 +73,14 @@ class Ready(NamedTuple):
     target: NamedTarget | None = None
 
     @property
+    def origin(self) -> Origin:
+        """Where the call goes."""
+        return read_url(self.definition.notify.url if self.target is None else self.target.call.url)[0]
+
+    @property
     def host_port(self) -> str:
-        """Where the call goes, as lanes name it."""
-        url = self.definition.notify.url if self.target is None else self.target.call.url
-        return read_url(url)[0].host_port
+        """The same, as lanes name it."""
+        return self.origin.host_port
 
 
 class Sent(NamedTuple):
@@ -121,8 +132,10 @@ class Sender:
         call_of: CallOf = call_through,
         queue_of: Callable[[str], int] = lambda _app: 0,
         note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
+        note_answer: Callable[[HostKey], None] = lambda _key: None,
     ) -> None:
         self._note_gone = note_gone
+        self._disabled_hosts = DisabledHosts(lambda: puller.disabled_hosts, note_answer, clock)
         self._call_of = call_of
         self._queue_of = queue_of
         self._engine = engine
@@ -158,13 +171,17 @@ class Sender:
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
-            if may_wait:
-                lane = self.pause_of(one.held, one.definition.app, one.host_port)
-                if lane is None and died < ALONE_AFTER:
-                    lane = behind.of(one)
-                if lane is not None:
-                    self.move(one.held, lane, one.due_at)
+            app = one.definition.app
+            lane = self.pause_of(one.held, app, one.host_port) if may_wait else None
+            if lane is None and self._has_disabled_host(one):
+                if not self._disabled_hosts.may_try((app, one.origin.key)):
+                    self._fail_unasked(one)
                     continue
+            elif lane is None and may_wait and died < ALONE_AFTER:
+                lane = behind.of(one)
+            if lane is not None:
+                self.move(one.held, lane, one.due_at)
+                continue
             try:
                 attempt = self._attempt(one)
             except UnopenedSecrets as error:
@@ -186,6 +203,10 @@ class Sender:
         _hand_on(one.held for one in quarantined)
         elsewhere = sum(_leads_elsewhere(one.held, one.request.host, one.request.app) for one in calls)
         return Sent(len(calls) + len(quarantined), elsewhere, unmade, unopened)
+
+    def _has_disabled_host(self, one: Ready) -> bool:
+        disabled = self._disabled_hosts
+        return disabled.are_any and disabled.hold((one.definition.app, one.origin.key))
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
@@ -222,6 +243,8 @@ class Sender:
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
         request, stood_in = attempt.request, attempt.held.claim.stands_in
+        if self._disabled_hosts.are_any:
+            self._disabled_hosts.learn(request.route, reply)
         self._puller.note_ended(request.host, request.app, stood_in, attempt.queue)
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
@@ -266,7 +289,9 @@ class Sender:
         """Return the present second, s UTC."""
         return int(self._clock.now_ms() // 1_000)
 
-    def fail(self, held: Held, due_at: int, error: str, bucket: int) -> None:
+    def fail(
+        self, held: Held, due_at: int, error: str, bucket: int, reason: str = NOT_MADE, host: str = ""
+    ) -> None:
         """Queue the outcome "failed", without another attempt."""
         outcome = Outcome(
             held.member,
@@ -274,11 +299,15 @@ class Sender:
             FiringStatus.FAILED,
             due_at,
             error=error,
-            reason=NOT_MADE,
+            host=host,
+            reason=reason,
             failed_at=int(self._clock.now_ms()),
         )
         self._settler.take(Finished(held, outcome))
         _hand_on([held])
+
+    def _fail_unasked(self, ready: Ready) -> None:
+        self.fail(ready.held, ready.due_at, HOST_DISABLED_ERROR, ready.bucket, HOST_DISABLED, ready.host_port)
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
         member = attempt.held.member

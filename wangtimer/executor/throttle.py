@@ -13,6 +13,7 @@ import structlog
 
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
@@ -118,6 +119,11 @@ class Throttle:
     def retries(self) -> Mapping[str, RetryPolicy]:
         """When failed calls are made again, of each app that an operator set it for."""
         return self._rules.limits.rules.retries
+
+    @property
+    def disabled_hosts(self) -> frozenset[HostKey]:
+        """The hosts that are disabled, each for an app."""
+        return self._rules.limits.rules.disabled_hosts
 
     def holds(self, lane: SharedLane) -> bool:
         """Tell whether nothing is to be taken from a lane, since all in it is paused."""

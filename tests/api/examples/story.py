@@ -6,6 +6,7 @@ from typing import Any
 from tests.api.examples.recorder import Recorder
 from tests.api.world import World
 from tests.certificates import self_signed
+from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.redis.failing_hosts import FailingHost
@@ -24,6 +25,7 @@ NIGHTLY = {
 SECRETS = ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
 OLD_CALL = {"url": "http://localhost:8080/expire", "method": "POST", "body": "{}"}
 HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
 
 
 def tell(recorder: Recorder) -> None:
@@ -49,8 +51,11 @@ def _failing_hosts(recorder: Recorder, world: World) -> None:
     world.wiring.failing_hosts.tell(
         [FailingHost("shop", "http://localhost:8080", now - 95_000, now - 2_000, "HTTP 503", now)]
     )
+    disabled = DisabledHost("shop", "https://away.example:443", now - 6 * DAY_MS, now - DAY_MS, "HTTP 503")
+    world.wiring.disabled_hosts.disable([disabled], DAY_MS)
     recorder.shows("v1GetFailingHosts")
     recorder.shows("v1GetFailingHostsOfAllApps")
+    recorder.shows("v1EnableHost", {"host": "https://away.example:443"})
 
 
 def _timers(recorder: Recorder, world: World) -> None:

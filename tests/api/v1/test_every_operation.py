@@ -34,6 +34,7 @@ ACTING = {
     "v1ReplayFirings",
     "v1ReplayDeadLetters",
     "v1DiscardDeadLetters",
+    "v1EnableHost",
     "v1CreateApp",
     "v1PatchApp",
     "v1CreateAppKey",

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api.keyed_world import KeyedWorld
+from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 
@@ -39,7 +41,8 @@ def test_an_app_sees_its_own_failing_hosts_alone(keyed: KeyedWorld) -> None:
     shop, ads = keyed.app_of("shop"), keyed.app_of("ads")
     told(keyed)
     (mine,) = items(keyed, "/v1/failing-hosts", shop)
-    assert mine.keys() == {"host", "since", "lastFailedAt", "lastError"}
+    assert mine.keys() == {"host", "since", "lastFailedAt", "lastError", "disabledAt"}
+    assert mine["disabledAt"] is None
     assert (mine["host"], mine["lastError"]) == ("http://a:80", "timed out")
     assert items(keyed, "/v1/failing-hosts", ads) == []
 
@@ -74,3 +77,44 @@ def _wait(keyed: KeyedWorld, lane: SharedLane, number: int) -> None:
 def test_no_app_sees_those_of_all_apps(keyed: KeyedWorld) -> None:
     shop = keyed.app_of("shop")
     assert keyed.ask("GET", "/v1/failing-hosts:allApps", shop).status_code == 403
+
+
+def disabled(keyed: KeyedWorld, *apps: str, origin: str = "http://a:80") -> None:
+    at = keyed.clock.now - 4_000
+    hosts = [DisabledHost(app, origin, at - 5_000, at, "timed out") for app in apps]
+    keyed.wiring.disabled_hosts.disable(hosts, 1)
+    keyed.wiring.rule_teller.tell()
+
+
+def test_a_disabled_host_is_listed_once_with_when_also_while_no_process_sees_it_fail(
+    keyed: KeyedWorld,
+) -> None:
+    shop, operators = keyed.app_of("shop"), keyed.key(None)
+    told(keyed)
+    disabled(keyed, "shop")
+    disabled(keyed, "shop", "bank", origin="http://b:80")
+    found = items(keyed, "/v1/failing-hosts", shop)
+    at = show_moment(keyed.clock.now - 4_000)
+    assert [(one["host"], one["disabledAt"]) for one in found] == [("http://a:80", at), ("http://b:80", at)]
+    assert found[1]["lastError"] == "timed out"
+    everywhere = items(keyed, "/v1/failing-hosts:allApps", operators)
+    hosts = [(one["app"], one["host"], one["disabledAt"] is not None) for one in everywhere]
+    assert hosts == [
+        ("bank", "http://b:80", True),
+        ("shop", "http://a:80", True),
+        ("shop", "http://b:80", True),
+        ("bank", "http://a:80", False),
+    ]
+
+
+def test_an_app_enables_its_own_host_alone_and_callback_processes_are_told(keyed: KeyedWorld) -> None:
+    shop = keyed.app_of("shop")
+    disabled(keyed, "shop", "bank")
+    body = {"host": "http://a:80"}
+    assert keyed.wiring.call_rules.read().disabled_hosts == {("shop", "http://a:80"), ("bank", "http://a:80")}
+    assert keyed.ask("POST", "/v1/failing-hosts:enable", shop, json=body).status_code == 204
+    assert keyed.wiring.call_rules.read().disabled_hosts == {("bank", "http://a:80")}
+    assert items(keyed, "/v1/failing-hosts", shop) == []
+    again = keyed.ask("POST", "/v1/failing-hosts:enable", shop, json=body)
+    assert (again.status_code, json.loads(again.text)["code"]) == (409, 40902)
+    assert "is not disabled for this app" in again.text

@@ -24,6 +24,7 @@ KEYED = {
     "v1ReplayFirings",
     "v1ReplayDeadLetters",
     "v1DiscardDeadLetters",
+    "v1EnableHost",
     "v1ReplayFiring",
     "v1CancelFiring",
 }

@@ -30,7 +30,7 @@ _TAGS = {
     "client certificates": "Client certificates: what an app's callbacks show to targets that ask who calls (mTLS).",
     "load": "Load: how many firings are planned in each future minute.",
     "dead letters": "Dead letters: firings that have failed for good, until they are replayed or discarded.",
-    "failing hosts": "Failing hosts: those to which calls wait, because call after call failed.",
+    "failing hosts": "Failing hosts: those to which calls wait, or are made no more, because call after call failed.",
     "callbacks": "Callbacks: the calls that the service makes to yours.",
     "health": "Health: probes for an operator's tools.",
     "apps": "Apps and their API keys: for operators.",

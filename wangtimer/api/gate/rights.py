@@ -81,6 +81,7 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/load:allApps": Scope.LOAD_READ,
     "GET /v1/failing-hosts": _SEEN,
     "GET /v1/failing-hosts:allApps": Scope.LOAD_READ,
+    "POST /v1/failing-hosts:enable": _ACT,
     "GET /v1/apps": _ADMIN,
     "POST /v1/apps": _ADMIN,
     "GET /v1/apps/{name}": _ADMIN,

@@ -1,16 +1,25 @@
-"""Failing hosts over v1: those to which an app's calls wait, of one app or of all."""
+"""Failing hosts over v1: those to which an app's calls wait, or are made no more; enable one."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated, Any
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.kept_answer import REPLAYED
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.apps.telling import tell_soon
+from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import Text
+from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost, HostKey
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
@@ -24,6 +33,13 @@ class ShownFailingHost(Sent):
     last_failed_at: Annotated[Text, Field(description="the last failure so far")]
     last_error: Annotated[
         str, Field(description="what came of that call", examples=["timed out after 10000 ms", "HTTP 503"])
+    ]
+    disabled_at: Annotated[
+        Text | None,
+        Field(
+            description="since when the app's firings for it fail without a call, as it failed for days; null: they "
+            "wait for it"
+        ),
     ]
 
 
@@ -52,6 +68,20 @@ class FailingHostsOfAllApps(Sent):
     items: list[FailingHostOfApp]
 
 
+class EnableHostBody(Given):
+    """Which host is to be called again."""
+
+    host: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=ORIGIN_CHARACTERS,
+            description="scheme, host and port, as the list of failing hosts has it",
+            examples=["https://shop.example:443"],
+        ),
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class FailingHostResource:
     """The operations on failing hosts."""
@@ -63,12 +93,28 @@ class FailingHostResource:
 
         A host is failing after five failures in a row: no connection, a time-out, a broken answer, or an answer with
         429, 502, 503 or 504. Then calls to it wait, without using an attempt, and each process tries it by one call at
-        a time, at most every second, then every 2, 4 and 5 s. Any other answer ends that.
+        a time, at most every second, then every 2, 4 and 5 s. Any other answer ends that. A host that fails for days
+        (5, unless the deployment says otherwise) is disabled: the app's firings for it fail at once and are dead
+        letters, but for one a minute that tries it.
         """
-        present = self.wiring().failing_hosts.present()
-        return FailingHosts(
-            items=[ShownFailingHost(**_shown(one)) for one in present if one.app == header.app]
-        )
+        shown = _shown_hosts(self.wiring(), header.app)
+        return FailingHosts(items=[ShownFailingHost(**fields) for _, fields in shown])
+
+    def enable(self, header: ActingHeader, body: EnableHostBody) -> Reply:
+        """Enable a disabled host: within 5 s firings call it or wait for it, and its days count anew.
+
+        An answer to one of the calls that try it enables it too. What had failed meanwhile is replayed as dead letters.
+        """
+        wiring = self.wiring()
+        if not wiring.disabled_hosts.enable(header.app, body.host, int(wiring.clock.now_ms())):
+            raise Refused(
+                ErrorCode.WRONG_STATE,
+                "host",
+                f"{shown(body.host)} is not disabled for this app",
+                "list the failing hosts: it is enabled already if it has no disabledAt",
+            )
+        tell_soon(wiring.rule_teller)
+        return Reply(None, 204)
 
     def show_all_apps(self) -> FailingHostsOfAllApps:
         """Show the hosts that are failing for any app.
@@ -77,22 +123,39 @@ class FailingHostResource:
         succeed. Of each callback process the 200 that are failing longest are known.
         """
         wiring = self.wiring()
-        present = wiring.failing_hosts.present()
-        waiting = wiring.lanes.waiting_in(list({lane for one in present for lane in one.lanes}))
+        hosts = _shown_hosts(wiring)
+        waiting = wiring.lanes.waiting_in(list({lane for one, _ in hosts for lane in one.lanes}))
         return FailingHostsOfAllApps(
             items=[
-                FailingHostOfApp(**_shown(one), app=one.app, waiting=sum(waiting[lane] for lane in one.lanes))
-                for one in present
+                FailingHostOfApp(**fields, app=one.app, waiting=sum(waiting[lane] for lane in one.lanes))
+                for one, fields in hosts
             ]
         )
 
 
-def _shown(host: FailingHost) -> dict[str, Any]:
+def _shown_hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, dict[str, Any]]]:
+    """Return the hosts that fail or are disabled, of one app or of all, the longest failing first, and their fields."""
+    present = [one for one in wiring.failing_hosts.present() if app in (None, one.app)]
+    disabled = {one.key: one for one in wiring.disabled_hosts.all(app)}
+    unseen = disabled.keys() - {one.key for one in present}
+    others = (_as_last_seen(disabled[key]) for key in unseen)
+    ordered = sorted(chain(present, others), key=lambda one: (one.since, one.key))
+    return [(one, _fields(one, disabled)) for one in ordered]
+
+
+def _as_last_seen(host: DisabledHost) -> FailingHost:
+    """Return a disabled host that no process sees fail now, as it was when it was disabled."""
+    return FailingHost(host.app, host.origin, host.since, host.disabled_at, host.error, host.disabled_at)
+
+
+def _fields(host: FailingHost, disabled: Mapping[HostKey, DisabledHost]) -> dict[str, Any]:
+    one = disabled.get(host.key)
     return {
         "host": host.origin,
         "since": show_moment(host.since),
         "last_failed_at": show_moment(host.failed_at),
         "last_error": host.error,
+        "disabled_at": None if one is None else show_moment(one.disabled_at),
     }
 
 
@@ -107,5 +170,16 @@ def failing_host_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         resource.show_all_apps,
         "getFailingHostsOfAllApps",
         {200: FailingHostsOfAllApps},
+    )
+    routes.add(
+        "post",
+        "/failing-hosts:enable",
+        once(wiring, resource.enable, "enableHost"),
+        "enableHost",
+        {204: None},
+        409,
+        422,
+        headers=(REPLAYED,),
+        wrap=refusing_callbacks,
     )
     return routes.blueprint

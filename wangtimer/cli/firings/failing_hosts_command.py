@@ -1,4 +1,4 @@
-"""`wangtimer failing-hosts`: the hosts to which calls wait, because call after call failed."""
+"""`wangtimer failing-hosts`: the hosts to which calls wait, or are made no more, because call after call failed."""
 
 import click
 
@@ -10,9 +10,15 @@ from wangtimer.client.firing_types import FailingHost, FailingHosts, FailingHost
 
 @click.command(cls=OnceCommand, name="failing-hosts", epilog=EXIT_CODES)
 @click.option("--all-apps", is_flag=True, help="For all apps, even if WANGTIMER_APP names one.")
+@click.option("--enable", metavar="HOST", help="Let the app's firings call this disabled host again.")
 @asking_of_any_app
-def failing_hosts(asked: Asked, all_apps: bool) -> None:
-    """Show the hosts that fail each call of an app, of all apps or of one, the longest failing first."""
+def failing_hosts(asked: Asked, all_apps: bool, enable: str | None) -> None:
+    """Show the hosts that fail each call of an app, of all apps or of one, the longest failing first.
+
+    A host that fails for days is disabled: firings for it fail without a call, but for one a minute that tries it.
+    """
+    if enable is not None:
+        asked.client.enable_host(enable)
     ask = asked.client.get_failing_hosts_of_all_apps
     found = ask() if all_apps else asked.of_all_apps(ask)
     if found is not None:
@@ -22,15 +28,15 @@ def failing_hosts(asked: Asked, all_apps: bool) -> None:
 
 
 def _show(found: FailingHosts) -> None:
-    show_table(("host", "since", "last failed", "error"), (_cells(one) for one in found["items"]))
+    show_table(("host", "since", "last failed", "error", "disabled"), (_cells(one) for one in found["items"]))
 
 
 def _show_all(found: FailingHostsOfAllApps) -> None:
     show_table(
-        ("app", "waiting", "host", "since", "last failed", "error"),
+        ("app", "waiting", "host", "since", "last failed", "error", "disabled"),
         ((one["app"], one["waiting"], *_cells(one)) for one in found["items"]),
     )
 
 
-def _cells(one: FailingHost) -> tuple[str, str, str, str]:
-    return one["host"], one["since"], one["lastFailedAt"], one["lastError"]
+def _cells(one: FailingHost) -> tuple[str, ...]:
+    return one["host"], one["since"], one["lastFailedAt"], one["lastError"], one["disabledAt"] or ""

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from wangtimer.core.flow.call_limit import CallLimit, limits_of, limits_to_figures
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.retry import RetryPolicy, readable_policies
 
@@ -18,13 +19,14 @@ class CallRules:
 
     `hosts` has the limit of each host and port, over all apps; `ANY_HOST` that of every other. `to_one_host` has, by
     app, the limit of its calls to each host. `retries` has, by app, when its failed calls are made again, where neither
-    a timer nor its target says so.
+    a timer nor its target says so. `disabled_hosts` are those that an app's calls reach no more.
     """
 
     pauses: Pauses = field(default_factory=Pauses)
     hosts: Mapping[str, CallLimit] = field(default_factory=dict)
     to_one_host: Mapping[str, CallLimit] = field(default_factory=dict)
     retries: Mapping[str, RetryPolicy] = field(default_factory=dict)
+    disabled_hosts: frozenset[HostKey] = frozenset()
 
 
 def rules_to_text(rules: CallRules) -> str:
@@ -34,6 +36,7 @@ def rules_to_text(rules: CallRules) -> str:
         "hosts": limits_to_figures(rules.hosts),
         "toOneHost": limits_to_figures(rules.to_one_host),
         "retries": {app: policy.text() for app, policy in rules.retries.items()},
+        "disabledHosts": sorted(rules.disabled_hosts),
     }
     return json.dumps(told, separators=(",", ":"))
 
@@ -48,6 +51,7 @@ def rules_from_text(text: str) -> CallRules:
             limits_of(told.get("hosts", {})),
             limits_of(told.get("toOneHost", {})),
             readable_policies(told.get("retries", {})),
+            frozenset((str(app), str(origin)) for app, origin in told.get("disabledHosts", ())),
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"no rules of calls: {error}") from error

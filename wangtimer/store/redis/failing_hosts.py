@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 
+from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.host_names import one_name
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
@@ -21,9 +22,6 @@ MOST = 1_000
 PRESENT_MS = 10_000
 # Since when a host fails is kept for so long after the last word of it: its processes may have been restarted.
 FORGOTTEN_AFTER_S = 7 * 86_400
-
-# The app, and the scheme, host and port that it calls.
-HostKey = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,20 @@ from dataclasses import dataclass, replace
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.pauses import PauseStore
 
 
 @dataclass(frozen=True, slots=True)
 class CallRuleSource:
-    """Reads what operators paused, the limits of target hosts, and when the failed calls of apps are made again."""
+    """Reads what is paused or disabled, the limits of target hosts, and when failed calls of apps are made again."""
 
     pauses: PauseStore
     hosts: HostLimitStore
     limits: AppLimits
     apps: AppStore
+    disabled_hosts: DisabledHostStore
 
     def of_calls(self) -> CallRules:
         """Return the rules; raises `StoreAway`."""
@@ -25,4 +27,5 @@ class CallRuleSource:
             hosts=self.hosts.of_calls(),
             to_one_host=self.limits.of_calls_to_one_host(),
             retries=self.apps.retries(),
+            disabled_hosts=self.disabled_hosts.keys(),
         )

@@ -25,6 +25,7 @@ from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.flow.dead_letter import REASON_CHARACTERS as FAILURE_CHARACTERS
+from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.pauses import REASON_CHARACTERS
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
@@ -152,6 +153,23 @@ pauses = Table(
     Column("app", String(APP_CHARACTERS), nullable=True),
     Column("since", BigInteger, nullable=False),
     Column("reason", String(REASON_CHARACTERS), nullable=False),
+    **_MYSQL,
+)
+
+# Hosts that failed each call of an app for days: its calls to them are made no more.
+disabled_hosts = Table(
+    "disabled_host",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    # Scheme, host and port.
+    Column("origin", String(ORIGIN_CHARACTERS), primary_key=True),
+    # The first failure that no answer followed.
+    Column("since", BigInteger, nullable=False),
+    Column("disabled_at", BigInteger, nullable=False),
+    # Of the last call before.
+    Column("error", String(ERROR_CHARACTERS), nullable=False),
+    # When somebody enabled it: it fails for days again from then. NULL: it is disabled.
+    Column("enabled_at", BigInteger, nullable=True),
     **_MYSQL,
 )
 

@@ -1,0 +1,31 @@
+"""A disabled host: it has failed each call of an app for days, so the app's calls to it are made no more."""
+
+from dataclasses import dataclass
+
+# The app, and the scheme, host and port that it calls.
+HostKey = tuple[str, str]
+
+# Each callback process reads the names of all disabled hosts every few seconds.
+MOST_DISABLED = 1_000
+# Scheme, name of at most 253 characters, port.
+ORIGIN_CHARACTERS = 300
+ERROR_CHARACTERS = 255
+
+
+@dataclass(frozen=True, slots=True)
+class DisabledHost:
+    """A host (`origin`: scheme, host and port) that an app's calls reach no more; moments in ms UTC.
+
+    It failed each call `since`, and is disabled since `disabled_at`; `error` says what came of the last call before.
+    """
+
+    app: str
+    origin: str
+    since: int
+    disabled_at: int
+    error: str
+
+    @property
+    def key(self) -> HostKey:
+        """What it is: an app's calls to a host."""
+        return self.app, self.origin

@@ -1,0 +1,45 @@
+"""Calls to hosts that are disabled: they are not made, but for one now and then that tries the host."""
+
+from collections.abc import Callable
+
+from wangtimer.callback.health import Sign, sign_of
+from wangtimer.callback.reply import Reply
+from wangtimer.core.flow.disabled_hosts import HostKey
+from wangtimer.core.time.clock import Clock
+
+# So often one call of a process tries a disabled host: who is back is called again within about a minute.
+TRIED_EVERY_S = 60.0
+
+
+class DisabledHosts:
+    """Any thread may use it: `keys` is what is disabled, `note_answer` is told of a host that answered all the same."""
+
+    def __init__(
+        self, keys: Callable[[], frozenset[HostKey]], note_answer: Callable[[HostKey], None], clock: Clock
+    ) -> None:
+        self._keys = keys
+        self._note_answer = note_answer
+        self._clock = clock
+        self._tried_at: dict[HostKey, float] = {}
+
+    @property
+    def are_any(self) -> bool:
+        """Whether some host is disabled for some app."""
+        return bool(self._keys())
+
+    def hold(self, key: HostKey) -> bool:
+        """Tell whether a host is disabled for an app."""
+        return key in self._keys()
+
+    def may_try(self, key: HostKey) -> bool:
+        """Tell whether a call is to try a disabled host; then it counts as made now."""
+        keys, now = self._keys(), self._clock.monotonic()
+        if now - self._tried_at.get(key, float("-inf")) < TRIED_EVERY_S:
+            return False
+        self._tried_at = {one: at for one, at in self._tried_at.items() if one in keys} | {key: now}
+        return True
+
+    def learn(self, key: HostKey, reply: Reply) -> None:
+        """Learn of a call that was made."""
+        if key in self._keys() and sign_of(reply) is Sign.ANSWERED:
+            self._note_answer(key)

@@ -1,0 +1,67 @@
+"""The host judge: disables hosts that have failed each call of an app for days."""
+
+from dataclasses import dataclass
+
+import structlog
+
+from wangtimer.core.apps.caller import Caller, calling
+from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.disabled_hosts import ERROR_CHARACTERS, DisabledHost, HostKey
+from wangtimer.core.flow.pace import Pace
+from wangtimer.core.time.clock import Clock
+from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord
+from wangtimer.store.sql.disabled_hosts import DisabledHostStore
+from wangtimer.teller import Teller
+
+log = structlog.get_logger()
+
+# How often the record is looked at: it takes days until something is to be done.
+JUDGE_EVERY_S = 60.0
+# A log line names so many hosts.
+HOSTS_SHOWN = 10
+# As the audit names who did it.
+JUDGE = Caller(None, "the host failed for days", None, frozenset(), "")
+ANSWER = Caller(None, "the host answered", None, frozenset(), "")
+
+
+@dataclass(slots=True)
+class HostJudge:
+    """Repeatable; two at once disable once. `days_ms` 0: no host is ever disabled."""
+
+    failing: FailingHostRecord
+    store: DisabledHostStore
+    teller: Teller[CallRules]
+    clock: Clock
+    days_ms: int
+    pace: Pace
+
+    def sweep(self) -> None:
+        """Judge, if it is time. Raises `StoreAway`."""
+        if self.days_ms and self.pace.is_due():
+            self.judge()
+
+    def judge(self) -> None:
+        """Disable the hosts that fail for so long, and tell callback processes. Raises `StoreAway`.
+
+        Only what some living process sees fail is judged. While none asks SQL, as no host fails for so long.
+        """
+        now = int(self.clock.now_ms())
+        due = [_disabled(one, now) for one in self.failing.present() if now - one.since >= self.days_ms]
+        if not due:
+            return
+        with calling(JUDGE):
+            new = self.store.disable(due, self.days_ms)
+        if new:
+            log.warning("hosts_disabled", hosts=[one.key for one in new[:HOSTS_SHOWN]], number=len(new))
+            self.teller.tell()
+
+    def note_answers(self, keys: list[HostKey]) -> None:
+        """Enable hosts that answered, and tell callback processes. Raises `StoreAway`."""
+        with calling(ANSWER):
+            enabled = self.store.answered(keys, int(self.clock.now_ms()))
+        log.info("hosts_enabled", hosts=keys[:HOSTS_SHOWN], number=enabled)
+        self.teller.tell()
+
+
+def _disabled(host: FailingHost, now: int) -> DisabledHost:
+    return DisabledHost(host.app, host.origin, host.since, now, host.error[:ERROR_CHARACTERS])

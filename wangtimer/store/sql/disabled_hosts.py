@@ -1,0 +1,135 @@
+"""The hosts that are disabled for apps, in SQL."""
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.flow.disabled_hosts import MOST_DISABLED, DisabledHost, HostKey
+from wangtimer.store.sql.audit import note_changes
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, disabled_hosts
+
+_ENABLED = "enabled"
+_DISABLED = "disabled"
+
+
+class DisabledHostStore:
+    """One row for each app and host; one that somebody enabled stays, so that its days count from then.
+
+    Every method raises `StoreAway`.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def all(self, app: str | None = None) -> list[DisabledHost]:
+        """Return the hosts that are disabled, of one app or of all, those first that fail for longest."""
+        query = select(disabled_hosts).where(disabled_hosts.c.enabled_at.is_(None))
+        if app is not None:
+            query = query.where(disabled_hosts.c.app == app)
+        ordered = query.order_by(disabled_hosts.c.since, disabled_hosts.c.app, disabled_hosts.c.origin)
+        return self._database.read(lambda sql: [_host_of(row) for row in sql.execute(ordered).mappings()])
+
+    def keys(self) -> frozenset[HostKey]:
+        """Return what is disabled."""
+        return frozenset(one.key for one in self.all())
+
+    def disable(self, hosts: Sequence[DisabledHost], days_ms: int) -> list[DisabledHost]:
+        """Disable hosts, and return those that were not disabled before.
+
+        Left alone is one that somebody enabled less than `days_ms` ago, and what would be more than `MOST_DISABLED`.
+        """
+
+        def work(sql: Connection) -> list[DisabledHost]:
+            known = {(row["app"], row["origin"]): row for row in _rows(sql, [one.key for one in hosts])}
+            before = hosts[0].disabled_at - days_ms
+            sql.execute(delete(disabled_hosts).where(disabled_hosts.c.enabled_at <= before))
+            room = MOST_DISABLED - _number_disabled(sql)
+            new = [one for one in hosts if _is_due(one, known.get(one.key), days_ms)][: max(0, room)]
+            for one in new:
+                sql.execute(delete(disabled_hosts).where(_is(one.key)))
+                sql.execute(
+                    insert(disabled_hosts).values(
+                        app=one.app,
+                        origin=one.origin,
+                        since=one.since,
+                        disabled_at=one.disabled_at,
+                        error=one.error,
+                    )
+                )
+            if new:
+                noted = [_noted(Action.DISABLE, one.key) for one in new]
+                note_changes(sql, new[0].disabled_at, noted)
+            return new
+
+        try:
+            return self._database.write(work) if hosts else []
+        except IntegrityError:
+            return []  # somebody else disabled one of them meanwhile
+
+    def enable(self, app: str, origin: str, now: int) -> bool:
+        """Enable a host by hand, so that its days count anew from `now` (ms UTC); False where it is not disabled."""
+
+        def work(sql: Connection) -> bool:
+            changed = sql.execute(
+                update(disabled_hosts)
+                .where(_is((app, origin)), disabled_hosts.c.enabled_at.is_(None))
+                .values(enabled_at=now)
+            ).rowcount
+            if changed:
+                note_changes(sql, now, [_noted(Action.ENABLE, (app, origin))])
+            return bool(changed)
+
+        return self._database.write(work)
+
+    def answered(self, keys: Sequence[HostKey], now: int) -> int:
+        """Enable hosts that answered a call; return how many of them were disabled."""
+
+        def work(sql: Connection) -> int:
+            found = [(row["app"], row["origin"]) for row in _rows(sql, keys) if row["enabled_at"] is None]
+            if found:
+                sql.execute(delete(disabled_hosts).where(_among(found)))
+                note_changes(sql, now, [_noted(Action.ENABLE, key) for key in found])
+            return len(found)
+
+        return self._database.write(work) if keys else 0
+
+
+def _is(key: HostKey) -> ColumnElement[bool]:
+    app, origin = key
+    return and_(disabled_hosts.c.app == app, disabled_hosts.c.origin == origin)
+
+
+def _among(keys: Iterable[HostKey]) -> ColumnElement[bool]:
+    return or_(*map(_is, keys))
+
+
+def _rows(sql: Connection, keys: Sequence[HostKey]) -> Sequence[RowMapping]:
+    """Return the rows of these, which nobody else changes until the transaction ends."""
+    return sql.execute(select(disabled_hosts).where(_among(keys)).with_for_update()).mappings().all()
+
+
+def _number_disabled(sql: Connection) -> int:
+    query = select(func.count()).select_from(disabled_hosts).where(disabled_hosts.c.enabled_at.is_(None))
+    return int(sql.execute(query).scalar_one())
+
+
+def _is_due(host: DisabledHost, row: RowMapping | None, days_ms: int) -> bool:
+    if row is None:
+        return True
+    enabled_at = row["enabled_at"]
+    return enabled_at is not None and host.disabled_at - enabled_at >= days_ms
+
+
+def _host_of(row: RowMapping) -> DisabledHost:
+    return DisabledHost(row["app"], row["origin"], row["since"], row["disabled_at"], row["error"])
+
+
+def _noted(action: Action, key: HostKey) -> AuditedChange:
+    app, origin = key
+    was, is_now = (_ENABLED, _DISABLED) if action is Action.DISABLE else (_DISABLED, _ENABLED)
+    return AuditedChange(
+        action, AuditedKind.HOST, origin[:SUBJECT_CHARACTERS], app, old_status=was, new_status=is_now
+    )
