@@ -186,6 +186,8 @@ CREATE TABLE timer (
     keep_output ENUM('always', 'onFailure', 'never'),
     -- JSON: when a failed call is tried again, without what is as usual; NULL: as its target says, else the deployment
     retry VARCHAR(2048),
+    -- how its call is written, words with a space between: templates, cloud_events, body_is_base64; NULL: as it is given
+    call_form VARCHAR(64),
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only timers that come due within a step

@@ -12,6 +12,7 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.timers.timer_answers import ShownTimer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch, WholeTimerBody
 from wangtimer.core.api_field import ApiField
+from wangtimer.core.timers.call_form import CallForm
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.keep_output import KeepOutput
@@ -27,6 +28,7 @@ VALUES: dict[str, list[Any]] = {
     "keep_days": [0, 7],
     "timeouts": [Timeouts(2_000), Timeouts(None, 300, 1_000)],
     "keep_output": [KeepOutput.ON_FAILURE, KeepOutput.NEVER],
+    "form": [CallForm(templates=True), CallForm(cloud_events=True, body_is_base64=True)],
 }
 by_name = pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
 

@@ -10,11 +10,12 @@ from .values import moment_ms, read_span
 
 _JSON_TYPE = {"Content-Type": "application/json"}
 _TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout")
+_FORM = ("templates", "cloudEvents", "bodyIsBase64")
 _CALL_DEFAULTS: Mapping[str, Any] = {
     "method": "POST",
     "headers": {},
     "body": "",
-    **dict.fromkeys(_TIMEOUTS),
+    **dict.fromkeys((*_TIMEOUTS, *_FORM)),
 }
 
 
@@ -99,7 +100,7 @@ def _part_holds(held: Mapping[str, Any], name: str, wanted: Any) -> bool:
             return headers == _by_name(wanted or {})
         case "method":
             return bool(held.get(name) == (wanted or "POST").upper())
-        case _ if name in _TIMEOUTS:
+        case _ if name in _TIMEOUTS or name in _FORM:
             return _is_same(described(TargetPatch)[name], held.get(name), wanted)
         case "json":
             return wanted is None or held.get("body") == json.dumps(

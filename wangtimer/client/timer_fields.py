@@ -91,6 +91,17 @@ class CallPatch(TypedDict, total=False):
             can_be_cleared=True,
         ),
     ]
+    templates: Annotated[
+        bool | None,
+        About("Placeholders such as {{fireAt}} are filled in.", default=False, can_be_cleared=True),
+    ]
+    cloudEvents: Annotated[
+        bool | None, About("It is sent as a CloudEvent, in binary mode.", default=False, can_be_cleared=True)
+    ]
+    bodyIsBase64: Annotated[
+        bool | None,
+        About("The body is sent as the bytes that it says in Base64.", default=False, can_be_cleared=True),
+    ]
     secretHeaders: Annotated[
         list[str] | None,
         About(
@@ -173,6 +184,9 @@ class NewNamedTarget(TypedDict):
     timeout: NotRequired[Span | None]
     connectTimeout: NotRequired[Span | None]
     firstByteTimeout: NotRequired[Span | None]
+    templates: NotRequired[bool | None]
+    cloudEvents: NotRequired[bool | None]
+    bodyIsBase64: NotRequired[bool | None]
     secretHeaders: NotRequired[list[str] | None]
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
@@ -196,6 +210,9 @@ class Target(TypedDict):
     timeout: NotRequired[Span | None]
     connectTimeout: NotRequired[Span | None]
     firstByteTimeout: NotRequired[Span | None]
+    templates: NotRequired[bool | None]
+    cloudEvents: NotRequired[bool | None]
+    bodyIsBase64: NotRequired[bool | None]
     secretHeaders: NotRequired[list[str] | None]
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
@@ -216,6 +233,9 @@ class ShownTarget(TypedDict):
     timeout: NotRequired[str]
     connectTimeout: NotRequired[str]
     firstByteTimeout: NotRequired[str]
+    templates: NotRequired[bool]
+    cloudEvents: NotRequired[bool]
+    bodyIsBase64: NotRequired[bool]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]

@@ -1,7 +1,9 @@
 """Requests as targets see them: the owner's request, and the headers that describe the firing."""
 
+from base64 import b64decode
 from collections.abc import Sequence
 from functools import lru_cache
+from urllib.parse import quote
 
 import orjson
 
@@ -10,23 +12,39 @@ from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.signing.signature import signature_lines
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.timers.templates import Filling, filled
 from wangtimer.core.timers.timer import Notify
 
+# What happened, in a CloudEvent: a moment of a timer has come.
+EVENT_TYPE = "wangtimer.firing"
 # Bodies up to so many characters are cached in large number, longer ones a few.
 SMALL = 1_024
 
 
 def request_of(
-    notify: Notify, app: str, member: Member, keys: Sequence[bytes] = (), timestamp_s: int = 0
+    notify: Notify,
+    app: str,
+    member: Member,
+    keys: Sequence[bytes] = (),
+    timestamp_s: int = 0,
+    form: CallForm = UNTOUCHED,
+    timezone: str = "UTC",
 ) -> Request:
     """Return the complete request of one attempt, signed with each of `keys` as of `timestamp_s` (s UTC).
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
-    drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app.
+    drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. `form` says
+    what is written into it; `timezone` is the timer's.
     """
+    if form.templates:
+        notify = _filled(notify, app, member, form, timezone)
     url, method, headers, body, *_ = notify
     headers, name_a_type = _sent(headers)
-    content, content_type = _written(body)
+    content, content_type = _bytes_of(body) if form.body_is_base64 else _written(body)
+    if form.cloud_events:
+        headers = _as_event(headers, app, member)
     if body and not name_a_type:
         headers = (*headers, ("Content-Type", content_type))
     return Request(
@@ -37,6 +55,33 @@ def request_of(
         stamps_of(member, content, keys, timestamp_s),
         app,
     )
+
+
+def _filled(notify: Notify, app: str, member: Member, form: CallForm, timezone: str) -> Notify:
+    """Return the call with its placeholders filled in; a body in Base64 has none."""
+    filling = Filling(app, timezone, *member, member.firing_id)
+    if form.body_is_base64:
+        return filled(notify._replace(body=""), filling, "")._replace(body=notify.body)
+    types = [value for name, value in notify.headers if name.lower() == "content-type"]
+    return filled(notify, filling, types[0] if types else _written(notify.body)[1])
+
+
+def _bytes_of(body: str) -> tuple[bytes, str]:
+    return b64decode(body), "application/octet-stream"
+
+
+def _as_event(headers: Headers, app: str, member: Member) -> Headers:
+    """Return the headers with those of a CloudEvent 1.0 in binary mode; the owner's own stay as they are."""
+    given = {name.lower() for name, _ in headers}
+    attributes = (
+        ("ce-specversion", "1.0"),
+        ("ce-id", member.firing_id),
+        # A URI, and values of these headers are percent-encoded once more (HTTP binding of CloudEvents, 3.1.3.2).
+        ("ce-source", f"/apps/{quote(quote(app, safe=''))}/timers/{member.timer_id}"),
+        ("ce-type", EVENT_TYPE),
+        ("ce-time", show_moment(member.fire_at)),
+    )
+    return (*headers, *(pair for pair in attributes if pair[0] not in given))
 
 
 def stamps_of(member: Member, body: bytes, keys: Sequence[bytes], timestamp_s: int) -> bytes:

@@ -30,7 +30,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.named_target import NamedTarget, form_through
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Definition
@@ -254,7 +254,9 @@ class Sender:
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
             call = self._call_of(definition, target)
-            request = request_of(call, definition.app, held.member, keys, timestamp_s)
+            form = form_through(target, definition)
+            zone = definition.schedule.timezone if form.templates else ""
+            request = request_of(call, definition.app, held.member, keys, timestamp_s, form, zone)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None

@@ -5,13 +5,14 @@ from typing import Any
 import orjson
 
 from wangtimer.core.retry import policy_from_text
+from wangtimer.core.timers.call_form import UNTOUCHED, form_from, form_text
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timeouts import TIMEOUT_NAMES
 from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.timeouts_text import timeouts_fields, timeouts_from
 
-_KNOWN = frozenset({"call", *TIMEOUT_NAMES, "keep_output", "retry"})
+_KNOWN = frozenset({"call", *TIMEOUT_NAMES, "keep_output", "retry", "form"})
 
 
 def target_text(one: NamedTarget) -> str:
@@ -22,6 +23,8 @@ def target_text(one: NamedTarget) -> str:
         fields["keep_output"] = one.keep_output.value
     if one.retry is not None:
         fields["retry"] = one.retry.text()
+    if one.form != UNTOUCHED:
+        fields["form"] = form_text(one.form)
     return orjson.dumps(fields).decode()
 
 
@@ -45,6 +48,7 @@ def target_from(
         timeouts_from(fields),
         keep_output,
         None if retry is None else policy_from_text(retry),
+        form_from(fields.get("form")),
         created_at,
         updated_at,
     )

@@ -9,6 +9,7 @@ from wangtimer.api.asked.asked_schedule import (
     replaced_schedule,
     schedule_of,
 )
+from wangtimer.api.asked.call_forms import refuse_bad_form
 from wangtimer.api.asked.owned_fields import asked_values, default_of
 from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
 from wangtimer.api.http.allowed_targets import check_way_out
@@ -32,6 +33,7 @@ def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewT
         ending=schedule.ending,
         **asked_values(asked, default_of),
     )
+    refuse_bad_form(new.notify, new.form)
     refuse_wide(terms(new))
     return new
 
@@ -88,5 +90,6 @@ def _check(call: Notify, kept_from: Notify | None) -> None:
 
 
 def _fitting(timer: Timer) -> Timer:
+    refuse_bad_form(timer.definition.notify, timer.definition.form)
     refuse_wide(terms(timer))
     return timer

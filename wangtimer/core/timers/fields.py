@@ -16,6 +16,14 @@ import orjson
 from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType, json_name
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, policy_from_text
+from wangtimer.core.timers.call_form import (
+    FORM_CHARACTERS,
+    FORM_NAMES,
+    UNTOUCHED,
+    CallForm,
+    form_from,
+    form_text,
+)
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
@@ -184,6 +192,28 @@ class _Retry(TimerField[RetryPolicy | None]):
         return None if row["retry"] is None else policy_from_text(row["retry"])
 
 
+class _Form(TimerField[CallForm]):
+    """Three flags, each by itself: null takes one away."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: CallForm) -> CallForm:
+        if given.keys().isdisjoint(FORM_NAMES):
+            return was
+        return CallForm(
+            *(bool(given.get(name, before)) for name, before in zip(FORM_NAMES, was, strict=True))
+        )
+
+    def stored(self, value: CallForm) -> dict[str, Any]:
+        return {"call_form": None if value is UNTOUCHED else form_text(value)}
+
+    def from_row(self, row: Mapping[str, Any]) -> CallForm:
+        return form_from(row["call_form"])
+
+    def shown(self, value: CallForm) -> dict[str, Any]:
+        return dict(zip(FORM_NAMES, (is_so or None for is_so in value), strict=True))
+
+
 def _timeout(name: str, description: str, most_ms: int = MOST_TIMEOUT_MS) -> ApiField:
     """Return the description of a time-out of `/v1`."""
     return ApiField(
@@ -211,6 +241,29 @@ _TIMEOUTS = _Timeouts(
     columns=tuple(FieldColumn(name, ColumnType.NUMBER) for name in TIMEOUT_NAMES),
     in_definition=True,
 )
+
+
+def _flag_of_form(name: str, description: str) -> ApiField:
+    """Return the description of a flag of `/v1` that says how the call is written."""
+    return ApiField(name, ValueType.FLAG, description, v1=f"target.{json_name(name)}", is_of_v1_only=True)
+
+
+_FORM = _Form(
+    "form",
+    default=UNTOUCHED,
+    asked=(
+        _flag_of_form("templates", "true: placeholders such as {{fireAt}} are filled in"),
+        _flag_of_form("cloud_events", "true: it is sent as a CloudEvent, in binary mode"),
+        _flag_of_form("body_is_base64", "true: the body is sent as the bytes that it says in Base64"),
+    ),
+    columns=(FieldColumn("call_form", ColumnType.TEXT, characters=FORM_CHARACTERS),),
+    in_definition=True,
+)
+
+
+def changed_form(was: CallForm, given: Mapping[str, bool | None]) -> CallForm:
+    """Return how a call is written, with the flags that are given, by their names here; null takes one away."""
+    return _FORM.read(given, was)
 
 
 def changed_timeouts(was: Timeouts, given: Mapping[str, int | None]) -> Timeouts:
@@ -338,6 +391,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
         columns=(FieldColumn("retry", ColumnType.TEXT, characters=RETRY_CHARACTERS),),
         in_definition=True,
     ),
+    _FORM,
 )
 IN_DEFINITION = tuple(field for field in FIELDS if field.in_definition)
 IN_TIMER = tuple(field for field in FIELDS if not field.in_definition)

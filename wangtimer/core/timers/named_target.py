@@ -5,9 +5,10 @@ from typing import Any
 from urllib.parse import unquote
 
 from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
-from wangtimer.core.timers.timer import Notify, SecretMarks
+from wangtimer.core.timers.timer import Definition, Notify, SecretMarks
 
 TARGET_CHARACTERS = 64
 # An app, and the name of one of its targets.
@@ -31,6 +32,7 @@ class NamedTarget:
     timeouts: Timeouts = AS_DEPLOYED
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
+    form: CallForm = UNTOUCHED
     created_at: int = 0
     updated_at: int = 0
 
@@ -81,6 +83,11 @@ class NamedTarget:
 def through(target: NamedTarget | None, own: Notify) -> Notify:
     """Return the call of a timer that gives `own`: through the target that it names, if any."""
     return own if target is None else target.called_by(own)
+
+
+def form_through(target: NamedTarget | None, own: Definition) -> CallForm:
+    """Return how the call of a timer is written: through the target that it names, if any."""
+    return own.form if target is None else own.form.beside(target.form, has_body=bool(own.notify.body))
 
 
 def url_behind(url: str, path: str) -> str:

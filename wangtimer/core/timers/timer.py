@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
 from wangtimer.core.timers.keep_output import KeepOutput
@@ -82,6 +83,7 @@ class Definition(NamedTuple):
     timeouts: Timeouts = AS_DEPLOYED
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
+    form: CallForm = UNTOUCHED
 
     @property
     def is_enabled(self) -> bool:
@@ -124,6 +126,7 @@ class NewTimer(Owned):
     timeouts: Timeouts = AS_DEPLOYED
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
+    form: CallForm = UNTOUCHED
 
     def value_of(self, one: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""

@@ -14,6 +14,7 @@ from wangtimer.core.retry import RetryPolicy, policy_from_text
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
+from wangtimer.core.timers.call_form import UNTOUCHED, form_from, form_text
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
@@ -188,6 +189,8 @@ def definition_text(one: Definition) -> str:
         fields["keep_output"] = one.keep_output.value
     if one.retry is not None:
         fields["retry"] = one.retry.text()
+    if one.form != UNTOUCHED:
+        fields["form"] = form_text(one.form)
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
@@ -208,6 +211,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         timeouts=timeouts_from(fields),
         keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
         retry=_policy(fields.get("retry")),
+        form=form_from(fields.get("form")),
     )
 
 

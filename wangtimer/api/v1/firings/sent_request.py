@@ -1,5 +1,6 @@
 """The request of a firing as it was sent, where that is certain."""
 
+from base64 import b64encode
 from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
@@ -7,7 +8,8 @@ from pydantic import Field
 from wangtimer.api.http.envelope import Sent
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.firing import Firing, Member
-from wangtimer.core.timers.named_target import NamedTarget, through
+from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.named_target import NamedTarget, form_through, through
 from wangtimer.core.timers.secret_names import MASK
 from wangtimer.core.timers.secret_parts import masked_url
 from wangtimer.core.timers.timer import Definition, Notify, Timer
@@ -41,7 +43,13 @@ class SentRequest(Sent):
             examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
         ),
     ]
-    body: Annotated[str, Field(description="as it was sent; empty: none; ***: the owner marked it as secret")]
+    body: Annotated[
+        str,
+        Field(
+            description="as it was sent, in Base64 where `bodyIsBase64` is true; empty: none; ***: the owner marked it "
+            "as secret"
+        ),
+    ]
 
 
 class Calls(Protocol):
@@ -95,7 +103,9 @@ def _request(
     except UnopenedSecrets:
         call = definition.notify
     call = through(target, call)
-    request = request_of(call, definition.app, Member(timer.id, firing.fire_at, attempt))
+    form = form_through(target, definition)
+    member, zone = Member(timer.id, firing.fire_at, attempt), definition.schedule.timezone
+    request = request_of(call, definition.app, member, form=form, timezone=zone)
     headers: dict[str, list[str]] = {}
     for line in request.head.decode(errors="replace").split("\r\n")[1:-2]:
         name, _, value = line.partition(":")
@@ -108,5 +118,9 @@ def _request(
         method=request.method,
         url=shown_target(masked_url(request.url, call.marks.query)),
         headers=headers,
-        body=MASK if is_secret else request.body.decode(errors="replace"),
+        body=MASK if is_secret else _shown_body(request.body, form),
     )
+
+
+def _shown_body(body: bytes, form: CallForm) -> str:
+    return b64encode(body).decode() if form.body_is_base64 else body.decode(errors="replace")

@@ -13,8 +13,11 @@ from wangtimer.api.v1.timers.timer_answers import (
     ShownConnectTimeout,
     ShownFirstByteTimeout,
     ShownTimeout,
+    WhetherBase64,
     WhetherBodySecret,
+    WhetherCloudEvent,
     WhetherQuerySecret,
+    WhetherTemplates,
     WhichHeadersSecret,
     call_fields,
 )
@@ -35,6 +38,9 @@ class ShownNamedTarget(Sent):
     timeout: ShownTimeout = None
     connect_timeout: ShownConnectTimeout = None
     first_byte_timeout: ShownFirstByteTimeout = None
+    templates: WhetherTemplates = None
+    cloud_events: WhetherCloudEvent = None
+    body_is_base64: WhetherBase64 = None
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None
@@ -89,7 +95,7 @@ def shown_change(changed: TargetChange) -> ShownTargetChange:
 
 def _fields(one: NamedTarget) -> dict[str, Any]:
     keeps = one.keep_output
-    return call_fields(one.call, one.timeouts) | {
+    return call_fields(one.call, one.timeouts, one.form) | {
         "name": one.name,
         "keep_output": None if keeps is KeepOutput.ALWAYS else keeps.value,
         "retry": shown_retry(one.retry),

@@ -6,16 +6,24 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from wangtimer.api.asked.asked_notify import changed_notify, new_notify
+from wangtimer.api.asked.call_forms import refuse_bad_form
 from wangtimer.api.asked.terms import Url
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.v1.timers.longest_call import refuse_longer
 from wangtimer.api.v1.timers.retry_models import GivenRetry
-from wangtimer.api.v1.timers.timer_models import CallChange, CallFields, TargetName, timeouts_given
+from wangtimer.api.v1.timers.timer_models import (
+    CallChange,
+    CallFields,
+    TargetName,
+    form_given,
+    timeouts_given,
+)
 from wangtimer.core.errors import Subject
 from wangtimer.core.retry import changed_policy
-from wangtimer.core.timers.fields import changed_timeouts
+from wangtimer.core.timers.call_form import UNTOUCHED
+from wangtimer.core.timers.fields import changed_form, changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
@@ -71,7 +79,9 @@ class TargetBody(CallFields):
         timeouts = changed_timeouts(AS_DEPLOYED, timeouts_given(self))
         refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts, most_ms)
         retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
-        return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry)
+        form = changed_form(UNTOUCHED, form_given(self))
+        refuse_bad_form(asked, form)
+        return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry, form)
 
 
 class TargetPatch(CallChange):
@@ -96,6 +106,8 @@ class TargetPatch(CallChange):
             )
         asked = changed_notify(self.changed_call(), was.call)
         check_way_out(asked.url, was.app)
+        changed["form"] = changed_form(was.form, form_given(self))
+        refuse_bad_form(asked, changed["form"])
         call = seals.changed(asked, was, _check)
         return was.changed_to(call, **changed)
 

@@ -18,6 +18,7 @@ from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.call_form import FORM_NAMES, CallForm
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timeouts import Timeouts
@@ -58,6 +59,17 @@ ShownConnectTimeout = Annotated[
 ShownFirstByteTimeout = Annotated[
     Span | None,
     _if_set("how long the first byte of an answer may take; not there: as long as the whole answer", "1s"),
+]
+WhetherTemplates = Annotated[
+    bool | None,
+    Field(exclude_if=is_none, description="true: placeholders such as `{{fireAt}}` are filled in"),
+]
+WhetherCloudEvent = Annotated[
+    bool | None, Field(exclude_if=is_none, description="true: it is sent as a CloudEvent, in binary mode")
+]
+WhetherBase64 = Annotated[
+    bool | None,
+    Field(exclude_if=is_none, description="true: the body is sent as the bytes that it says in Base64"),
 ]
 WhichHeadersSecret = Annotated[
     list[str] | None,
@@ -106,6 +118,9 @@ class ShownTarget(Sent):
     timeout: ShownTimeout = None
     connect_timeout: ShownConnectTimeout = None
     first_byte_timeout: ShownFirstByteTimeout = None
+    templates: WhetherTemplates = None
+    cloud_events: WhetherCloudEvent = None
+    body_is_base64: WhetherBase64 = None
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None
@@ -226,7 +241,7 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "status": "finished" if timer.is_finished(now) else one.status.value,
         "enabled": one.is_enabled,
         "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
-        "target": ShownTarget(**call_fields(one.notify, one.timeouts)),
+        "target": ShownTarget(**call_fields(one.notify, one.timeouts, one.form)),
         "misfire": _misfire(one.misfire),
         "retry": shown_retry(one.retry),
         **shown_v1_values(timer),
@@ -288,7 +303,7 @@ def _ending_fields(ending: Ending) -> dict[str, Any]:
     return {"end_at": _shown(ending.end_ms), "max_firings": ending.most}
 
 
-def call_fields(notify: Notify, timeouts: Timeouts) -> dict[str, Any]:
+def call_fields(notify: Notify, timeouts: Timeouts, form: CallForm) -> dict[str, Any]:
     """Return the fields of a `ShownTarget`."""
     notify, marks = masked(notify), notify.marks
     headers: dict[str, list[str]] = {}
@@ -304,6 +319,7 @@ def call_fields(notify: Notify, timeouts: Timeouts) -> dict[str, Any]:
         "timeout": _span(timeouts.total_ms),
         "connect_timeout": _span(timeouts.connect_ms),
         "first_byte_timeout": _span(timeouts.first_byte_ms),
+        **{name: is_so or None for name, is_so in zip(FORM_NAMES, form, strict=True)},
         "secret_headers": list(marks.headers) or None,
         "secret_query": marks.query or None,
         "secret_body": marks.body or None,

@@ -27,9 +27,11 @@ from wangtimer.api.v1.timers.longest_call import TIMEOUT_FIELDS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
+from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
+from wangtimer.core.timers.templates import PLACEHOLDERS
 from wangtimer.core.timers.timeouts import LEAST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS, MOST_TIMEOUT_MS
 
 # An example of a target.
@@ -68,6 +70,27 @@ _FirstByteTimeout = Annotated[
         "1s",
     ),
     Field(alias="firstByteTimeout"),
+]
+_Templates = Annotated[
+    bool | None,
+    Field(
+        description="true: placeholders in the query, in values of headers and in the body are filled in, as in "
+        "`{{fireAt}}`: " + ", ".join(PLACEHOLDERS),
+        examples=[True],
+    ),
+]
+_CloudEvents = Annotated[
+    bool | None,
+    Field(
+        alias="cloudEvents",
+        description="true: it is sent as a CloudEvent 1.0 in binary mode, with the headers ce-specversion, ce-id, "
+        "ce-source, ce-type and ce-time. What is among `headers` takes the place of one",
+        examples=[True],
+    ),
+]
+_BodyIsBase64 = Annotated[
+    bool | None,
+    Field(alias="bodyIsBase64", description="true: the body is sent as the bytes that it says in Base64"),
 ]
 # The names of a call's time-outs in models, and where requests have them.
 _TIMEOUTS = dict(zip(("timeout", "connect_timeout", "first_byte_timeout"), TIMEOUT_FIELDS, strict=True))
@@ -155,6 +178,9 @@ class CallFields(Given):
     timeout: _Timeout = None
     connect_timeout: _ConnectTimeout = None
     first_byte_timeout: _FirstByteTimeout = None
+    templates: _Templates = None
+    cloud_events: _CloudEvents = None
+    body_is_base64: _BodyIsBase64 = None
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
@@ -192,7 +218,7 @@ class Target(CallFields):
         else:
             mend = "it is required; or name a target of the app"
             raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
-        return {"notify": notify} | timeouts_given(self)
+        return {"notify": notify} | timeouts_given(self) | form_given(self)
 
 
 class CallChange(Given):
@@ -209,6 +235,9 @@ class CallChange(Given):
     timeout: _Timeout = None
     connect_timeout: _ConnectTimeout = None
     first_byte_timeout: _FirstByteTimeout = None
+    templates: _Templates = None
+    cloud_events: _CloudEvents = None
+    body_is_base64: _BodyIsBase64 = None
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
@@ -216,7 +245,7 @@ class CallChange(Given):
     def changed_call(self, **place: Any) -> MarkedChange:
         """Return the change, with what `place` says of where it goes; raises `Refused`."""
         names = {"headers": "header", "json_": "body"}
-        fields = self.model_fields_set & CallChange.model_fields.keys() - _TIMEOUTS.keys()
+        fields = self.model_fields_set & CallChange.model_fields.keys() - _TIMEOUTS.keys() - set(FORM_NAMES)
         given = {names.get(one, one): getattr(self, one) for one in fields}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
@@ -245,7 +274,7 @@ class TargetChange(CallChange):
         place = {"target": self.name} if self.name is not None else {}
         if "path" in self.model_fields_set:
             place["path"] = self.path or ""
-        return {"notify": self.changed_call(**place)} | timeouts_given(self)
+        return {"notify": self.changed_call(**place)} | timeouts_given(self) | form_given(self)
 
 
 def _refuse_both(target: Target | TargetChange) -> None:
@@ -263,6 +292,11 @@ def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
         return {}
     given = [name for name in _TIMEOUTS if name in target.model_fields_set]
     return {f"{name}_ms": _timeout_ms(getattr(target, name), _TIMEOUTS[name]) for name in given}
+
+
+def form_given(target: CallFields | CallChange) -> dict[str, bool | None]:
+    """Return what is given of how the call is written, by the names of the shared rules."""
+    return {name: getattr(target, name) for name in FORM_NAMES if name in target.model_fields_set}
 
 
 def _timeout_ms(text: str | None, field: str) -> int | None:

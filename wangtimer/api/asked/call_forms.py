@@ -1,0 +1,28 @@
+"""What a request may say of how a call is written."""
+
+from base64 import b64decode
+
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.timers.secret_names import MASK
+from wangtimer.core.timers.templates import refuse_bad_placeholders
+from wangtimer.core.timers.timer import Notify
+
+
+def refuse_bad_form(call: Notify, form: CallForm) -> None:
+    """Raise `InvalidInput` where a call cannot be written so; of masked parts nothing is asked."""
+    if form == UNTOUCHED:
+        return
+    if form.body_is_base64 and call.body != MASK:
+        _refuse_no_base64(call.body)
+    if form.templates:
+        refuse_bad_placeholders(call._replace(body="") if form.body_is_base64 else call)
+
+
+def _refuse_no_base64(body: str) -> None:
+    try:
+        b64decode(body, validate=True)
+    except ValueError as error:
+        reason = f"it is no Base64 ({str(error)[:80]}), and bodyIsBase64 is true"
+        mend = "encode it by RFC 4648, with padding, or leave bodyIsBase64 out"
+        raise InvalidInput("notifyHTTPParam.body", reason, mend) from None

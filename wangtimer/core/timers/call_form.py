@@ -1,0 +1,53 @@
+"""How a call is written: as its owner gave it, or with what only its firing knows; of a timer, or of a named target."""
+
+from typing import NamedTuple
+
+
+class CallForm(NamedTuple):
+    """What is done to a call before it is sent.
+
+    `templates`        placeholders such as `{{fireAt}}` are filled in (`core/timers/templates.py`)
+    `cloud_events`     it has the headers of a CloudEvent, in binary mode
+    `body_is_base64`   its body is sent as the bytes that it says in Base64
+    """
+
+    templates: bool = False
+    cloud_events: bool = False
+    body_is_base64: bool = False
+
+    def beside(self, other: "CallForm", *, has_body: bool) -> "CallForm":
+        """Return the form of a timer's call through a target with another form.
+
+        What is true of either counts for the whole call. How the body is written says who gives it: `has_body`, the
+        timer does.
+        """
+        if self == other:
+            return self
+        return CallForm(
+            self.templates or other.templates,
+            self.cloud_events or other.cloud_events,
+            self.body_is_base64 if has_body else other.body_is_base64,
+        )
+
+
+# The names of the three, in their order, in requests to the rules and in stored texts.
+FORM_NAMES = ("templates", "cloud_events", "body_is_base64")
+FORM_CHARACTERS = 64
+# As its owner gave it.
+UNTOUCHED = CallForm()
+
+
+def form_text(form: CallForm) -> str | None:
+    """Return the names of what is true, with spaces between; None where nothing is."""
+    names = [name for name, is_so in zip(FORM_NAMES, form, strict=True) if is_so]
+    return " ".join(names) or None
+
+
+def form_from(text: str | None) -> CallForm:
+    """Read back what `form_text` wrote; raises ValueError for a name that this version does not know."""
+    if not text:
+        return UNTOUCHED
+    names = text.split()
+    if unknown := set(names) - set(FORM_NAMES):
+        raise ValueError(f"this version does not know how to write a call: {', '.join(sorted(unknown))}")
+    return CallForm(*(name in names for name in FORM_NAMES))

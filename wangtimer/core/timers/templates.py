@@ -1,0 +1,145 @@
+"""Placeholders in a call, such as `{{fireAt}}`: what each firing writes in their place, escaped for where it stands."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from html import escape
+from typing import NamedTuple
+from urllib.parse import quote, quote_plus
+
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.near_misses import near_miss
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.time.zones import read_zone
+from wangtimer.core.timers.timer import Notify
+
+# In all of a call: so what is filled in stays small.
+MOST_PLACEHOLDERS = 100
+# What each placeholder stands for; the documentation shows this.
+PLACEHOLDERS = {
+    "fireAt": "the scheduled moment in UTC (RFC 3339)",
+    "fireAtMs": "the same, in ms since 1970",
+    "scheduledLocal": "the same in the timer's time zone, with its offset (RFC 3339)",
+    "timezone": "the timer's time zone",
+    "firingId": "the firing's id, as in `webhook-id`",
+    "timerId": "the timer's id",
+    "attempt": "the number of the attempt, from 1",
+    "app": "the app's name",
+}
+_PLACEHOLDER = re.compile(r"\{\{ *([A-Za-z]+) *\}\}")
+_BEGINS = "{{"
+_CALL = "notifyHTTPParam"
+
+
+class Filling(NamedTuple):
+    """One attempt, as placeholders tell of it; `fire_at` in ms UTC."""
+
+    app: str
+    timezone: str
+    timer_id: int
+    fire_at: int
+    attempt: int
+    firing_id: str
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What stands in place of each placeholder, not escaped."""
+        return {
+            "fireAt": show_moment(self.fire_at),
+            "fireAtMs": str(self.fire_at),
+            "scheduledLocal": show_moment(self.fire_at, read_zone(self.timezone)),
+            "timezone": self.timezone,
+            "firingId": self.firing_id,
+            "timerId": str(self.timer_id),
+            "attempt": str(self.attempt),
+            "app": self.app,
+        }
+
+
+def filled(call: Notify, filling: Filling, content_type: str) -> Notify:
+    """Return a call with its placeholders filled in; what is no placeholder stays.
+
+    A value is percent-encoded in the query, and written in the body as its `content_type` needs it: as part of a JSON
+    string, of a form's field, or of XML.
+    """
+    values = filling.values
+    front, mark, query = call.url.partition("?")
+    return call._replace(
+        url=f"{front}{mark}{_filled(query, values, _in_query)}",
+        headers=tuple((name, _filled(value, values, str)) for name, value in call.headers),
+        body=_filled(call.body, values, _escape_for(content_type)),
+    )
+
+
+def refuse_bad_placeholders(call: Notify) -> None:
+    """Raise `InvalidInput` for what begins as a placeholder and is none, one in a path, and too many.
+
+    A call with its secrets masked is enough: what is masked is not looked at.
+    """
+    front, _, query = call.url.partition("?")
+    if _BEGINS in front:
+        reason = "its path has {{: placeholders stand in the query, in values of headers and in the body"
+        raise InvalidInput(_place(call), reason, "move it to the query")
+    places = [(_place(call), query), (f"{_CALL}.body", call.body)]
+    places += [(f"{_CALL}.header.{name[:64]}", value) for name, value in call.headers]
+    number = 0
+    for field, text in places:
+        for begun, name in _begun(text):
+            number += 1
+            if name is None or name not in PLACEHOLDERS:
+                raise _unknown(field, begun, name)
+    if number > MOST_PLACEHOLDERS:
+        reason = f"the call has {number} placeholders"
+        raise InvalidInput("templates", reason, f"use {MOST_PLACEHOLDERS} at most")
+
+
+def _place(call: Notify) -> str:
+    """Return the field of a call's URL."""
+    return "target.path" if call.target else f"{_CALL}.url"
+
+
+def _begun(text: str) -> Iterator[tuple[str, str | None]]:
+    """Yield each place where a placeholder begins, as it is written, with its name; None where it has none."""
+    place = text.find(_BEGINS)
+    while place >= 0:
+        found = _PLACEHOLDER.match(text, place)
+        yield text[place : place + 30], None if found is None else found[1]
+        place = text.find(_BEGINS, place + 2 if found is None else found.end())
+
+
+def _unknown(field: str, begun: str, name: str | None) -> InvalidInput:
+    meant = None if name is None else near_miss(name, PLACEHOLDERS)
+    known = ", ".join(f"{{{{{one}}}}}" for one in PLACEHOLDERS)
+    mend = f"write one of {known}" if meant is None else f"did you mean {{{{{meant}}}}}?"
+    mend += "; or leave templates out, and it is sent as it is"
+    return InvalidInput(field, f"{begun!r} is no placeholder", mend)
+
+
+def _filled(text: str, values: dict[str, str], written: Callable[[str], str]) -> str:
+    if _BEGINS not in text:
+        return text
+
+    def value(found: re.Match[str]) -> str:
+        return written(values[found[1]]) if found[1] in values else found[0]
+
+    return _PLACEHOLDER.sub(value, text)
+
+
+def _in_query(value: str) -> str:
+    return quote(value, safe="")
+
+
+def _escape_for(content_type: str) -> Callable[[str], str]:
+    """Return what makes a value part of a body of this type."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind.endswith(("/json", "+json")):
+        return _in_json
+    if kind == "application/x-www-form-urlencoded":
+        return quote_plus
+    if kind.endswith(("/xml", "+xml", "/html")):
+        return escape
+    return str
+
+
+def _in_json(value: str) -> str:
+    return json.dumps(value)[1:-1]
