@@ -178,6 +178,8 @@ CREATE TABLE timer (
     connect_timeout_ms BIGINT,
     -- how long the first byte of the answer may take, from when the call is sent
     first_byte_timeout_ms BIGINT,
+    -- how long a target that answered 202 may take until it says that it is done; NULL: 202 is done
+    ack_timeout_ms BIGINT,
     -- JSON list; timer_tag has them too, for look-ups
     tags VARCHAR(2048),
     -- days for which the timer is kept once it is finished; 0: no longer than its last outcome; NULL: the setting's
@@ -294,8 +296,8 @@ CREATE TABLE firing (
     -- decided when the row is inserted; with the minute of due_at it names the slice
     bucket SMALLINT NOT NULL,
     kind ENUM('scheduled', 'manual', 'backfill') NOT NULL,
-    status ENUM('pending', 'succeeded', 'failed', 'skipped') NOT NULL,
-    -- fire_at, or the moment of the next attempt
+    status ENUM('pending', 'succeeded', 'failed', 'skipped', 'accepted') NOT NULL,
+    -- fire_at, or the moment of the next attempt; of an accepted one, when its target is to have said that it is done
     due_at BIGINT NOT NULL,
     attempt SMALLINT NOT NULL,
     -- from here to http_status: 0 until the first outcome, which is then written in place; NULL if that has no value
@@ -315,6 +317,8 @@ CREATE TABLE firing (
     lane VARCHAR(300) NOT NULL DEFAULT '',
     -- while the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all
     host_failing_ms BIGINT,
+    -- when its target said that the accepted work is done; NULL, which takes no room: it did not
+    done_at BIGINT,
     PRIMARY KEY (fire_at, timer_id),
     -- overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index
     INDEX firing_due (status, due_at, fire_at, timer_id, lane),
@@ -327,7 +331,7 @@ CREATE TABLE attempt (
     fire_at BIGINT NOT NULL,
     timer_id BIGINT NOT NULL,
     attempt SMALLINT NOT NULL,
-    status ENUM('pending', 'succeeded', 'failed', 'skipped') NOT NULL,
+    status ENUM('pending', 'succeeded', 'failed', 'skipped', 'accepted') NOT NULL,
     sent_at BIGINT,
     connect_ms BIGINT,
     first_byte_ms BIGINT,

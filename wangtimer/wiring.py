@@ -62,6 +62,7 @@ from wangtimer.gone_stopper import GoneStopper
 from wangtimer.health_teller import HealthTeller
 from wangtimer.host_judge import JUDGE_EVERY_S, HostJudge
 from wangtimer.lane_feeder import LaneFeeder
+from wangtimer.long_work import LongWork
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.own_servers import egress_rules_of, found_servers, named_servers
@@ -102,6 +103,7 @@ from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.app_totals import AppTotals
@@ -829,6 +831,26 @@ class Wiring:
                 CopyRefresher("signing", self.signing_store, self.signing_copies),
                 CopyRefresher("target", self.target_store, self.target_copies, names=2),
             ),
+        )
+
+    @once
+    def accepted_firings(self) -> AcceptedFirings:
+        """Firings whose targets are to say when they are done."""
+        return AcceptedFirings(self.database)
+
+    @once
+    def long_work(self) -> LongWork:
+        """Takes what targets say of them, and ends those of which nothing is said."""
+        return LongWork(
+            self.accepted_firings,
+            self.timers,
+            self.target_store,
+            self.apps,
+            self.signing_store,
+            self.hot,
+            self.clock,
+            self.chance,
+            RetryPolicy(self.settings.most_attempts),
         )
 
     @once

@@ -58,6 +58,7 @@ UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 ANSWERS: dict[str, Callable[[Received], None]] = {
     "/endless": endless,
     "/endless-head": endless_head,
+    "/accepted": plain(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"),
     "/redirect": redirect,
     "/gzip-bomb": gzip_bomb,
     "/unavailable": plain(UNAVAILABLE),

@@ -5,6 +5,7 @@ docs/security.md anew.
 """
 
 from tests.attack import (
+    acks,
     app_limits,
     callbacks,
     clients,
@@ -35,6 +36,7 @@ SECTIONS: tuple[Section, ...] = (
     ways_out.SECTION,
     named_targets.SECTION,
     signatures.SECTION,
+    acks.SECTION,
     callbacks.SECTION,
     hosts.SECTION,
     framing.SECTION,

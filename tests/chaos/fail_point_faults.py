@@ -11,6 +11,7 @@ from sqlalchemy.pool import NullPool
 from tests.chaos.creates import Changes
 from tests.chaos.holdings import flush_after_look
 from tests.chaos.load import add_many_to_plan, add_soon_due
+from tests.chaos.long_work import SaidOfWork
 from tests.chaos.trial import Strike, Trial
 from wangtimer.core.fail_points import Harm
 from wangtimer.core.flow.firing import FiringKind, FiringStatus, Member
@@ -124,6 +125,14 @@ def changes(trial: Trial) -> Iterator[Collection[Member]]:
     """Ask the API for changes of every kind."""
     with Changes(trial.deployment.api_url, trial.deployment.target.unlogged_url):
         yield ()
+
+
+@contextmanager
+def said_of_work(trial: Trial) -> Iterator[Collection[Member]]:
+    """Let targets say of accepted firings that they are done, failed or go on; what was answered must stand."""
+    with SaidOfWork(trial.deployment.api_url, trial.deployment.database_url) as said:
+        yield ()
+    assert not said.unkept(), said.unkept()
 
 
 @contextmanager

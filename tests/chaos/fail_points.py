@@ -160,6 +160,19 @@ REACHED = (
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
+    Reached(
+        "what is said of long work",
+        {"web": (Step.SQL_ACKNOWLEDGE, Step.SQL_PROLONG, Step.SQL_END_ACCEPTED)},
+        faults.said_of_work,
+    ),
+    # One, so that what its sweeps end is the armed one's.
+    Reached(
+        "ending long work",
+        {"migrate": (Step.SQL_END_ACCEPTED,)},
+        faults.said_of_work,
+        nth=1,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
     Reached("permits", {"callback": (Step.PERMITS,)}, faults.changes, nth=1),
     Reached(
         "telling of targets that are gone", {"callback": (Step.PUBLISH_STOP_GONE,)}, faults.changes, nth=1

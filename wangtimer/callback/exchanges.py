@@ -144,7 +144,7 @@ class Exchanges:
             return True
         first_byte_by = math.inf
         if timeouts != AS_DEPLOYED:
-            total_ms, _, first_byte_ms = timeouts
+            total_ms, _, first_byte_ms, _ = timeouts
             deadline_at = now + (self._limits.timeout_ms if total_ms is None else total_ms) / 1_000
             if first_byte_ms is not None:
                 first_byte_by = now + first_byte_ms / 1_000

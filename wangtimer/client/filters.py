@@ -7,7 +7,7 @@ from .calls import Which
 from .values import Moment, Span
 
 Sort = Literal["id", "-id", "key", "-key", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
-FiringStatus = Literal["pending", "succeeded", "failed", "skipped"]
+FiringStatus = Literal["pending", "accepted", "succeeded", "failed", "skipped"]
 FiringKind = Literal["scheduled", "manual", "backfill"]
 Replayable = Literal["failed", "skipped"]
 Action = Literal["enable", "disable", "delete"]

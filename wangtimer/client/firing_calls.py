@@ -12,6 +12,7 @@ from .firing_types import (
     FiringCounts,
     FiringHistory,
     FiringsPage,
+    Prolonged,
     Replay,
 )
 from .values import Moment, given
@@ -54,6 +55,20 @@ class FiringCalls(Calls):
         return self._post_once(f"{place_of(FIRINGS, firing_id)}:replay", None, idempotency_key).counts(
             Replay, "replayed"
         )
+
+    def ack_firing(self, firing_id: str, token: str) -> None:
+        """Say that an accepted firing is done; needs no API key. A repeat changes nothing."""
+        self._post(f"{place_of(FIRINGS, firing_id)}:ack", {"token": token})
+
+    def nack_firing(self, firing_id: str, token: str, *, error: str = "", final: bool = False) -> None:
+        """Say that an accepted firing failed, and why; needs no API key. It is tried again, unless that is `final`."""
+        body = {"token": token, "error": error, "final": final}
+        self._post(f"{place_of(FIRINGS, firing_id)}:nack", body)
+
+    def heartbeat_firing(self, firing_id: str, token: str) -> Prolonged:
+        """Say that an accepted firing goes on; needs no API key. It has its whole `ackTimeout` from now on."""
+        answer = self._post(f"{place_of(FIRINGS, firing_id)}:heartbeat", {"token": token})
+        return answer.typed(Prolonged, "ackBy")
 
     def fire_timer(self, which: Which, *, idempotency_key: str | None = None) -> Firing:
         """Fire a timer now, whatever its schedule; return the new firing.

@@ -1,6 +1,6 @@
 """Firings as the service sends them, and its health. A newer service may send more keys."""
 
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from .filters import FiringKind, FiringStatus
 from .timer_fields import Method
@@ -24,6 +24,9 @@ class Firing(TypedDict):
     error: str
     waitedFor: str
     hostFailingMs: int | None
+    acceptedAt: NotRequired[str]
+    ackBy: NotRequired[str]
+    doneAt: NotRequired[str]
 
 
 class FiringsPage(TypedDict):
@@ -43,7 +46,7 @@ class Attempt(TypedDict):
     """One attempt of a firing's call."""
 
     attempt: int
-    status: Literal["succeeded", "failed", "skipped"]
+    status: Literal["accepted", "succeeded", "failed", "skipped"]
     sentAt: str | None
     latenessMs: int | None
     connectMs: int | None
@@ -82,6 +85,13 @@ class FiringCounts(TypedDict):
     succeeded: int
     failed: int
     skipped: int
+    accepted: int
+
+
+class Prolonged(TypedDict):
+    """An accepted firing that goes on: its target is to say until `ackBy` that it is done, or goes on."""
+
+    ackBy: str
 
 
 class NotReplayed(TypedDict):

@@ -9,7 +9,7 @@ from .timer_fields import Misfire, Retry, Rule, Schedule, TargetPatch, TimerFiel
 from .values import moment_ms, read_span
 
 _JSON_TYPE = {"Content-Type": "application/json"}
-_TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout")
+_TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
 _FORM = ("templates", "cloudEvents", "bodyIsBase64")
 _CALL_DEFAULTS: Mapping[str, Any] = {
     "method": "POST",

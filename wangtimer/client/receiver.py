@@ -36,7 +36,8 @@ class StillActing(Exception):
 class ReceivedCall:
     """A callback: the firing's `id`, the same on every attempt; the timer, its app, the moment, the attempt (from 1).
 
-    `id` is `TIMER-MOMENT`. `body` has the bytes that were sent.
+    `id` is `TIMER-MOMENT`. `body` has the bytes that were sent. `ack_token` is what `Client.ack_firing` takes, of a
+    timer with `ackTimeout`; "" of any other.
     """
 
     id: str
@@ -45,6 +46,7 @@ class ReceivedCall:
     fire_at: datetime
     attempt: int
     body: bytes = b""
+    ack_token: str = ""
 
     @classmethod
     def read(cls, headers: Mapping[str, str], body: bytes = b"") -> "ReceivedCall":
@@ -59,6 +61,7 @@ class ReceivedCall:
                 _EPOCH + timedelta(milliseconds=fire_at_ms),
                 int(named[f"{_OURS}attempt"]),
                 body,
+                named.get(f"{_OURS}ack-token", ""),
             )
         except KeyError as error:
             raise NotACallback(f"the request has no header {error.args[0]}: it is not a callback") from None
@@ -151,6 +154,9 @@ class Receiver:
     again; 400 for a request that is not a callback, or whose body was cut off; 401 for a signature that is not by one
     of `secrets`; 503 while `act` runs for the same firing. The exception of `act` goes to the server's error log.
 
+    With `is_long_work`, `act` only begins the work, such as by a queue. It answers 202, and calls `act` once for each
+    attempt: another one means that nobody said in time that the work is done (`Client.ack_firing`).
+
     `secrets` are those of the app, as `whsec_...`; both while one replaces the other. None: signatures are not checked,
     so anybody who reaches the receiver can call it. Raises ValueError for a secret that is none.
     `wangtimer.client.receive` has the same for Flask, FastAPI and Django.
@@ -164,8 +170,11 @@ class Receiver:
         act: Act,
         seen: SeenFirings | None = None,
         secrets: Iterable[str] | Verification | None = None,
+        *,
+        is_long_work: bool = False,
     ) -> None:
         self._act = act
+        self._is_long_work = is_long_work
         self._seen = SeenFirings() if seen is None else seen
         if secrets is None or isinstance(secrets, Verification):
             self._verification = secrets
@@ -190,7 +199,8 @@ class Receiver:
         """
         try:
             call = self.read(headers, body)
-            with self._seen.acting_on(call.id) as is_new:
+            work = f"{call.id} {call.attempt}" if self._is_long_work else call.id
+            with self._seen.acting_on(work) as is_new:
                 if is_new:
                     self._act(call)
         except BadSignature as error:
@@ -202,7 +212,7 @@ class Receiver:
         except Exception as error:
             (_log if report is None else report)(error)
             return 500, "it failed; try again\n"
-        return 204, ""
+        return 202 if self._is_long_work else 204, ""
 
     def read(self, headers: Mapping[str, str], body: bytes) -> ReceivedCall:
         """Return the callback that a request is; raises `BadSignature`, `NotACallback`."""

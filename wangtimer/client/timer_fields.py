@@ -91,6 +91,13 @@ class CallPatch(TypedDict, total=False):
             can_be_cleared=True,
         ),
     ]
+    ackTimeout: Annotated[
+        Span | None,
+        About(
+            "So long a target that answers 202 may take until it says that it is done; by default 202 is done.",
+            can_be_cleared=True,
+        ),
+    ]
     templates: Annotated[
         bool | None,
         About("Placeholders such as {{fireAt}} are filled in.", default=False, can_be_cleared=True),
@@ -184,6 +191,7 @@ class NewNamedTarget(TypedDict):
     timeout: NotRequired[Span | None]
     connectTimeout: NotRequired[Span | None]
     firstByteTimeout: NotRequired[Span | None]
+    ackTimeout: NotRequired[Span | None]
     templates: NotRequired[bool | None]
     cloudEvents: NotRequired[bool | None]
     bodyIsBase64: NotRequired[bool | None]
@@ -210,6 +218,7 @@ class Target(TypedDict):
     timeout: NotRequired[Span | None]
     connectTimeout: NotRequired[Span | None]
     firstByteTimeout: NotRequired[Span | None]
+    ackTimeout: NotRequired[Span | None]
     templates: NotRequired[bool | None]
     cloudEvents: NotRequired[bool | None]
     bodyIsBase64: NotRequired[bool | None]
@@ -233,6 +242,7 @@ class ShownTarget(TypedDict):
     timeout: NotRequired[str]
     connectTimeout: NotRequired[str]
     firstByteTimeout: NotRequired[str]
+    ackTimeout: NotRequired[str]
     templates: NotRequired[bool]
     cloudEvents: NotRequired[bool]
     bodyIsBase64: NotRequired[bool]

@@ -94,6 +94,7 @@ class NamedTarget(TypedDict):
     timeout: NotRequired[str]
     connectTimeout: NotRequired[str]
     firstByteTimeout: NotRequired[str]
+    ackTimeout: NotRequired[str]
     templates: NotRequired[bool]
     cloudEvents: NotRequired[bool]
     bodyIsBase64: NotRequired[bool]

@@ -7,6 +7,7 @@ WangTimerError
 ├── UnknownFiring           this timer has no firing of this moment
 ├── UnknownSecret           this app has no signing secret of this id
 ├── UnknownTarget           this app has no target of this name
+├── WrongToken              the token is none of this firing
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 │   ├── NameInUse           the app has a living timer of this name
 │   └── VersionChanged      the timer is not at the version that the change was meant for
@@ -113,6 +114,17 @@ class UnknownTarget(WangTimerError):
         super().__init__(f"app {app!r} has no target {name!r}; GET /v1/targets lists those it has")
         self.app = app
         self.name = name
+
+
+class WrongToken(WangTimerError):
+    """The token of a call is none of this firing, or there is no such firing: nobody is told which."""
+
+    about = Subject.FIRING
+
+    def __init__(self) -> None:
+        super().__init__(
+            "token: it is none of this firing; send X-WangTimer-Ack-Token of the call, and its webhook-id in the path"
+        )
 
 
 class Conflict(WangTimerError):

@@ -31,12 +31,13 @@ def request_of(
     timestamp_s: int = 0,
     form: CallForm = UNTOUCHED,
     timezone: str = "UTC",
+    ack_token: str = "",
 ) -> Request:
     """Return the complete request of one attempt, signed with each of `keys` as of `timestamp_s` (s UTC).
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. `form` says
-    what is written into it; `timezone` is the timer's.
+    what is written into it; `timezone` is the timer's. `ack_token` is what the target acknowledges it by; "": nothing.
     """
     if form.templates:
         notify = _filled(notify, app, member, form, timezone)
@@ -52,7 +53,7 @@ def request_of(
         method,
         (*headers, ("X-WangTimer-App", app)),
         content,
-        stamps_of(member, content, keys, timestamp_s),
+        stamps_of(member, content, keys, timestamp_s, ack_token),
         app,
     )
 
@@ -84,7 +85,9 @@ def _as_event(headers: Headers, app: str, member: Member) -> Headers:
     return (*headers, *(pair for pair in attributes if pair[0] not in given))
 
 
-def stamps_of(member: Member, body: bytes, keys: Sequence[bytes], timestamp_s: int) -> bytes:
+def stamps_of(
+    member: Member, body: bytes, keys: Sequence[bytes], timestamp_s: int, ack_token: str = ""
+) -> bytes:
     """Return the header lines that differ from attempt to attempt; without keys the attempt is not signed."""
     timer_id, fire_at, attempt = member
     firing_id = member.firing_id.encode()
@@ -92,6 +95,8 @@ def stamps_of(member: Member, body: bytes, keys: Sequence[bytes], timestamp_s: i
         b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
         % (firing_id, timer_id, fire_at, attempt)
     )
+    if ack_token:
+        lines += b"X-WangTimer-Ack-Token: %b\r\n" % ack_token.encode()
     return lines + signature_lines(keys, firing_id, timestamp_s, body) if keys else lines
 
 

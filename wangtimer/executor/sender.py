@@ -26,6 +26,7 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.retry import SAY_WHEN, RetryPolicy
+from wangtimer.core.signing.ack_token import ack_token
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
@@ -49,6 +50,8 @@ from wangtimer.store.redis.slices import SliceStore
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300, of which most is
 # left for clocks that differ. With 1 each call of a burst was signed twice, 18 % of the engine's samples.
 OLDEST_TIMESTAMP_S = 30
+# The answer of a target that goes on to work.
+ACCEPTED = 202
 # The error on record of a firing that was answered with 410.
 GONE_ERROR = (
     "HTTP 410: gone for good; the timer is disabled if it has moments to come and was not changed since"
@@ -256,11 +259,12 @@ class Sender:
             call = self._call_of(definition, target)
             form = form_through(target, definition)
             zone = definition.schedule.timezone if form.templates else ""
-            request = request_of(call, definition.app, held.member, keys, timestamp_s, form, zone)
+            timeouts = definition.timeouts if target is None else target.timeouts_of(definition.timeouts)
+            token = "" if timeouts.ack_ms is None else ack_token(signing, held.member)
+            request = request_of(call, definition.app, held.member, keys, timestamp_s, form, zone, token)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
-        timeouts = definition.timeouts if target is None else target.timeouts_of(definition.timeouts)
         if timeouts != AS_DEPLOYED:
             self._keep_for(held, due_at, timeouts)
         return Attempt(
@@ -277,6 +281,7 @@ class Sender:
             self._queue_of(definition.app),
             definition.retry if target is None else target.retry_of(definition.retry),
             (definition.version, 0 if target is None else target.version),
+            token,
         )
 
     def _keep_for(self, held: Held, due_at: int, timeouts: Timeouts) -> None:
@@ -322,6 +327,8 @@ class Sender:
             wait_ms = self._wait_ms(attempt, reply, retry)
             status = FiringStatus.FAILED if wait_ms is None else FiringStatus.PENDING
             due_at = due_at if wait_ms is None else int(self._clock.now_ms()) + wait_ms
+        elif attempt.ack_token and reply.http_status == ACCEPTED and attempt.timeouts.ack_ms is not None:
+            status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + attempt.timeouts.ack_ms
         sent_at = int(reply.sent_at_ms) if reply.was_sent else None
         return Outcome(
             member,
@@ -358,13 +365,15 @@ class Attempt:
     """One member on its way: the engine's call, one object a firing; signed with `keys` as of `timestamp_s`.
 
     `queue` is the number of its app's queue, `versions` those of its timer and of the target
-    that it names (0: none). `retry` None: as its app does, else as the deployment does.
+    that it names (0: none). `retry` None: as its app does, else as the deployment does. `ack_token` is what its target
+    acknowledges it by; "": its answer is the outcome.
     """
 
     __slots__ = (
         "_keys",
         "_sender",
         "_timestamp_s",
+        "ack_token",
         "bucket",
         "due_at_ms",
         "held",
@@ -393,8 +402,10 @@ class Attempt:
         queue: int = 0,
         retry: RetryPolicy | None = None,
         versions: tuple[int, int] = (0, 0),
+        ack_token: str = "",
     ) -> None:
         self._sender = sender
+        self.ack_token = ack_token
         self.versions = versions
         self.retry = retry
         self.queue = queue
@@ -434,7 +445,7 @@ class Attempt:
     def _renew_signature(self) -> None:
         now_s = self._sender.now_s()
         if now_s > self._timestamp_s + OLDEST_TIMESTAMP_S:
-            stamps = stamps_of(self.held.member, self.request.body, self._keys, now_s)
+            stamps = stamps_of(self.held.member, self.request.body, self._keys, now_s, self.ack_token)
             self.request = self.request.with_stamps(stamps)
             self._timestamp_s = now_s
 

@@ -6,6 +6,7 @@ from random import Random
 from sqlalchemy import func, select
 
 from wangtimer.celery import app as celery_app
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import TimerStatus
@@ -17,7 +18,7 @@ from wangtimer.executor.settler import Finished, Settler
 from wangtimer.settings import Settings
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.store.redis.slices import SliceStore
-from wangtimer.store.sql.tables import timers
+from wangtimer.store.sql.tables import firings, timers
 from wangtimer.testing.doubles import (
     MemoryAgenda,
     MemoryAppQueues,
@@ -131,10 +132,12 @@ class PromptSettler(Settler):
     """Says when there is something to settle."""
 
     on_taken: Callable[[], None]
+    has_accepted = False
 
     def take(self, finished: Finished) -> None:
-        """Have it settled at this moment."""
+        """Have it settled at this moment; note whether some target is to say later that it is done."""
         super().take(finished)
+        self.has_accepted |= finished.outcome.status is FiringStatus.ACCEPTED
         self.on_taken()
 
 
@@ -217,6 +220,12 @@ class Deployment(Wiring):
     def plan_by(self) -> int | None:
         """Return the earliest moment by which some timer is to be planned further, ms UTC; None where none is."""
         earliest = select(func.min(timers.c.plan_by)).where(timers.c.status == TimerStatus.ENABLED.value)
+        found: int | None = self.database.read(lambda sql: sql.execute(earliest).scalar_one())
+        return found
+
+    def ack_by(self) -> int | None:
+        """Return the earliest moment by which some target is to say that it is done, ms UTC; None where none is."""
+        earliest = select(func.min(firings.c.due_at)).where(firings.c.status == FiringStatus.ACCEPTED.value)
         found: int | None = self.database.read(lambda sql: sql.execute(earliest).scalar_one())
         return found
 

@@ -61,6 +61,7 @@ class Driver:
         """Note a change from outside, such as a request."""
         self._plan_by = None
         self._is_purged = False
+        self._wait_for_accepted()
         if not self._sweeps_left:
             self._sweep_later()
         self._sweeps_left = SWEEPS_AFTER_A_CHANGE
@@ -167,8 +168,20 @@ class Driver:
     def _settle(self) -> None:
         self._is_settling = self._is_purged = False
         self._parts.settler.settle_all()
+        self._wait_for_accepted()
         if self._is_a_day_since_purge:
             self._purge()
+
+    # long work
+
+    def _wait_for_accepted(self) -> None:
+        """Schedule the end of the firing whose target is to say first that it is done."""
+        if self._parts.settler.has_accepted and (ack_by := self._parts.ack_by()) is not None:
+            self._events.at(max(ack_by, self._clock.now_ms() + TICK_MS), self._end_accepted)
+
+    def _end_accepted(self) -> None:
+        self._parts.long_work.sweep()
+        self._wait_for_accepted()
 
     # repairs
 

@@ -6,7 +6,7 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http.field_types import GivenMoment, moment, number
 
-StatusWord = Literal["pending", "succeeded", "failed", "skipped"]
+StatusWord = Literal["pending", "accepted", "succeeded", "failed", "skipped"]
 OutcomeWord = Literal["succeeded", "failed", "skipped"]
 KindWord = Literal["scheduled", "manual", "backfill"]
 LATER_THAN = "first sent later than this after their moment"
@@ -42,7 +42,12 @@ HostFailingMs = Annotated[
 
 # Of an attempt.
 Number = Annotated[int, Field(description="from 1")]
-AttemptStatus = Annotated[OutcomeWord, Field(description="failed, even when another attempt follows")]
+AttemptStatus = Annotated[
+    Literal["accepted", "succeeded", "failed", "skipped"],
+    Field(
+        description="failed, even when another attempt follows; accepted: its target has still to say that it is done"
+    ),
+]
 AttemptLateness = Annotated[int | None, Field(description="its send minus the firing's scheduled moment")]
 ConnectMs = Annotated[
     int | None, Field(description="until the connection was open, 0 on a kept connection; null: it never was")

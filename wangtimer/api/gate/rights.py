@@ -52,6 +52,10 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/firings": _SEEN,
     "GET /v1/firings:count": _SEEN,
     "GET /v1/firings/{firing_id}": _SEEN,
+    # Who has the token of a call speaks for its firing.
+    "POST /v1/firings/{firing_id}:ack": Open.WHOLLY,
+    "POST /v1/firings/{firing_id}:nack": Open.WHOLLY,
+    "POST /v1/firings/{firing_id}:heartbeat": Open.WHOLLY,
     "POST /v1/timers/{which}:fire": _ACT,
     "POST /v1/timers/{which}:backfill": _ACT,
     "POST /v1/firings/{firing_id}:cancel": _ACT,

@@ -30,6 +30,7 @@ from wangtimer.core.errors import (
     Unreadable,
     VersionChanged,
     WangTimerError,
+    WrongToken,
 )
 
 log = structlog.get_logger()
@@ -118,6 +119,8 @@ def fault_of(error: WangTimerError) -> Fault:
             return Fault(ErrorCode.UNKNOWN_SECRET, str(error), "id", cause=error)
         case UnknownTarget():
             return Fault(ErrorCode.UNKNOWN_TARGET, str(error), "name", cause=error)
+        case WrongToken():
+            return Fault(ErrorCode.WRONG_TOKEN, str(error), "token", cause=error)
         case Conflict():
             code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"

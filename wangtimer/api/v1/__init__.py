@@ -13,6 +13,7 @@ from wangtimer.api.v1.calendar_routes import calendar_routes
 from wangtimer.api.v1.certificate_routes import certificate_routes
 from wangtimer.api.v1.dead_letters.letter_routes import dead_letter_routes
 from wangtimer.api.v1.failing_host_routes import failing_host_routes
+from wangtimer.api.v1.firings.ack_routes import ack_routes
 from wangtimer.api.v1.firings.demand_routes import demand_routes
 from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
@@ -29,6 +30,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         timer_routes(wiring),
         firing_routes(wiring),
         demand_routes(wiring),
+        ack_routes(wiring),
         dead_letter_routes(wiring),
         calendar_routes(wiring),
         load_routes(wiring),

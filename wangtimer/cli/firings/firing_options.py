@@ -16,7 +16,7 @@ UNTIL = click.option("--until", type=PAST, help="Up to this moment; now by defau
 FILTERS = (
     TIMER,
     click.option("--tag", help="Firings of timers with this tag."),
-    click.option("--status", type=click.Choice(["pending", "succeeded", "failed", "skipped"])),
+    click.option("--status", type=click.Choice(["pending", "accepted", "succeeded", "failed", "skipped"])),
     click.option("--kind", type=click.Choice(["scheduled", "manual", "backfill"])),
     SINCE,
     UNTIL,

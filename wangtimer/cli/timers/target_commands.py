@@ -121,6 +121,7 @@ def _show(one: NamedTarget) -> None:
         "timeout": one.get("timeout"),
         "connect timeout": one.get("connectTimeout"),
         "first byte timeout": one.get("firstByteTimeout"),
+        "ack timeout": one.get("ackTimeout"),
         "templates": one.get("templates"),
         "cloud events": one.get("cloudEvents"),
         "body is Base64": one.get("bodyIsBase64"),

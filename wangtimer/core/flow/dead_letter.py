@@ -12,7 +12,10 @@ BROKEN_OFF = "broken_off"
 REFUSED = "refused"
 NOT_MADE = "not_made"
 HOST_DISABLED = "host_disabled"
-REASONS = (TIMED_OUT, NOT_CONNECTED, BROKEN_OFF, REFUSED, NOT_MADE, HOST_DISABLED)
+# The target accepted it, and said that it failed, or did not say in time that it is done.
+NACKED = "nacked"
+NOT_ACKED = "not_acked"
+REASONS = (TIMED_OUT, NOT_CONNECTED, BROKEN_OFF, REFUSED, NOT_MADE, HOST_DISABLED, NACKED, NOT_ACKED)
 
 
 def of_status(http_status: int) -> str:

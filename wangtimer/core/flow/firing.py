@@ -8,12 +8,16 @@ from wangtimer.core.flow.slicing import SharedLane, Slice, SliceOrLane
 
 
 class FiringStatus(StrEnum):
-    """The status of a firing; every one but `pending` is an outcome and stays."""
+    """The status of a firing; every one but `pending` and `accepted` is an outcome and stays.
+
+    `accepted`: its target has taken the work, and is to say when it is done; nothing of it stands in Redis.
+    """
 
     PENDING = "pending"
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     SKIPPED = "skipped"
+    ACCEPTED = "accepted"
 
 
 class FiringKind(StrEnum):

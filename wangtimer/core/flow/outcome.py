@@ -8,7 +8,8 @@ from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 class Outcome(NamedTuple):
     """The result of one attempt. It is a tuple, because every firing makes one.
 
-    `status` is the firing's new status: `pending` means another attempt is due at `due_at`. `lateness_ms` is
+    `status` is the firing's new status: `pending` means another attempt is due at `due_at`, `accepted` that its target
+    is to say by then that it is done. `lateness_ms` is
     first send minus scheduled moment. Since the call's begin: `connect_ms` until the request could be written,
     `first_byte_ms` until the answer began, `cost_ms` until it ended. `host_failing_ms`: while it waited to be sent, how
     long its host was failing; None: not at all. Of a firing that has failed for good, `host` (host and port) is what

@@ -29,7 +29,9 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timeouts import (
     AS_DEPLOYED,
+    LEAST_ACK_MS,
     LEAST_TIMEOUT_MS,
+    MOST_ACK_MS,
     MOST_CONNECT_TIMEOUT_MS,
     MOST_TIMEOUT_MS,
     TIMEOUT_NAMES,
@@ -89,7 +91,7 @@ class _Misfire(TimerField[MisfireRule]):
 
 
 class _Timeouts(TimerField[Timeouts]):
-    """Three fields, each by itself: null takes one away. Written out, since each timer that is made passes here."""
+    """Four fields, each by itself: null takes one away. Written out, since each timer that is made passes here."""
 
     __slots__ = ()
 
@@ -99,15 +101,16 @@ class _Timeouts(TimerField[Timeouts]):
         return Timeouts(*(given.get(name, before) for name, before in zip(TIMEOUT_NAMES, was, strict=True)))
 
     def stored(self, value: Timeouts) -> dict[str, Any]:
-        total_ms, connect_ms, first_byte_ms = value
+        total_ms, connect_ms, first_byte_ms, ack_ms = value
         return {
             "timeout_ms": total_ms,
             "connect_timeout_ms": connect_ms,
             "first_byte_timeout_ms": first_byte_ms,
+            "ack_timeout_ms": ack_ms,
         }
 
     def from_row(self, row: Mapping[str, Any]) -> Timeouts:
-        return Timeouts(row["timeout_ms"], row["connect_timeout_ms"], row["first_byte_timeout_ms"])
+        return Timeouts(*map(row.__getitem__, TIMEOUT_NAMES))
 
     def shown(self, value: Timeouts) -> dict[str, Any]:
         return self.stored(value)
@@ -214,14 +217,16 @@ class _Form(TimerField[CallForm]):
         return dict(zip(FORM_NAMES, (is_so or None for is_so in value), strict=True))
 
 
-def _timeout(name: str, description: str, most_ms: int = MOST_TIMEOUT_MS) -> ApiField:
+def _timeout(
+    name: str, description: str, most_ms: int = MOST_TIMEOUT_MS, least_ms: int = LEAST_TIMEOUT_MS
+) -> ApiField:
     """Return the description of a time-out of `/v1`."""
     return ApiField(
         name,
         ValueType.NUMBER,
         f"{description}; by default as the deployment's calls have it",
         2_000,
-        least=LEAST_TIMEOUT_MS,
+        least=least_ms,
         most=most_ms,
         v1=f"target.{json_name(name.removesuffix('_ms'))}",
         is_of_v1_only=True,
@@ -236,6 +241,12 @@ _TIMEOUTS = _Timeouts(
         _timeout("connect_timeout_ms", "how long it may take to open a connection", MOST_CONNECT_TIMEOUT_MS),
         _timeout(
             "first_byte_timeout_ms", "how long the first byte of its answer may take, from when it is sent"
+        ),
+        _timeout(
+            "ack_timeout_ms",
+            "how long a target that answers 202 may take until it says that it is done",
+            MOST_ACK_MS,
+            LEAST_ACK_MS,
         ),
     ),
     columns=tuple(FieldColumn(name, ColumnType.NUMBER) for name in TIMEOUT_NAMES),

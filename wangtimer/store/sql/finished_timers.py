@@ -76,9 +76,9 @@ class FinishedTimers:
                 return FinishedPage(0, None)
             apps_of = _locked(sql, days, upto, [timer_id for _, timer_id in found])
             ids = list(apps_of)
-            waiting = _with_latest(sql, ids, FiringStatus.PENDING, LATEST_LOOKED_AT)
+            waiting = _with_latest(sql, ids, LATEST_LOOKED_AT, FiringStatus.PENDING, FiringStatus.ACCEPTED)
             settled = [timer_id for timer_id in ids if timer_id not in waiting]
-            failed = _with_latest(sql, settled, FiringStatus.FAILED, 1) if days == 0 else set()
+            failed = _with_latest(sql, settled, 1, FiringStatus.FAILED) if days == 0 else set()
             _keep(sql, failed)
             gone = [timer_id for timer_id in settled if timer_id not in failed]
             _delete(sql, gone, now)
@@ -112,23 +112,27 @@ def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) ->
     return {row.id: row.app for row in sql.execute(query)}
 
 
-def _with_latest(sql: Connection, ids: Sequence[int], status: FiringStatus, latest: int) -> set[int]:
-    """Return the timers with this status among their latest firings, of which `latest` are looked at.
+def _with_latest(sql: Connection, ids: Sequence[int], latest: int, *statuses: FiringStatus) -> set[int]:
+    """Return the timers with one of these statuses among their latest firings, of which `latest` are looked at.
 
     A pending firing of a finished timer is a retry, a replay or one that somebody asked for.
     """
     found: set[int] = set()
     for start in range(0, len(ids), TIMERS_A_QUERY):
-        page = [_among_latest(timer_id, status, latest) for timer_id in ids[start : start + TIMERS_A_QUERY]]
+        page = [_among_latest(timer_id, statuses, latest) for timer_id in ids[start : start + TIMERS_A_QUERY]]
         found |= set(sql.execute(union_all(*page)).scalars())
     return found
 
 
-def _among_latest(timer_id: int, status: FiringStatus, latest: int) -> Select[Any]:
+def _among_latest(timer_id: int, statuses: Sequence[FiringStatus], latest: int) -> Select[Any]:
     rows = select(firings.c.timer_id, firings.c.status).where(firings.c.timer_id == timer_id)
     rows = by_index(rows.order_by(firings.c.fire_at.desc()).limit(latest), "firing_of_timer")
     looked_at = rows.subquery()
-    found = select(looked_at.c.timer_id).where(looked_at.c.status == status.value).limit(1)
+    found = (
+        select(looked_at.c.timer_id)
+        .where(looked_at.c.status.in_([status.value for status in statuses]))
+        .limit(1)
+    )
     return select(found.subquery())
 
 

@@ -70,6 +70,9 @@ class FiringRecord:
     output: str
     error: str
     host_failing_ms: int | None = None
+    # Of one whose target answered 202 and is to say when it is done: when it answered, and when it said so.
+    accepted_at: int | None = None
+    done_at: int | None = None
 
     @property
     def was_sent(self) -> bool:
@@ -101,7 +104,6 @@ class FiringStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._settling = settling(database.engine.dialect)
 
     def settle(self, outcomes: Sequence[Outcome]) -> None:
         """Write the outcomes of attempts, in one transaction; an attempt that was overtaken changes nothing.
@@ -116,17 +118,7 @@ class FiringStore:
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
         if by_key:
-            self._database.write(lambda sql: self._settle(sql, by_key), Step.SQL_SETTLE)
-
-    def _settle(self, sql: Connection, by_key: Sequence[Outcome]) -> None:
-        if FiringStatus.PENDING not in [outcome.status for outcome in by_key]:
-            self._settling.run(sql, by_key, settled_row)
-            keep_dead_letters(sql, by_key)
-            return
-        for part in _one_of_each(by_key):
-            self._settling.run(sql, part, settled_row)
-            keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
-            keep_dead_letters(sql, part)
+            self._database.write(lambda sql: settle_rows(sql, by_key), Step.SQL_SETTLE)
 
     def rows(self, members: Iterable[Member]) -> Readable[MemberKey, Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent.
@@ -299,6 +291,19 @@ def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:
     return parts
 
 
+def settle_rows(sql: Connection, by_key: Sequence[Outcome]) -> None:
+    """Write outcomes, sorted by key, in the caller's transaction, as `FiringStore.settle` says."""
+    upsert = settling(sql.dialect)
+    if FiringStatus.PENDING not in [outcome.status for outcome in by_key]:
+        upsert.run(sql, by_key, settled_row)
+        keep_dead_letters(sql, by_key)
+        return
+    for part in _one_of_each(by_key):
+        upsert.run(sql, part, settled_row)
+        keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
+        keep_dead_letters(sql, part)
+
+
 def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     """Insert planned firings, sorted by key, that are not there yet; return which of them wait to be fired.
 
@@ -440,4 +445,13 @@ def record_of(row: Any) -> FiringRecord:
         row["output"],
         row["error"],
         row["host_failing_ms"],
+        _accepted_at(row),
+        row["done_at"],
     )
+
+
+def _accepted_at(row: Any) -> int | None:
+    if row["status"] != FiringStatus.ACCEPTED.value and row["done_at"] is None:
+        return None
+    sent_at, cost_ms = written(row, "sent_at"), written(row, "cost_ms")
+    return None if sent_at is None else int(sent_at + (cost_ms or 0))

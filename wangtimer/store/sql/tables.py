@@ -424,6 +424,8 @@ firings = Table(
     Column("lane", String(LANE_CHARACTERS), nullable=False, server_default=""),
     # While the last attempt waited to be sent, how long its host was failing; NULL, which takes no room: not at all.
     Column("host_failing_ms", BigInteger, nullable=True),
+    # When its target said that the accepted work is done; NULL, which takes no room: it did not.
+    Column("done_at", BigInteger, nullable=True),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index.

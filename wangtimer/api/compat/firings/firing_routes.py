@@ -153,6 +153,8 @@ class FiringViews:
         """
         wiring = self.wiring()
         counts = wiring.firing_counts.by_status(query.read(int(wiring.clock.now_ms())))
+        # To xTimer's clients an accepted firing has no outcome yet.
+        counts[FiringStatus.PENDING] += counts.pop(FiringStatus.ACCEPTED)
         return CountAnswer(data=CountData(**{status.value: number for status, number in counts.items()}))
 
     def _all(self, wanted: FiringFilter) -> Iterator[FiringRecord]:

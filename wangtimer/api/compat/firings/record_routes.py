@@ -27,6 +27,8 @@ _STATUS = {
     FiringStatus.SUCCEEDED: 2,
     FiringStatus.FAILED: 3,
     FiringStatus.SKIPPED: 4,
+    # xTimer's "running".
+    FiringStatus.ACCEPTED: 1,
 }
 
 

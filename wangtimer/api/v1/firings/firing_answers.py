@@ -19,9 +19,10 @@ from wangtimer.api.asked.firing_types import (
     StatusWord,
     WaitedFor,
 )
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
@@ -53,6 +54,22 @@ class ShownFiring(Sent):
     error: str
     waited_for: WaitedFor
     host_failing_ms: HostFailingMs
+    accepted_at: Annotated[
+        Text | None,
+        Field(
+            exclude_if=is_none,
+            description="its target answered 202, to say later that it is done; not there: it did not",
+        ),
+    ] = None
+    ack_by: Annotated[
+        Text | None,
+        Field(
+            exclude_if=is_none, description="while it is accepted: without a word by then it is tried again"
+        ),
+    ] = None
+    done_at: Annotated[
+        Text | None, Field(exclude_if=is_none, description="its target said that it is done")
+    ] = None
 
 
 class ShownAttempt(Sent):
@@ -112,6 +129,9 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
         "error": record.error,
         "waited_for": SharedLane(firing.lane).shown,
         "host_failing_ms": record.host_failing_ms,
+        "accepted_at": _shown(record.accepted_at),
+        "ack_by": _shown(firing.due_at if firing.status is FiringStatus.ACCEPTED else None),
+        "done_at": _shown(record.done_at),
     }
 
 

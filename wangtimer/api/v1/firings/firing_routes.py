@@ -137,6 +137,7 @@ class FiringCounts(Sent):
     """Numbers of firings by status."""
 
     pending: Annotated[int, Field(description="no outcome yet")]
+    accepted: Annotated[int, Field(description="their targets have still to say that they are done")]
     succeeded: int
     failed: int
     skipped: int

@@ -10,6 +10,7 @@ from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import ListPage, Span, Text
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
+    ShownAckTimeout,
     ShownConnectTimeout,
     ShownFirstByteTimeout,
     ShownTimeout,
@@ -38,6 +39,7 @@ class ShownNamedTarget(Sent):
     timeout: ShownTimeout = None
     connect_timeout: ShownConnectTimeout = None
     first_byte_timeout: ShownFirstByteTimeout = None
+    ack_timeout: ShownAckTimeout = None
     templates: WhetherTemplates = None
     cloud_events: WhetherCloudEvent = None
     body_is_base64: WhetherBase64 = None

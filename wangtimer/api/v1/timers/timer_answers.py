@@ -60,6 +60,13 @@ ShownFirstByteTimeout = Annotated[
     Span | None,
     _if_set("how long the first byte of an answer may take; not there: as long as the whole answer", "1s"),
 ]
+ShownAckTimeout = Annotated[
+    Span | None,
+    _if_set(
+        "how long a target that answers 202 may take until it says that it is done; not there: 202 is done",
+        "30m",
+    ),
+]
 WhetherTemplates = Annotated[
     bool | None,
     Field(exclude_if=is_none, description="true: placeholders such as `{{fireAt}}` are filled in"),
@@ -118,6 +125,7 @@ class ShownTarget(Sent):
     timeout: ShownTimeout = None
     connect_timeout: ShownConnectTimeout = None
     first_byte_timeout: ShownFirstByteTimeout = None
+    ack_timeout: ShownAckTimeout = None
     templates: WhetherTemplates = None
     cloud_events: WhetherCloudEvent = None
     body_is_base64: WhetherBase64 = None
@@ -319,6 +327,7 @@ def call_fields(notify: Notify, timeouts: Timeouts, form: CallForm) -> dict[str,
         "timeout": _span(timeouts.total_ms),
         "connect_timeout": _span(timeouts.connect_ms),
         "first_byte_timeout": _span(timeouts.first_byte_ms),
+        "ack_timeout": _span(timeouts.ack_ms),
         **{name: is_so or None for name, is_so in zip(FORM_NAMES, form, strict=True)},
         "secret_headers": list(marks.headers) or None,
         "secret_query": marks.query or None,

@@ -23,7 +23,7 @@ from wangtimer.api.http.fractions_as_written import json_text
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
-from wangtimer.api.v1.timers.longest_call import TIMEOUT_FIELDS
+from wangtimer.api.v1.timers.longest_call import ACK_FIELD, CALL_FIELDS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
@@ -32,7 +32,13 @@ from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
 from wangtimer.core.timers.templates import PLACEHOLDERS
-from wangtimer.core.timers.timeouts import LEAST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS, MOST_TIMEOUT_MS
+from wangtimer.core.timers.timeouts import (
+    LEAST_ACK_MS,
+    LEAST_TIMEOUT_MS,
+    MOST_ACK_MS,
+    MOST_CONNECT_TIMEOUT_MS,
+    MOST_TIMEOUT_MS,
+)
 
 # An example of a target.
 _CALL = '{"url": "https://shop.example/orders/expire"}'
@@ -40,9 +46,14 @@ _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
-_BOUNDS, _CONNECT_BOUNDS = (
-    f"{show_duration(LEAST_TIMEOUT_MS)} to {show_duration(most_ms)}"
-    for most_ms in (MOST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS)
+_RANGES = {
+    "timeout": (LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS),
+    "connect_timeout": (LEAST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS),
+    "first_byte_timeout": (LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS),
+    "ack_timeout": (LEAST_ACK_MS, MOST_ACK_MS),
+}
+_BOUNDS, _CONNECT_BOUNDS, _, _ACK_BOUNDS = (
+    f"{show_duration(least_ms)} to {show_duration(most_ms)}" for least_ms, most_ms in _RANGES.values()
 )
 _Timeout = Annotated[
     GivenDuration,
@@ -71,6 +82,15 @@ _FirstByteTimeout = Annotated[
     ),
     Field(alias="firstByteTimeout"),
 ]
+_AckTimeout = Annotated[
+    GivenDuration,
+    duration(
+        f"for work that goes on after the answer, {_ACK_BOUNDS}: a target that answers 202 is to say within this that "
+        "it is done, by `POST /v1/firings/{firingId}:ack` with the token of the call. Without it 202 is a success",
+        "30m",
+    ),
+    Field(alias="ackTimeout"),
+]
 _Templates = Annotated[
     bool | None,
     Field(
@@ -93,7 +113,13 @@ _BodyIsBase64 = Annotated[
     Field(alias="bodyIsBase64", description="true: the body is sent as the bytes that it says in Base64"),
 ]
 # The names of a call's time-outs in models, and where requests have them.
-_TIMEOUTS = dict(zip(("timeout", "connect_timeout", "first_byte_timeout"), TIMEOUT_FIELDS, strict=True))
+_TIMEOUTS = dict(
+    zip(
+        ("timeout", "connect_timeout", "first_byte_timeout", "ack_timeout"),
+        (*CALL_FIELDS, ACK_FIELD),
+        strict=True,
+    )
+)
 
 
 def _header_names(names: list[str] | None) -> list[str] | None:
@@ -178,6 +204,7 @@ class CallFields(Given):
     timeout: _Timeout = None
     connect_timeout: _ConnectTimeout = None
     first_byte_timeout: _FirstByteTimeout = None
+    ack_timeout: _AckTimeout = None
     templates: _Templates = None
     cloud_events: _CloudEvents = None
     body_is_base64: _BodyIsBase64 = None
@@ -235,6 +262,7 @@ class CallChange(Given):
     timeout: _Timeout = None
     connect_timeout: _ConnectTimeout = None
     first_byte_timeout: _FirstByteTimeout = None
+    ack_timeout: _AckTimeout = None
     templates: _Templates = None
     cloud_events: _CloudEvents = None
     body_is_base64: _BodyIsBase64 = None
@@ -291,7 +319,7 @@ def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
     if target.model_fields_set.isdisjoint(_TIMEOUTS):
         return {}
     given = [name for name in _TIMEOUTS if name in target.model_fields_set]
-    return {f"{name}_ms": _timeout_ms(getattr(target, name), _TIMEOUTS[name]) for name in given}
+    return {f"{name}_ms": _timeout_ms(getattr(target, name), name) for name in given}
 
 
 def form_given(target: CallFields | CallChange) -> dict[str, bool | None]:
@@ -299,15 +327,15 @@ def form_given(target: CallFields | CallChange) -> dict[str, bool | None]:
     return {name: getattr(target, name) for name in FORM_NAMES if name in target.model_fields_set}
 
 
-def _timeout_ms(text: str | None, field: str) -> int | None:
+def _timeout_ms(text: str | None, name: str) -> int | None:
     if text is None:
         return None
-    timeout_ms = read_duration_field(text, field)
-    is_to_connect = field == _TIMEOUTS["connect_timeout"]
-    if LEAST_TIMEOUT_MS <= timeout_ms <= (MOST_CONNECT_TIMEOUT_MS if is_to_connect else MOST_TIMEOUT_MS):
+    least_ms, most_ms = _RANGES[name]
+    timeout_ms = read_duration_field(text, _TIMEOUTS[name])
+    if least_ms <= timeout_ms <= most_ms:
         return timeout_ms
-    bounds = _CONNECT_BOUNDS if is_to_connect else _BOUNDS
-    raise Refused(ErrorCode.BAD_VALUE, field, f"it is {text[:30]}", f"write {bounds}")
+    bounds = f"{show_duration(least_ms)} to {show_duration(most_ms)}"
+    raise Refused(ErrorCode.BAD_VALUE, _TIMEOUTS[name], f"it is {text[:30]}", f"write {bounds}")
 
 
 def _body_of(

@@ -1,0 +1,205 @@
+"""Work that goes on after the answer: a target answers 202, and says later that it is done, failed, or still at it."""
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.testing.timers import URL
+from wangtimer.client import Conflict, Refused
+from wangtimer.client.firing_types import Firing
+from wangtimer.testing import MadeCall, WangTimer
+
+HEADER = "X-WangTimer-Ack-Token"
+
+
+def accepted(wangtimer: WangTimer, ack: str = "10m", attempts: int = 3, **more: Any) -> int:
+    """Make a timer that fires once, whose target answers 202; let it fire, and return its id."""
+    wangtimer.answer(202)
+    target = {"url": URL, "ackTimeout": ack}
+    retry = {"attempts": attempts, "backoff": "fixed", "pause": "5s"}
+    fields: dict[str, Any] = {"schedule": {"delay": "1m"}, "target": target, "retry": retry} | more
+    timer = int(wangtimer.client.create_timer(key="report", **fields)["id"])
+    wangtimer.advance(minutes=2)
+    return timer
+
+
+def firing_of(wangtimer: WangTimer, timer: int) -> Firing:
+    (firing,) = wangtimer.client.firings(timer=timer)
+    return firing
+
+
+def token_of(call: MadeCall) -> tuple[str, str]:
+    return call.firing_id, call.headers[HEADER]
+
+
+def attempts_of(wangtimer: WangTimer) -> list[int]:
+    return [call.attempt for call in wangtimer.calls]
+
+
+def test_202_of_a_timer_without_an_ack_timeout_is_a_success_and_its_call_has_no_token(
+    wangtimer: WangTimer,
+) -> None:
+    timer = accepted(wangtimer, target={"url": URL})
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
+    assert HEADER not in wangtimer.calls[0].headers
+
+
+def test_what_is_accepted_waits_for_the_word_and_is_done_with_it(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    firing = firing_of(wangtimer, timer)
+    assert (firing["status"], firing["httpStatus"]) == ("accepted", 202)
+    assert firing["acceptedAt"] < firing["ackBy"]
+    assert "doneAt" not in firing
+    assert wangtimer.client.count_firings(timer=timer)["accepted"] == 1
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
+    done = firing_of(wangtimer, timer)
+    assert (done["status"], done["acceptedAt"], done["latenessMs"]) == (
+        "succeeded",
+        firing["acceptedAt"],
+        firing["latenessMs"],
+    )
+    assert done["doneAt"] > done["acceptedAt"]
+    assert "ackBy" not in done
+    wangtimer.advance(hours=1)
+    assert attempts_of(wangtimer) == [1]
+    (attempt,) = wangtimer.client.get_firing(firing["id"])["attempts"]
+    assert (attempt["status"], attempt["httpStatus"]) == ("succeeded", 202)
+
+
+def test_a_plain_200_of_such_a_timer_is_its_outcome(wangtimer: WangTimer) -> None:
+    wangtimer.answer(200)
+    target = {"url": URL, "ackTimeout": "10m"}
+    timer = wangtimer.client.create_timer(key="a", schedule={"delay": "1m"}, target=target)["id"]
+    wangtimer.advance(minutes=2)
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
+
+
+def test_without_a_word_in_time_it_is_tried_again_as_often_as_its_policy_says_and_is_a_dead_letter(
+    wangtimer: WangTimer,
+) -> None:
+    timer = accepted(wangtimer, ack="10m", attempts=3)
+    wangtimer.advance(minutes=40)
+    assert attempts_of(wangtimer) == [1, 2, 3]
+    pauses = [(after.at - before.at).total_seconds() for before, after in pairwise(wangtimer.calls)]
+    assert all(605 <= one <= 611 for one in pauses)
+    firing = firing_of(wangtimer, timer)
+    assert (firing["status"], firing["attempt"]) == ("failed", 3)
+    assert "did not say in time that it is done" in firing["error"]
+    history = wangtimer.client.get_firing(firing["id"])["attempts"]
+    assert [(one["attempt"], one["status"], one["httpStatus"]) for one in history] == [
+        (number, "failed", 202) for number in (1, 2, 3)
+    ]
+    assert all(one["sentAt"] for one in history)
+    (letter,) = wangtimer.client.dead_letters()
+    assert (letter["reason"], letter["attempt"]) == ("not_acked", 3)
+
+
+def test_a_heartbeat_gives_it_its_whole_time_anew(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    told = token_of(wangtimer.calls[0])
+    for _ in range(4):
+        wangtimer.advance(minutes=8)
+        assert wangtimer.client.heartbeat_firing(*told)["ackBy"] == firing_of(wangtimer, timer)["ackBy"]
+    assert attempts_of(wangtimer) == [1]
+    wangtimer.client.ack_firing(*told)
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
+
+
+def test_after_the_last_heartbeat_the_time_runs_out(wangtimer: WangTimer) -> None:
+    accepted(wangtimer)
+    wangtimer.advance(minutes=5)
+    wangtimer.client.heartbeat_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.advance(minutes=9)
+    assert attempts_of(wangtimer) == [1]
+    wangtimer.advance(minutes=2)
+    assert attempts_of(wangtimer) == [1, 2]
+
+
+def test_a_nack_has_it_tried_again_at_once_by_its_policy(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    wangtimer.client.nack_firing(*token_of(wangtimer.calls[0]), error="no rows")
+    waiting = firing_of(wangtimer, timer)
+    assert (waiting["status"], waiting["error"]) == ("pending", "the target said that it failed: no rows")
+    wangtimer.advance(seconds=10)
+    assert attempts_of(wangtimer) == [1, 2]
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[1]))
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
+
+
+@pytest.mark.parametrize(("attempts", "final"), [(3, True), (1, False)])
+def test_a_final_nack_and_that_of_the_last_attempt_fail_it_for_good(
+    wangtimer: WangTimer, attempts: int, final: bool
+) -> None:
+    timer = accepted(wangtimer, attempts=attempts)
+    wangtimer.client.nack_firing(*token_of(wangtimer.calls[0]), final=final)
+    assert firing_of(wangtimer, timer)["status"] == "failed"
+    (letter,) = wangtimer.client.dead_letters()
+    assert letter["reason"] == "nacked"
+    wangtimer.advance(hours=1)
+    assert attempts_of(wangtimer) == [1]
+
+
+def test_a_repeated_ack_changes_nothing_and_a_nack_after_it_is_refused(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    told = token_of(wangtimer.calls[0])
+    wangtimer.client.ack_firing(*told)
+    before = firing_of(wangtimer, timer)
+    wangtimer.advance(minutes=1)
+    wangtimer.client.ack_firing(*told)
+    assert firing_of(wangtimer, timer) == before
+    for refused in (wangtimer.client.nack_firing, wangtimer.client.heartbeat_firing):
+        with pytest.raises(Conflict, match="has its outcome already"):
+            refused(*told)
+
+
+def test_work_that_is_done_after_its_time_counts_and_ends_the_next_attempt(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    wangtimer.advance(minutes=11)
+    assert attempts_of(wangtimer) == [1, 2]
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
+    wangtimer.advance(hours=1)
+    assert attempts_of(wangtimer) == [1, 2]
+
+
+@pytest.mark.parametrize("says", ["heartbeat_firing", "nack_firing"])
+def test_the_token_of_an_attempt_that_others_follow_says_only_that_it_is_done(
+    wangtimer: WangTimer, says: str
+) -> None:
+    accepted(wangtimer)
+    wangtimer.advance(minutes=11)
+    speak: Callable[..., object] = getattr(wangtimer.client, says)
+    with pytest.raises(Conflict, match="another attempt was begun"):
+        speak(*token_of(wangtimer.calls[0]))
+
+
+def test_no_other_token_is_good(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    firing_id, token = token_of(wangtimer.calls[0])
+    other = f"{timer}-{int(firing_id.partition('-')[2]) + 1}"
+    for one, given in ((firing_id, token[:-1] + "!"), (firing_id, "2" + token[1:]), (other, token)):
+        with pytest.raises(Refused, match="none of this firing"):
+            wangtimer.client.ack_firing(one, given)
+    assert firing_of(wangtimer, timer)["status"] == "accepted"
+
+
+def test_a_named_target_may_have_it_and_its_timers_differ(wangtimer: WangTimer) -> None:
+    wangtimer.client.put_target("reports", url=URL, ackTimeout="1h")
+    timer = accepted(wangtimer, target={"name": "reports"})
+    firing = firing_of(wangtimer, timer)
+    assert firing["status"] == "accepted"
+    assert firing["ackBy"][11:13] != firing["acceptedAt"][11:13]
+
+
+def test_a_timer_that_was_disabled_meanwhile_may_still_say_that_it_is_done_and_is_not_tried_again(
+    wangtimer: WangTimer,
+) -> None:
+    timer = accepted(wangtimer, schedule={"every": "1h"}, target={"url": URL, "ackTimeout": "10m"})
+    wangtimer.advance(hours=1)
+    assert attempts_of(wangtimer) == [1]
+    wangtimer.client.disable_timer(timer)
+    wangtimer.advance(minutes=20)
+    assert attempts_of(wangtimer) == [1]
+    assert firing_of(wangtimer, timer)["status"] == "skipped"

@@ -1,0 +1,42 @@
+"""The token by which a target acknowledges a firing that it accepted: only who got the call has it.
+
+It is an HMAC-SHA256 with the present secret of the app, of the firing and its attempt: nothing is stored of it.
+"""
+
+import hmac
+from base64 import urlsafe_b64encode
+
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.signing.app_signing import AppSigning
+
+
+def ack_token(signing: AppSigning, member: Member) -> str:
+    """Return the token of one attempt; "" where the app has no secret.
+
+    Pure; takes some 3 µs.
+    """
+    return _token(signing.secrets[-1].key, member) if signing.secrets else ""
+
+
+def attempt_of(token: str, signing: AppSigning, timer_id: int, fire_at: int, now: int) -> int | None:
+    """Return the attempt that a token is of; None where it is of none of this firing.
+
+    A secret that has ended by `now` (ms UTC) makes no token good.
+    """
+    number, dot, _ = token.partition(".")
+    if not dot or not number.isascii() or not number.isdecimal() or len(number) > _MOST_DIGITS:
+        return None
+    member = Member(timer_id, fire_at, int(number))
+    given = token.encode(errors="surrogatepass")
+    good = [hmac.compare_digest(_token(one.key, member).encode(), given) for one in signing.signing_at(now)]
+    return member.attempt if any(good) else None
+
+
+# A SMALLINT's.
+_MOST_DIGITS = 5
+
+
+def _token(key: bytes, member: Member) -> str:
+    # What is signed of a callback begins with a digit, so no signature of one is a token.
+    digest = hmac.digest(key, b"wangtimer-ack\n%d\n%d\n%d" % member, "sha256")
+    return f"{member.attempt}.{urlsafe_b64encode(digest).decode().rstrip('=')}"

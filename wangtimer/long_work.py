@@ -1,0 +1,185 @@
+"""Long work: firings that targets have accepted by an answer 202, until they say that they are done, or do not."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+import structlog
+
+from wangtimer.callback.origin import read_url
+from wangtimer.core.errors import Conflict, StoreAway, Subject, UnknownTarget, WrongToken
+from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.signing.ack_token import attempt_of
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timer import Definition, TimerStatus
+from wangtimer.store.hot import HotStore
+from wangtimer.store.sql.accepted_firings import AcceptedFiring, AcceptedFirings, AckState
+from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.target_store import TargetStore
+from wangtimer.store.sql.timers import TimerStore
+
+log = structlog.get_logger()
+
+# A target may say that it is done before its answer is on record: outcomes are written a few times a second.
+PATIENCE_S, LOOK_EVERY_S = 3.0, 0.1
+# Firings that one transaction ends.
+PAGE = 200
+# After so long a sweep begins no further page; the next goes on.
+LONGEST_SWEEP_S = 2.0
+ERROR_CHARACTERS = 200
+_TIME_OVER = "the target answered 202, and did not say in time that it is done"
+
+
+@dataclass(frozen=True, slots=True)
+class LongWork:
+    """What comes back of it, and what becomes of what does not. `usual` is the deployment's policy of retries.
+
+    Who has the token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict` where the firing
+    has its outcome, and `StoreAway`.
+    """
+
+    accepted: AcceptedFirings
+    timers: TimerStore
+    targets: TargetStore
+    apps: AppStore
+    signings: SigningStore
+    hot: HotStore
+    clock: Clock
+    random: Random
+    usual: RetryPolicy
+
+    def ack(self, timer_id: int, fire_at: int, token: str) -> None:
+        """Record that a firing is done; a repeat changes nothing."""
+        member, _ = self._member(timer_id, fire_at, token)
+        state = self._patiently(lambda: self.accepted.acknowledge(member, self._now))
+        if state not in (AckState.COUNTS, AckState.SUCCEEDED):
+            raise _refused(state)
+
+    def heartbeat(self, timer_id: int, fire_at: int, token: str) -> int:
+        """Let a firing have its whole time anew; return until when, ms UTC."""
+        member, definition = self._member(timer_id, fire_at, token)
+        target = self._target_of(definition)
+        own = definition.timeouts
+        ack_ms = (own if target is None else target.timeouts_of(own)).ack_ms
+        if ack_ms is None:  # taken away since: what it was given stays
+            state, held = self.accepted.find(member)
+            if held is None:
+                raise _refused(state)
+            return held.ack_by
+        until = self._now + ack_ms
+        state = self._patiently(lambda: self.accepted.prolong(member, until))
+        if state is not AckState.COUNTS:
+            raise _refused(state)
+        return until
+
+    def nack(self, timer_id: int, fire_at: int, token: str, error: str, *, is_final: bool) -> None:
+        """Record that a firing failed: it is tried again, as after any failure, unless that is final."""
+        member, definition = self._member(timer_id, fire_at, token)
+        self._patiently(lambda: self.accepted.find(member)[0])
+        state, held = self.accepted.find(member)
+        if held is None:
+            raise _refused(state)
+        said = "the target said that it failed"
+        why = f"{said}: {error[:ERROR_CHARACTERS]}" if error else said
+        number = self._end([(held, definition)], why, NACKED, is_final)
+        if not number:
+            raise _refused(AckState.OVERTAKEN)
+
+    def sweep(self) -> int:
+        """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`."""
+        ends_at, number = self.clock.monotonic() + LONGEST_SWEEP_S, 0
+        while self.clock.monotonic() < ends_at:
+            page = self.accepted.overdue(self._now, PAGE)
+            if not page:
+                break
+            definitions = self.timers.definitions({one.member.timer_id for one in page})
+            known = [(one, definitions.get(one.member.timer_id)) for one in page]
+            number += self._end(known, _TIME_OVER, NOT_ACKED)
+            if len(page) < PAGE:
+                break
+        if number:
+            log.info("not_acknowledged", firings=number)
+        return number
+
+    @property
+    def _now(self) -> int:
+        return int(self.clock.now_ms())
+
+    def _member(self, timer_id: int, fire_at: int, token: str) -> tuple[Member, Definition]:
+        """Return the attempt that the token is of, and its timer's definition; raises `WrongToken`."""
+        definition = self.timers.definitions({timer_id}).get(timer_id)
+        if definition is None:
+            raise WrongToken
+        attempt = attempt_of(token, self.signings.get(definition.app), timer_id, fire_at, self._now)
+        if attempt is None:
+            raise WrongToken
+        return Member(timer_id, fire_at, attempt), definition
+
+    def _patiently(self, ask: Callable[[], AckState]) -> AckState:
+        """Ask until the answer 202 is on record, for a while."""
+        ends_at = self.clock.monotonic() + PATIENCE_S
+        while (state := ask()) is AckState.NOT_YET and self.clock.monotonic() < ends_at:
+            self.clock.sleep(LOOK_EVERY_S)
+        return state
+
+    def _end(
+        self,
+        page: Sequence[tuple[AcceptedFiring, Definition | None]],
+        error: str,
+        reason: str,
+        is_final: bool = False,
+    ) -> int:
+        """End firings as failed attempts, to be tried again where their policies say so; return how many ended."""
+        of_apps = self.apps.retries()
+        outcomes = [(one, self._outcome(one, its, of_apps, error, reason, is_final)) for one, its in page]
+        number, again = self.accepted.end(outcomes)
+        try:
+            self.hot.add(again)
+        except StoreAway as away:
+            log.info("retries_left_to_sweep", firings=len(again), error=str(away))
+        return number
+
+    def _outcome(
+        self,
+        one: AcceptedFiring,
+        definition: Definition | None,
+        of_apps: Mapping[str, RetryPolicy],
+        error: str,
+        reason: str,
+        is_final: bool,
+    ) -> Outcome:
+        wait_ms, host = None, ""
+        if definition is not None and definition.status is not TimerStatus.DELETED:
+            target = self._target_of(definition)
+            host = read_url(definition.notify.url if target is None else target.call.url)[0].host_port
+            own = definition.retry if target is None else target.retry_of(definition.retry)
+            policy = own or of_apps.get(definition.app) or self.usual
+            wait_ms = None if is_final else policy.wait_ms(one.member.attempt, self.random)
+        if wait_ms is None:
+            failed = one.outcome(FiringStatus.FAILED, one.member.fire_at, error)
+            return failed._replace(host=host, reason=reason, failed_at=self._now)
+        return one.outcome(FiringStatus.PENDING, self._now + wait_ms, error)
+
+    def _target_of(self, definition: Definition) -> NamedTarget | None:
+        name = definition.notify.target
+        if not name:
+            return None
+        try:
+            return self.targets.get(definition.app, name)
+        except UnknownTarget:
+            return None
+
+
+def _refused(state: AckState) -> Conflict:
+    if state is AckState.NOT_YET:
+        reason, mend = "the answer 202 of its call is not on record yet", "repeat it in a second"
+    elif state is AckState.OVERTAKEN:
+        reason, mend = "its time was over, and another attempt was begun", "see the firing's record"
+    else:
+        reason, mend = "this firing has its outcome already", "see the firing's record"
+    return Conflict("token", reason, mend, about=Subject.FIRING)

@@ -1,0 +1,188 @@
+"""Firings whose targets answered 202 and are to say when they are done, in SQL."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
+
+from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_rows import written
+from wangtimer.store.sql.firings import settle_rows
+from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.tables import firings
+
+ACCEPTED, PENDING = FiringStatus.ACCEPTED.value, FiringStatus.PENDING.value
+
+
+class AckState(Enum):
+    """What became of an acknowledgement: it counts, or the firing stands elsewhere."""
+
+    COUNTS = auto()
+    NOT_YET = auto()  # the answer 202 of this attempt is not on record yet
+    OVERTAKEN = auto()  # another attempt was begun
+    SUCCEEDED = auto()
+    OVER = auto()  # it failed, or was skipped
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptedFiring:
+    """An accepted firing with what its attempt measured; moments in ms UTC. `ack_by` is when it is to be done."""
+
+    member: Member
+    bucket: int
+    kind: FiringKind
+    ack_by: int
+    sent_at: int | None
+    cost_ms: int | None
+    connect_ms: int | None
+    first_byte_ms: int | None
+    http_status: int | None
+    output: str
+    host_failing_ms: int | None
+
+    def outcome(self, status: FiringStatus, due_at: int, error: str) -> Outcome:
+        """Return what its attempt comes to."""
+        sent_at = self.sent_at
+        return Outcome(
+            self.member,
+            self.bucket,
+            status,
+            due_at,
+            sent_at,
+            None if sent_at is None else sent_at - self.member.fire_at,
+            self.cost_ms,
+            self.http_status,
+            self.output,
+            error,
+            self.connect_ms,
+            self.first_byte_ms,
+            self.host_failing_ms,
+        )
+
+
+class Ended(NamedTuple):
+    """How many accepted firings ended, and which of them are to be tried again."""
+
+    number: int
+    again: list[Firing]
+
+
+class AcceptedFirings:
+    """Every method raises `StoreAway`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, member: Member) -> tuple[AckState, AcceptedFiring | None]:
+        """Return how a firing stands to its attempt; and the firing, if it is accepted at this attempt."""
+        query = select(firings).where(_is(member.timer_id, member.fire_at))
+        row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        state = _state_of(row, member)
+        return state, None if row is None or state is not AckState.COUNTS else _read(row)
+
+    def overdue(self, now: int, limit: int) -> list[AcceptedFiring]:
+        """Return those that were to be done by `now` (ms UTC), the longest overdue first, `limit` at most."""
+        late = and_(firings.c.status == ACCEPTED, firings.c.due_at <= now)
+        query = by_index(select(firings).where(late).order_by(firings.c.due_at).limit(limit), "firing_due")
+        return self._database.read(lambda sql: [_read(row) for row in sql.execute(query).mappings()])
+
+    def acknowledge(self, member: Member, now: int) -> AckState:
+        """Record that the work is done; it counts for a firing without an outcome, also if another attempt was begun.
+
+        Repeating it is harmless.
+        """
+
+        def work(sql: Connection) -> AckState:
+            state = _locked(sql, member)
+            if state not in (AckState.COUNTS, AckState.OVERTAKEN):
+                return state
+            done = {"status": FiringStatus.SUCCEEDED.value, "done_at": now, "error": ""}
+            sql.execute(update(firings).where(_is(member.timer_id, member.fire_at)).values(done))
+            return AckState.COUNTS
+
+        return self._database.write(work, Step.SQL_ACKNOWLEDGE)
+
+    def prolong(self, member: Member, until: int) -> AckState:
+        """Let an accepted firing have until then, ms UTC."""
+
+        def work(sql: Connection) -> AckState:
+            state = _locked(sql, member)
+            if state is AckState.COUNTS:
+                its = _is(member.timer_id, member.fire_at)
+                sql.execute(update(firings).where(its).values(due_at=until))
+            return state
+
+        return self._database.write(work, Step.SQL_PROLONG)
+
+    def end(self, outcomes: Sequence[tuple[AcceptedFiring, Outcome]]) -> Ended:
+        """Write what became of accepted firings, in one transaction.
+
+        One that was acknowledged or prolonged since it was read, or has another outcome, is left as it is. Repeating it
+        is harmless.
+        """
+        ordered = sorted(outcomes, key=lambda one: (one[0].member.fire_at, one[0].member.timer_id))
+
+        def work(sql: Connection) -> Ended:
+            ended = []
+            for was, outcome in ordered:
+                # As the outcome of a call finds it: then it is written as one.
+                as_read = and_(
+                    _is(was.member.timer_id, was.member.fire_at),
+                    firings.c.status == ACCEPTED,
+                    firings.c.attempt == was.member.attempt,
+                    firings.c.due_at == was.ack_by,
+                )
+                if sql.execute(update(firings).where(as_read).values(status=PENDING)).rowcount:
+                    ended.append((was, outcome))
+            if ended:
+                settle_rows(sql, [outcome for _, outcome in ended])
+            again = [
+                outcome.retry_firing()._replace(kind=was.kind) for was, outcome in ended if outcome.is_retry
+            ]
+            return Ended(len(ended), again)
+
+        return self._database.write(work, Step.SQL_END_ACCEPTED) if ordered else Ended(0, [])
+
+
+def _is(timer_id: int, fire_at: int) -> ColumnElement[bool]:
+    return and_(firings.c.fire_at == fire_at, firings.c.timer_id == timer_id)
+
+
+def _locked(sql: Connection, member: Member) -> AckState:
+    """Return how a firing stands to its attempt; its row is locked until the transaction ends."""
+    query = select(firings.c.status, firings.c.attempt).where(_is(member.timer_id, member.fire_at))
+    return _state_of(sql.execute(query.with_for_update()).mappings().one_or_none(), member)
+
+
+def _state_of(row: RowMapping | None, member: Member) -> AckState:
+    if row is None:
+        return AckState.OVER
+    status, attempt = row["status"], row["attempt"]
+    if status == FiringStatus.SUCCEEDED.value:
+        return AckState.SUCCEEDED
+    if status not in (ACCEPTED, PENDING) or attempt < member.attempt:
+        return AckState.OVER
+    if attempt > member.attempt:
+        return AckState.OVERTAKEN
+    return AckState.COUNTS if status == ACCEPTED else AckState.NOT_YET
+
+
+def _read(row: RowMapping) -> AcceptedFiring:
+    return AcceptedFiring(
+        Member(row["timer_id"], row["fire_at"], row["attempt"]),
+        row["bucket"],
+        FiringKind(row["kind"]),
+        row["due_at"],
+        written(row, "sent_at"),
+        written(row, "cost_ms"),
+        written(row, "connect_ms"),
+        written(row, "first_byte_ms"),
+        written(row, "http_status"),
+        row["output"],
+        row["host_failing_ms"],
+    )
