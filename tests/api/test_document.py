@@ -70,6 +70,9 @@ V1 = {
     "v1ReplayDeadLetters": ("POST", "/v1/dead-letters:replay"),
     "v1DiscardDeadLetters": ("POST", "/v1/dead-letters:discard"),
     "v1GetFiring": ("GET", "/v1/firings/{firing_id}"),
+    "v1AckFiring": ("POST", "/v1/firings/{firing_id}:ack"),
+    "v1NackFiring": ("POST", "/v1/firings/{firing_id}:nack"),
+    "v1HeartbeatFiring": ("POST", "/v1/firings/{firing_id}:heartbeat"),
     "v1CancelFiring": ("POST", "/v1/firings/{firing_id}:cancel"),
     "v1ReplayFiring": ("POST", "/v1/firings/{firing_id}:replay"),
     "v1ListCalendars": ("GET", "/v1/calendars"),
@@ -235,8 +238,11 @@ def test_docs_v1_shows_each_operation_of_v1_once() -> None:
     described = create_app().api_doc["paths"]
     for (method, path), section in sections.items():
         command = command_of(method, section)
-        (security,) = described[path][method.lower()]["security"]
-        is_operators = not OPERATOR_SCOPES.isdisjoint(security["Key"])
+        security = described[path][method.lower()]["security"]
+        if not security:
+            assert ".wangtimer/" not in command, path
+            continue
+        is_operators = not OPERATOR_SCOPES.isdisjoint(security[0]["Key"])
         assert f"-H @.wangtimer/{'operator-' if is_operators else ''}key" in command, path
         # A place in braces stands for any id, key or name.
         assert re.search(re.sub(r"\\{\w+\\}", r"(?:key:)?[^\\s/:]+", re.escape(path)) + r"['?\s]", command)

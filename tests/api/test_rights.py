@@ -64,7 +64,7 @@ def test_a_route_without_a_scope_stops_the_start() -> None:
         refuse_undeclared(app.url_map)
 
 
-def test_only_pages_and_health_need_no_key() -> None:
+def test_only_pages_health_and_who_has_the_token_of_a_call_need_no_key() -> None:
     assert {route for route, right in RIGHTS.items() if isinstance(right, Open)} == {
         "GET /",
         "GET /docs",
@@ -73,6 +73,7 @@ def test_only_pages_and_health_need_no_key() -> None:
         "GET /openapi.json",
         "GET /healthz",
         "GET /readyz",
+        *(f"POST /v1/firings/{{firing_id}}:{verb}" for verb in ("ack", "nack", "heartbeat")),
     }
 
 

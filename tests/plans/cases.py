@@ -24,6 +24,7 @@ from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.app_total import Total
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
@@ -77,6 +78,7 @@ class Stores:
         self.counts = FiringCounts(database, clock)
         self.demands = DemandStore(database)
         self.letters = DeadLetterStore(database, clock)
+        self.accepted = AcceptedFirings(database)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
         self.audit = AuditLog(database)
@@ -101,6 +103,7 @@ class Stores:
             *self._of_firing_lists(),
             *self._of_demands(),
             *self._of_dead_letters(),
+            *self._of_accepted(),
             *self._of_finished(),
             *self._of_followers(),
             *self._of_signing(),
@@ -382,6 +385,23 @@ class Stores:
             Case("DeadLetterStore.count", lambda: letters.count(large)),
             Case("DeadLetterStore.discard", lambda: letters.discard(found[:20], NOW)),
             Case("DeadLetterStore.purge", lambda: letters.purge(NOW + 99 * DAY_MS, DAY_MS, 100)),
+        ]
+
+    def _of_accepted(self) -> list[Case]:
+        accepted = self.accepted
+        members = [one.member for one in self.waiting() if one.attempt == 1][-5:]
+        taken = [
+            Outcome(member, 0, FiringStatus.ACCEPTED, NOW - 9, NOW - 99, 0, 5, 202) for member in members
+        ]
+        self.firings.settle(taken)
+        held = [found for _, found in map(accepted.find, members) if found is not None]
+        ends = [(one, one.outcome(FiringStatus.PENDING, NOW + 9, "late")) for one in held[:2]]
+        return [
+            Case("AcceptedFirings.find", lambda: accepted.find(members[0])),
+            Case("AcceptedFirings.overdue", lambda: accepted.overdue(NOW, 100)),
+            Case("AcceptedFirings.end", lambda: accepted.end(ends)),
+            Case("AcceptedFirings.prolong", lambda: accepted.prolong(members[2], NOW)),
+            Case("AcceptedFirings.acknowledge", lambda: accepted.acknowledge(members[3], NOW)),
         ]
 
     def _of_finished(self) -> list[Case]:

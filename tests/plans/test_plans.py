@@ -17,6 +17,7 @@ from tests.plans.statements import Seen, Statements
 from tests.plans.statistics import Belief, let_believe
 from tests.servers.mariadb import MariaDBServer
 from wangtimer.store.sql import (
+    accepted_firings,
     attempts,
     audit,
     calendar_followers,
@@ -44,6 +45,7 @@ DATABASE = "plans"
 # The tables are to be in memory: what is looked at is what is read, not the disk.
 BUFFER_BYTES = 1 << 30
 STORES = (
+    accepted_firings.AcceptedFirings,
     attempts.AttemptStore,
     audit.AuditLog,
     calendar_followers.CalendarFollowers,

@@ -9,6 +9,7 @@ from tests.certificates import self_signed
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.signing.ack_token import ack_token
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 EXPIRE = {"url": "http://localhost:8080/expire", "json": {"order": 42}}
@@ -32,11 +33,12 @@ def tell(recorder: Recorder) -> None:
     """Call every operation once."""
     world = recorder.world
     _timers(recorder, world)
-    _firings(recorder, world)
+    timer_id = _firings(recorder, world)
     _many(recorder)
     _calendars(recorder)
     _targets(recorder)
     _signing(recorder)
+    _long_work(recorder, world, timer_id)
     _certificate(recorder, world)
     recorder.shows("v1GetLoad", minutes=30)
     recorder.shows("v1GetLoadOfAllApps", minutes=30)
@@ -75,7 +77,8 @@ def _timers(recorder: Recorder, world: World) -> None:
     shows("v1PreviewSchedule", {"schedule": schedule, "count": 3})
 
 
-def _firings(recorder: Recorder, world: World) -> None:
+def _firings(recorder: Recorder, world: World) -> int:
+    """Return the id of the timer whose firings they are."""
     shows = recorder.shows
     often = NIGHTLY | {"schedule": {"cron": "*/10 * * * * *", "timezone": "Asia/Shanghai"}}
     timer_id = shows("v1PutTimer", often, which="key:nightly", is_shown=False)["id"]
@@ -109,6 +112,30 @@ def _firings(recorder: Recorder, world: World) -> None:
         "dryRun": True,
     }
     shows("v1BackfillTimer", past, which="key:nightly")
+    return int(timer_id)
+
+
+def _long_work(recorder: Recorder, world: World, timer_id: int) -> None:
+    """Let a target accept two firings, and say what becomes of them."""
+    signing = world.wiring.signing_store.get("shop")
+    first, second = (_accept_oldest(world, timer_id) for _ in range(2))
+    tokens = {one: {"token": ack_token(signing, one)} for one in (first, second)}
+    recorder.shows("v1HeartbeatFiring", tokens[first], firing_id=first.firing_id)
+    recorder.shows("v1AckFiring", tokens[first], firing_id=first.firing_id)
+    body = tokens[second] | {"error": "the report has no rows"}
+    recorder.shows("v1NackFiring", body, firing_id=second.firing_id)
+
+
+def _accept_oldest(world: World, timer_id: int) -> Member:
+    """Let the target of the oldest firing that waits have answered 202; return its attempt."""
+    records = world.wiring.firings.records(timer_id, 999)
+    pending = [one.firing for one in records if one.firing.status is FiringStatus.PENDING]
+    member = min(one.member for one in pending if one.attempt == 1)
+    ack_by = world.clock.now + HOUR_MS
+    world.wiring.firings.settle(
+        [Outcome(member, 0, FiringStatus.ACCEPTED, ack_by, member.fire_at, 0, 9, 202)]
+    )
+    return member
 
 
 def _many(recorder: Recorder) -> None:

@@ -49,7 +49,7 @@ OPERATORS = {
     raw["operationId"]
     for methods in PATHS.values()
     for raw in methods.values()
-    if not OPERATOR_SCOPES.isdisjoint(raw["security"][0]["Key"])
+    if raw["security"] and not OPERATOR_SCOPES.isdisjoint(raw["security"][0]["Key"])
 }
 BAD_BODIES = {
     "not JSON": (b"{'app': 1}", 400, 40001),

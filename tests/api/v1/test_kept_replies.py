@@ -48,6 +48,8 @@ def test_whatever_creates_or_acts_by_post_takes_a_key() -> None:
     assert {name for name, taken in posts.items() if "Idempotency-Key" in taken} == KEYED
     # What operators make is shown once; a secret too.
     unkeyed = {"v1PreviewSchedule", "v1CreateApp", "v1CreateAppKey", "v1CreateOperatorKey", "v1RotateSecret"}
+    # What is said of a firing is as true the second time.
+    unkeyed |= {"v1AckFiring", "v1NackFiring", "v1HeartbeatFiring"}
     assert posts.keys() - KEYED == unkeyed
 
 

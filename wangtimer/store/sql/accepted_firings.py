@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, select, update
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
@@ -13,7 +13,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.tables import firings
 
 ACCEPTED, PENDING = FiringStatus.ACCEPTED.value, FiringStatus.PENDING.value
@@ -80,7 +80,7 @@ class AcceptedFirings:
 
     def find(self, member: Member) -> tuple[AckState, AcceptedFiring | None]:
         """Return how a firing stands to its attempt; and the firing, if it is accepted at this attempt."""
-        query = select(firings).where(_is(member.timer_id, member.fire_at))
+        query = by_index(select(firings).where(_is(member.timer_id, member.fire_at)), "PRIMARY")
         row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
         state = _state_of(row, member)
         return state, None if row is None or state is not AckState.COUNTS else _read(row)
@@ -101,8 +101,8 @@ class AcceptedFirings:
             state = _locked(sql, member)
             if state not in (AckState.COUNTS, AckState.OVERTAKEN):
                 return state
-            done = {"status": FiringStatus.SUCCEEDED.value, "done_at": now, "error": ""}
-            sql.execute(update(firings).where(_is(member.timer_id, member.fire_at)).values(done))
+            its = _is(member.timer_id, member.fire_at)
+            sql.execute(_updating(its, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
             return AckState.COUNTS
 
         return self._database.write(work, Step.SQL_ACKNOWLEDGE)
@@ -114,7 +114,7 @@ class AcceptedFirings:
             state = _locked(sql, member)
             if state is AckState.COUNTS:
                 its = _is(member.timer_id, member.fire_at)
-                sql.execute(update(firings).where(its).values(due_at=until))
+                sql.execute(_updating(its, due_at=until))
             return state
 
         return self._database.write(work, Step.SQL_PROLONG)
@@ -137,7 +137,7 @@ class AcceptedFirings:
                     firings.c.attempt == was.member.attempt,
                     firings.c.due_at == was.ack_by,
                 )
-                if sql.execute(update(firings).where(as_read).values(status=PENDING)).rowcount:
+                if sql.execute(_updating(as_read, status=PENDING)).rowcount:
                     ended.append((was, outcome))
             if ended:
                 settle_rows(sql, [outcome for _, outcome in ended])
@@ -149,6 +149,10 @@ class AcceptedFirings:
         return self._database.write(work, Step.SQL_END_ACCEPTED) if ordered else Ended(0, [])
 
 
+def _updating(wanted: ColumnElement[bool], **values: str | int) -> Update:
+    return update_by_index(update(firings).where(wanted).values(values), "PRIMARY")
+
+
 def _is(timer_id: int, fire_at: int) -> ColumnElement[bool]:
     return and_(firings.c.fire_at == fire_at, firings.c.timer_id == timer_id)
 
@@ -156,6 +160,7 @@ def _is(timer_id: int, fire_at: int) -> ColumnElement[bool]:
 def _locked(sql: Connection, member: Member) -> AckState:
     """Return how a firing stands to its attempt; its row is locked until the transaction ends."""
     query = select(firings.c.status, firings.c.attempt).where(_is(member.timer_id, member.fire_at))
+    query = by_index(query, "PRIMARY")
     return _state_of(sql.execute(query.with_for_update()).mappings().one_or_none(), member)
 
 

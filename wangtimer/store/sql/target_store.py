@@ -25,7 +25,8 @@ log = structlog.get_logger()
 # Targets of one app.
 MOST_TARGETS = 1_000
 # The audit's names of a target's time-outs.
-_TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout")
+_TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
+_FORM = ("templates", "cloudEvents", "bodyIsBase64")
 # Keys that one statement asks for.
 KEYS_AT_ONCE = 100
 # When a row last changed (ms UTC), its app and its name.
@@ -264,6 +265,7 @@ def _noted(held: NamedTarget | None, made: NamedTarget) -> AuditedChange:
     pairs = [
         *zip(held.call._fields, held.call, made.call, strict=True),
         *zip(_TIMEOUTS, held.timeouts, made.timeouts, strict=True),
+        *zip(_FORM, held.form, made.form, strict=True),
         ("keepOutput", held.keep_output, made.keep_output),
         ("retry", held.retry, made.retry),
     ]
