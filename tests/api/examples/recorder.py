@@ -17,6 +17,8 @@ _TEXT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?)(Z|[+-]\d\d:\d\
 _FIRING = re.compile(r"\b(\d{15,19})-(\d{13})\b")
 _KEY = re.compile(r"wtk_\w+")
 _PEM = re.compile(r"(-----BEGIN [A-Z ]+-----)\n.*\n(-----END [A-Z ]+-----)\n", re.DOTALL)
+_TOKEN = re.compile(r"\d\.[\w-]{43}")
+SHOWN_TOKEN = "1.kWJnsfMGoSxh4GqTnJ9QsrmVSrl4nRdS6zL0o8wHk3E"
 SHOWN_FINGERPRINT = "6b" * 32
 SHOWN_KEY_ID = "3kTMd8Qx9LbA"
 SHOWN_KEY = f"wtk_{SHOWN_KEY_ID}_" + "x" * 49
@@ -91,6 +93,8 @@ class Recorder:
                     return f"{pem[1]}\n...\n{pem[2]}\n"
                 if _KEY.fullmatch(kept):
                     return SHOWN_KEY
+                if _TOKEN.fullmatch(kept):
+                    return SHOWN_TOKEN
                 firing = _FIRING.sub(lambda one: f"{self._id(one[1])}-{int(one[2]) - self._later_ms}", kept)
                 text = _ID.sub(lambda one: str(self._id(one[0])), firing) if firing == kept else firing
                 return _TEXT.sub(self._moment, text)

@@ -51,6 +51,8 @@ OPERATORS = {
     for raw in methods.values()
     if raw["security"] and not OPERATOR_SCOPES.isdisjoint(raw["security"][0]["Key"])
 }
+# Of whoever has the token of a call: they need neither a key nor an app.
+OF_A_CALL = {"v1AckFiring", "v1NackFiring", "v1HeartbeatFiring"}
 BAD_BODIES = {
     "not JSON": (b"{'app': 1}", 400, 40001),
     "nothing": (b"", 400, 40001),
@@ -95,7 +97,7 @@ OPERATIONS = [
     for rule, methods in PATHS.items()
     for method, raw in methods.items()
 ]
-OF_APPS = [one for one in OPERATIONS if one.label not in OPERATORS]
+OF_APPS = [one for one in OPERATIONS if one.label not in OPERATORS | OF_A_CALL]
 OF_BODIES = [one for one in OPERATIONS if one.schema is not None]
 
 
