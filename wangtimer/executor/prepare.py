@@ -9,8 +9,12 @@ from wangtimer.callback import Request
 from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
 from wangtimer.core.flow.firing import Member
+from wangtimer.core.messages.celery_task import task_from
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.timers.timer import Notify
+from wangtimer.messaging.celery_message import celery_body
+from wangtimer.messaging.message import Message
 
 # Bodies up to so many characters are cached in large number, longer ones a few.
 SMALL = 1_024
@@ -25,6 +29,8 @@ def request_of(
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app.
     """
     url, method, headers, body, *_ = notify
+    if is_message_url(url):
+        return _message_of(notify, app, member, keys, timestamp_s)
     headers, name_a_type = _sent(headers)
     content, content_type = _written(body)
     if body and not name_a_type:
@@ -36,6 +42,29 @@ def request_of(
         content,
         stamps_of(member, content, keys, timestamp_s),
         app,
+    )
+
+
+def _message_of(notify: Notify, app: str, member: Member, keys: Sequence[bytes], timestamp_s: int) -> Message:
+    """Return the message that goes to a broker instead; raises ValueError for a body that is no Celery task."""
+    headers, name_a_type = _sent(notify.headers)
+    task = None
+    if place_from(notify.url).kind is PlaceKind.CELERY:
+        task = task_from(notify.body)
+        content, content_type = celery_body(task.args, task.kwargs), "application/json"
+    else:
+        content, content_type = _written(notify.body)
+    if notify.body and not name_a_type:
+        headers = (*headers, ("Content-Type", content_type))
+    return Message(
+        notify.url,
+        (*headers, ("X-WangTimer-App", app)),
+        content,
+        stamps_of(member, content, keys, timestamp_s),
+        app,
+        member.firing_id,
+        member.fire_at,
+        task,
     )
 
 

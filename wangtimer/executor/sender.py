@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from wangtimer.callback import Call, DeliveryEngine, Reply, Request
+from wangtimer.callback import Call, Delivery, Reply, Request
 from wangtimer.callback.origin import read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
@@ -16,6 +16,7 @@ from wangtimer.core.flow.dead_letter import (
     BROKEN_OFF,
     NOT_CONNECTED,
     NOT_MADE,
+    NOT_TAKEN,
     REFUSED,
     TIMED_OUT,
     of_status,
@@ -110,7 +111,7 @@ class Sender:
     def __init__(
         self,
         slices: SliceStore,
-        engine: DeliveryEngine,
+        engine: Delivery,
         keeper: Keeper,
         settler: Settler,
         mover: Mover,
@@ -435,6 +436,8 @@ def failure_of(reply: Reply) -> str:
     """Return in a word why a call failed."""
     if reply.is_refused:
         return REFUSED
+    if reply.broker is not None:
+        return NOT_TAKEN
     if not reply.was_sent:
         return NOT_CONNECTED
     if reply.error:

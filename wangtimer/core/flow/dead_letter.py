@@ -11,7 +11,8 @@ NOT_CONNECTED = "not_connected"
 BROKEN_OFF = "broken_off"
 REFUSED = "refused"
 NOT_MADE = "not_made"
-REASONS = (TIMED_OUT, NOT_CONNECTED, BROKEN_OFF, REFUSED, NOT_MADE)
+NOT_TAKEN = "not_taken"
+REASONS = (TIMED_OUT, NOT_CONNECTED, BROKEN_OFF, NOT_TAKEN, REFUSED, NOT_MADE)
 
 
 def of_status(http_status: int) -> str:

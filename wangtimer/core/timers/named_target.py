@@ -4,6 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.messages.celery_task import task_from
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from, refuse_call_parts
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
@@ -58,7 +61,7 @@ class NamedTarget:
         )
         kept = tuple(pair for pair in base.headers if pair[0].lower() not in given)
         return Notify(
-            url_behind(base.url, own.url),
+            base.url if is_message_url(base.url) else url_behind(base.url, own.url),
             own.method or base.method,
             kept + own.headers,
             own.body or base.body,
@@ -81,6 +84,24 @@ class NamedTarget:
 def through(target: NamedTarget | None, own: Notify) -> Notify:
     """Return the call of a timer that gives `own`: through the target that it names, if any."""
     return own if target is None else target.called_by(own)
+
+
+def refuse_misfit(base: Notify, own: Notify) -> None:
+    """Raise `InvalidInput` where what a timer gives itself does not fit its target, which is `base`.
+
+    A sealed body is not read: where it is no task, the firing fails.
+    """
+    if not is_message_url(base.url):
+        return
+    refuse_call_parts(own.url, own.method)
+    is_task = place_from(base.url).kind is PlaceKind.CELERY
+    if is_task and not own.sealed and not (own.marks.body or base.marks.body):
+        try:
+            task_from(own.body or base.body)
+        except ValueError as error:
+            raise InvalidInput(
+                "target.body", str(error).partition(";")[0], str(error).partition("; ")[2]
+            ) from None
 
 
 def url_behind(url: str, path: str) -> str:
