@@ -103,7 +103,7 @@ broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and 
 
 # A few workloads, quickly: make bench WORKLOADS="steady burst" RUNS=1 SCALE=0.1
 bench: .venv/.installed-bench ## measure speed against its bounds and other systems; write docs/benchmarks.md (WORKLOADS= RUNS=3 SCALE=1)
-	@sh .ci/system-packages bench
+	@sh .ci/system-packages
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
 
 # Versions that are in the lock stay as long as pyproject.toml allows them: make lock UPGRADE=1 takes the newest.

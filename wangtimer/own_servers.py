@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.engine import make_url
 
-from wangtimer.core.egress.egress_rules import EgressRules, OwnServer, read_egress
+from wangtimer.core.egress.egress_rules import EgressRules, OwnServer, Peer, read_egress
 from wangtimer.core.egress.special_networks import Address
 from wangtimer.core.errors import BadSetting
 from wangtimer.settings import ENV_PREFIX, Settings
@@ -49,6 +49,19 @@ def found_servers(servers: Iterable[OwnServer], look_up: LookUp | None = None) -
     """Return the servers with the addresses of their names; a name that is not found keeps those it had."""
     look_up = look_up or addresses_of
     return tuple(_found(server, look_up) for server in servers)
+
+
+def broker_refusal(url: str, rules: EgressRules) -> str:
+    """Return why messages may not go to a named broker: it is a server of ours, or an address of a cloud's metadata.
+
+    Else an operator's word counts, whatever the rules of egress allow to apps. Its name is looked up.
+    """
+    parts = urlsplit(url)
+    name, port = parts.hostname or "localhost", parts.port or _PORTS.get(parts.scheme) or 0
+    for address in addresses_of(name):
+        if why := rules.never(Peer(name, str(address), port, False)):
+            return f"no message may go there: {why.partition(':')[0]}"
+    return ""
 
 
 def addresses_of(name: str) -> frozenset[Address]:

@@ -18,6 +18,7 @@ from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.flow.queues import MOST_QUEUES, OwnQueues
+from wangtimer.core.messages.named_broker import NamedBroker, read_brokers
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.core.secret_keys import read_secret_keys
@@ -410,6 +411,11 @@ class Settings(BaseSettings):
         description="file with certificates of authorities (PEM) that vouch for targets, beside those that the system "
         "trusts; read when a callback process starts. `SSL_CERT_FILE` names another list in place of the system's",
     )
+    brokers_file: Path | None = Field(
+        default=None,
+        description="file (TOML) with the message brokers that apps may send to, and what each app may send where; "
+        "see the guide to message queues. Read when the API and a callback process start",
+    )
     own_servers: Annotated[str, AfterValidator(_servers)] = Field(
         default="",
         max_length=8_192,
@@ -599,6 +605,18 @@ class Settings(BaseSettings):
                 f"{name}: it has no certificates, or one that cannot be read; write PEM"
             ) from None
         return text
+
+    @cached_property
+    def named_brokers(self) -> dict[str, NamedBroker]:
+        """The message brokers that apps may send to, by name; raises `BadSetting`."""
+        if self.brokers_file is None:
+            return {}
+        name = f"{ENV_PREFIX}BROKERS_FILE={self.brokers_file}"
+        text = _text_of(self.brokers_file, name, "put the brokers there, or take the setting out")
+        try:
+            return read_brokers(text)
+        except ValueError as error:
+            raise BadSetting(f"{name}: {error}") from None
 
     @property
     def drain_s(self) -> float:

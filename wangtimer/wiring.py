@@ -17,7 +17,7 @@ from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
-from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
+from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.origin import read_url
 from wangtimer.calls_teller import CallsTeller
 from wangtimer.core import fail_points
@@ -32,6 +32,7 @@ from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
+from wangtimer.core.messages.named_broker import NamedBroker
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.named_target import NamedTarget, through
@@ -63,9 +64,11 @@ from wangtimer.health_teller import HealthTeller
 from wangtimer.host_judge import JUDGE_EVERY_S, HostJudge
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.long_work import LongWork
+from wangtimer.messaging import Deliveries, MessageEngine
+from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
-from wangtimer.own_servers import egress_rules_of, found_servers, named_servers
+from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
@@ -612,8 +615,31 @@ class Wiring:
 
     @once
     def engine(self) -> DeliveryEngine:
-        """Makes calls."""
+        """Makes calls over HTTP."""
         return DeliveryEngine(self.clock, self.egress, self._limits(), permits=self.throttle, tls=self.tls)
+
+    @once
+    def deliveries(self) -> Delivery:
+        """Makes calls, and sends messages to named brokers; raises `BadSetting`."""
+        brokers = self.settings.named_brokers
+        if not brokers:
+            return self.engine
+        return Deliveries(self.engine, {name: self._message_engine(one) for name, one in brokers.items()})
+
+    def _message_engine(self, broker: NamedBroker) -> MessageEngine:
+        s = self.settings
+        link = link_to(broker, s.callback_connect_timeout_ms / 1_000, s.callback_ca_file)
+        limits = Limits(
+            timeout_ms=s.callback_timeout_ms,
+            connect_timeout_ms=s.callback_connect_timeout_ms,
+            connections_per_host=MOST_UNCONFIRMED,
+            connections_total=2 * MOST_UNCONFIRMED,
+        )
+
+        def refusal() -> str:
+            return broker_refusal(broker.url, self.egress.rules)
+
+        return MessageEngine(broker, link, self.clock, limits, self.throttle, refusal)
 
     @once
     def tls(self) -> Tls:
@@ -667,7 +693,7 @@ class Wiring:
     @once
     def health_teller(self) -> HealthTeller:
         """Tells which hosts fail."""
-        return HealthTeller(self.engine, self.failing_hosts, self.clock)
+        return HealthTeller(self.deliveries, self.failing_hosts, self.clock)
 
     @once
     def gone_teller(self) -> NoteTeller[int, tuple[int, int]]:
@@ -706,7 +732,7 @@ class Wiring:
             self.slices,
             self.clock,
             self.settings.settle_every_ms / 1_000,
-            lambda: self.engine.has_calls_waiting,
+            lambda: self.deliveries.has_calls_waiting,
         )
 
     @once
@@ -731,7 +757,9 @@ class Wiring:
 
     def _room_in(self, lane: SharedLane) -> int:
         """Return how many firings of a lane may be pulled."""
-        return self.engine.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
+        return (
+            self.deliveries.room_in(lane) if self.ways_out.is_known and self.room.has_any(is_late=True) else 0
+        )
 
     def _is_mine(self, lane: SharedLane) -> bool:
         """Tell whether this process takes the firings of a lane's queue."""
@@ -767,7 +795,7 @@ class Wiring:
             Wanted(self.definitions, self.timers, verifier, asker),
             signings,
             verifier,
-            self.engine,
+            self.deliveries,
             self.keeper,
             self.settler,
             self.mover,
@@ -807,7 +835,7 @@ class Wiring:
         for part in (
             self.throttle,
             self.ways_out,
-            self.engine,
+            self.deliveries,
             self.keeper,
             self.settler,
             self.mover,

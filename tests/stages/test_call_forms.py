@@ -12,11 +12,15 @@ from tests.stages.scripted_target import Answer
 from tests.stages.world import World
 from wangtimer.callback import Request
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
+from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm, form_from, form_text
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor.prepare import EVENT_TYPE, request_of
+from wangtimer.messaging.message import Message
 
 MakeWorld = Callable[..., World]
 
@@ -141,3 +145,36 @@ def test_each_attempt_of_a_firing_is_filled_in_anew_on_the_whole_way(
         assert one.request.url == f"http://a.test/hook?zone=Asia%2FShanghai&n={one.attempt}"
         assert "+08:00" in json.loads(one.request.body)["at"]
     assert {one.attempt for one in world.target.arrivals} == {1, 2}
+
+
+def a_message(form: CallForm = UNTOUCHED, token: str = "") -> Message:
+    place = MessagePlace("orders", PlaceKind.STREAM, "app:events").url
+    made = request_of(
+        Notify(place, "", (), BODY), "shop", MEMBER, form=form, timezone="Asia/Shanghai", ack_token=token
+    )
+    assert isinstance(made, Message)
+    return made
+
+
+def test_a_message_is_written_as_a_call_is() -> None:
+    message = a_message(CallForm(templates=True, cloud_events=True), "2.token")
+    assert json.loads(message.body) == {"at": "2026-11-21T04:44:43.123+08:00"}
+    assert (message.fields["ce-id"], message.fields["ce-type"]) == (MEMBER.firing_id, EVENT_TYPE)
+    assert message.fields["X-WangTimer-Ack-Token"] == "2.token"
+    assert a_message().body == BODY.encode()
+
+
+def test_who_gets_a_message_is_to_say_that_it_is_done_where_the_target_has_an_ack_timeout(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(executors=1, is_signed=True).start()
+    for name, ack_ms in (("patient", 60_000), ("plain", None)):
+        call = Notify(MessagePlace("orders", PlaceKind.LIST, "app:work").url, "", (), "{}")
+        world.target_store.put(NamedTarget("shop", name, 1, call, Timeouts(ack_ms=ack_ms)))
+        new = NewTimer("shop", name, Once(int(world.now) + 2_000), Notify("", "", (), "", target=name))
+        world.registrar.enable("shop", world.registrar.create(new).id)
+    world.run_for(5)
+    assert len(world.target.arrivals) == 2
+    members = [Member(one.timer_id, one.fire_at, 1) for one in world.target.arrivals]
+    statuses = {row.status for row in world.firings.rows(members).values()}
+    assert statuses == {FiringStatus.ACCEPTED, FiringStatus.SUCCEEDED}

@@ -1,6 +1,7 @@
 """Calls services back: one delivery engine per process."""
 
 from wangtimer.callback.call import Call
+from wangtimer.callback.delivery import Delivery
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.engine import Counts, DeliveryEngine, EngineStopped
 from wangtimer.callback.limits import Limits
@@ -8,4 +9,15 @@ from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
 from wangtimer.callback.tls import Tls
 
-__all__ = ["Call", "Counts", "DeliveryEngine", "Egress", "EngineStopped", "Limits", "Reply", "Request", "Tls"]
+__all__ = [
+    "Call",
+    "Counts",
+    "Delivery",
+    "DeliveryEngine",
+    "Egress",
+    "EngineStopped",
+    "Limits",
+    "Reply",
+    "Request",
+    "Tls",
+]

@@ -1,67 +1,27 @@
-"""The one thread of a process that calls targets back, each at its exact moment."""
+"""The one thread of a process that calls targets back over HTTP, each at its exact moment."""
 
-import heapq
-import logging
-import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import count
-from threading import Thread
+from collections.abc import Iterator, Sequence
 
-from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
-from wangtimer.callback.flows import Flows
-from wangtimer.callback.health import Health
-from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
-from wangtimer.callback.permits import NoLimits, PermitAnswer, Permits
-from wangtimer.callback.places import Flow, Waiting
+from wangtimer.callback.permits import Permits
+from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
-from wangtimer.callback.request import Request, Route
 from wangtimer.callback.resolver import Resolver
-from wangtimer.callback.sockets import Sockets
+from wangtimer.callback.timed_engine import Counts, EngineStopped, TimedEngine, next_look_at
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
-from wangtimer.core.errors import WangTimerError
-from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 
-_logger = logging.getLogger(__name__)
-
-# A call that is sent with little time left is cut before its answer, and then sent again as a retry. So the last tenth
-# of a call's time is not for waiting. Calls that would wait longer wait outside this process.
-_WAITING_SHARE = 0.9
-_LOOK_FOR_CROWDS_S = 0.05
-# A look goes through all flows in which calls wait: with 5,000 hosts it takes 40 ms of the one thread. Looks may take
-# up to a tenth of the thread.
-_REST_OF_A_LOOK = 10
-# The deployment's clock is measured again now and then, and may jump ahead during a long rest.
-_LONGEST_REST_S = 0.1
-# The rest when there is nothing to do; any submitted call ends it.
-_IDLE_REST_S = 60.0
-# Calls taken between two looks at the sockets, so that a burst (1.5 µs a call here) does not hold up answers.
-_MOST_RIPE_AT_ONCE = 5_000
-_PAUSE_AFTER_FAULT_S = 0.01
+__all__ = ["Counts", "DeliveryEngine", "EngineStopped", "next_look_at"]
 
 
-class EngineStopped(WangTimerError):
-    """The delivery engine takes no calls any more, because this process stops; another one will send them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Counts:
-    """Calls the engine has: `waiting` for their moment or a connection, and `in_flight`."""
-
-    waiting: int
-    in_flight: int
-
-
-class DeliveryEngine:
+class DeliveryEngine(TimedEngine):
     """Sends calls at their moments over connections that are kept and shared, and tells their results.
 
     Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
@@ -74,6 +34,8 @@ class DeliveryEngine:
     trusts, and which certificate it shows.
     """
 
+    _thread_name = "callback-delivery"
+
     def __init__(
         self,
         clock: Clock,
@@ -83,18 +45,7 @@ class DeliveryEngine:
         permits: Permits | None = None,
         tls: Tls | None = None,
     ) -> None:
-        self._clock = clock
-        self._limits = limits or Limits()
-        self._timeout_s = self._limits.timeout_ms / 1000
-        self._inbox = Inbox()
-        self._admissions = Admissions(permits or NoLimits(), self._inbox.wake, self._limits)
-        self._to_come: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
-        self._arrivals = count()
-        self._flows = Flows(self._limits.connections_per_host, self._limits.connections_total)
-        self._look_for_crowds_at = 0.0
-        self._stop_at = math.inf
-        self._left: list[Call] = []
-        self._sockets = Sockets(self._inbox.wake_fd)
+        super().__init__(clock, limits or Limits(), permits)
         tls = tls or Tls()
         self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, egress, self._end)
         self._resolver = Resolver(self._clock, self._sockets, name_servers)
@@ -102,79 +53,18 @@ class DeliveryEngine:
         self._openings = Openings(
             self._clock, self._limits, self._sockets, self._lookups, tls, egress, self._adopt, self._miss
         )
-        self._thread = Thread(target=self._run, name="callback-delivery", daemon=True)
 
-    def start(self) -> None:
-        """Start sending; once."""
-        self._thread.start()
+    def _prepare(self, call: Call) -> None:
+        request = call.request
+        if request.origin.is_address or request.fault or self._exchanges.has_idle(request.route):
+            return
+        self._lookups.prepare(request.origin.host, request.app)
 
-    def submit(self, calls: Iterable[Call]) -> None:
-        """Take calls to send at their moments, or at once if those are past; EngineStopped after `stop`."""
-        if not self._inbox.put(calls):
-            raise EngineStopped("the delivery engine is stopped and took none of these calls; put them back")
-
-    def stop(self, timeout_s: float) -> list[Call]:
-        """Take no more calls; return those not sent, after the calls under way have ended; once.
-
-        Calls that have not ended after `timeout_s` are cut off and returned too: others may make them anew. A listener
-        must not call it.
-        """
-        self._stop_at = self._clock.monotonic() + timeout_s
-        self._inbox.close()
-        if self._thread.is_alive():
-            self._thread.join(timeout_s + 1)
-        if not self._thread.is_alive():  # else a listener has not returned: leave the thread what it uses
-            self._inbox.release()
-        return self._left + self._inbox.take()
-
-    @property
-    def is_running(self) -> bool:
-        """Tell whether the engine's thread is alive: a health check."""
-        return self._thread.is_alive()
-
-    @property
-    def counts(self) -> Counts:
-        """How many calls are here now."""
-        waiting = len(self._inbox) + len(self._to_come) + self._flows.waiting
-        return Counts(waiting=waiting, in_flight=self._flows.running)
-
-    @property
-    def has_calls_waiting(self) -> bool:
-        """Whether calls have come due and wait for a connection."""
-        return self._flows.waiting > 0
-
-    def room_in(self, lane: SharedLane) -> int:
-        """Return how many more calls of a lane could start at once."""
-        return self._flows.room_in(lane, self._clock.monotonic())
-
-    def failing(self) -> dict[Route, Health]:
-        """Return the hosts that are failing now, for an app's calls each. Any thread may ask."""
-        return self._flows.failing()
-
-    def health_of(self, route: Route) -> Health | None:
-        """Return the health of a host for an app's calls; None if it is not known. Any thread may ask."""
-        return self._flows.health_of(route)
-
-    def _run(self) -> None:
-        while not self._is_over():
-            try:
-                self._turn()
-            except Exception:
-                _logger.exception("callback.turn_failed")
-                self._clock.sleep(_PAUSE_AFTER_FAULT_S)
-        self._close()
-
-    def _turn(self) -> None:
-        """Send what is due, rest until something happens, and tell what has ended."""
-        self._take_in()
-        self._ripen()
-        if self._stop_at < math.inf:
-            self._drop_unsent()
-        self._make_room()
-        self._start_ripe()
-        self._act()
-        self._rest()
-        self._act()
+    def _begin(self, call: Call, flow: Flow, deadline_at: float) -> None:
+        if self._exchanges.start(call, flow, deadline_at):
+            self._flows.open_wide(flow)
+        else:
+            self._openings.start(call, flow, deadline_at)
 
     def _act(self) -> None:
         self._resolver.act()
@@ -182,69 +72,16 @@ class DeliveryEngine:
         self._openings.act()
         self._exchanges.act()
 
-    def _take_in(self) -> None:
-        for call in self._inbox.take():
-            heapq.heappush(self._to_come, (call.due_at_ms, next(self._arrivals), call))
-            request = call.request
-            if not request.origin.is_address and not self._exchanges.has_idle(request.route):
-                self._look_ahead(request)
-        for asked, answer in self._admissions.answers():
-            self._go_on(asked, answer)
+    def _acts_at(self) -> float:
+        until = min(self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until)
+        resolver_rest_s = self._resolver.rest_s
+        return until if resolver_rest_s is None else min(until, self._clock.monotonic() + resolver_rest_s)
 
-    def _look_ahead(self, request: Request) -> None:
-        if not request.fault:
-            self._lookups.prepare(request.origin.host, request.app)
-
-    def _ripen(self) -> None:
-        """Let the calls whose moment has come join their flows."""
-        to_come = self._to_come
-        if not to_come:
-            return
-        now_ms = self._clock.now_ms()
-        now = self._clock.monotonic()
-        for _ in range(_MOST_RIPE_AT_ONCE):
-            if not to_come or to_come[0][0] > now_ms:
-                return
-            call = heapq.heappop(to_come)[2]
-            self._admissions.note_ripe(call)
-            self._flows.join(Waiting(call, now))
-
-    def _start_ripe(self) -> None:
-        """Send the calls that have a place, and a permit if they need one."""
-        flows = self._flows
-        if flows.can_send:
-            self._watch(0.0)  # learn which idle connections are dead before a request is written into one
-            now_ms, now = self._clock.now_ms(), self._clock.monotonic()
-            while flows.can_send:
-                flow, waiting = flows.take(now_ms, now)
-                call, deadline_at = waiting.call, waiting.since + self._timeout_s
-                if self._admissions.is_admitted(call, now):
-                    self._start(flow, call, deadline_at)
-                else:
-                    self._admissions.ask(Admission(call, flow, deadline_at))
-        self._admissions.give_back_without_place()
-
-    def _go_on(self, asked: Admission, answer: PermitAnswer) -> None:
-        """Send a call that got its permits; send away one that did not."""
-        call, flow, deadline_at = asked
-        if isinstance(answer, tuple):
-            call.permits = answer
-            self._start(flow, call, deadline_at)
-        elif answer is None:
-            self._end(call, flow, None, True)
-        else:
-            self._flows.leave(flow, self._clock.monotonic(), None, is_unreachable=False)
-            _tell(call.on_no_room, call, answer)
-
-    def _start(self, flow: Flow, call: Call, deadline_at: float) -> None:
-        fault = call.request.fault
-        if fault:
-            reply = Reply(self._clock.now_ms(), 0.0, None, "", f"not sent: {fault}", was_sent=False)
-            self._end(call, flow, reply, True)
-        elif self._exchanges.start(call, flow, deadline_at):
-            self._flows.open_wide(flow)
-        else:
-            self._openings.start(call, flow, deadline_at)
+    def _cut_off(self) -> Iterator[tuple[Call, bool]]:
+        self._resolver.close()
+        yield from ((call, True) for call in self._openings.close())
+        # Their connections are closed, so their targets know that nobody waits for an answer any more.
+        yield from ((call, False) for call in self._exchanges.close())
 
     def _adopt(self, connection: Connection, opened: Opening) -> None:
         """Send the call for which a connection was opened."""
@@ -254,105 +91,3 @@ class DeliveryEngine:
     def _miss(self, call: Call, flow: Flow, reply: Reply) -> None:
         """End a call for which no connection could be opened; a refusal says nothing of its host."""
         self._end(call, flow, reply, reply.is_refused)
-
-    def _end(self, call: Call, flow: Flow, reply: Reply | None, is_reachable: bool) -> None:
-        """Free the call's place, give back its permit, and tell its listener the result."""
-        now = self._clock.monotonic()
-        if reply is not None and flow.to.health.was_ever_failing:
-            reply = self._flows.with_wait(flow, call, reply, self._clock.now_ms(), now)
-        self._flows.leave(flow, now, reply, is_unreachable=not is_reachable)
-        self._admissions.give_back(call, is_unused=reply is None)
-        if reply is None:
-            _tell(call.on_held_back, call)
-        else:
-            _tell(call.on_reply, call, reply)
-
-    def _make_room(self) -> None:
-        """Send away the calls that would wait here for too long."""
-        now = self._clock.monotonic()
-        if not self._flows.waiting or now < self._look_for_crowds_at:
-            return
-        self._flows.try_again(now)
-        for lane, waiting in self._flows.crowded_out(now, self._timeout_s * _WAITING_SHARE):
-            _tell(waiting.call.on_no_room, waiting.call, lane)
-        self._look_for_crowds_at = next_look_at(now, self._clock.monotonic())
-
-    def _rest(self) -> None:
-        """Wait for sockets, a submitted call or the next moment, whichever is first.
-
-        epoll counts whole ms: a longer rest ends early by the fraction, and the next rest sleeps the fraction.
-        That is 0.1 ms late (p50), 0.3 (p99) here; rounding up was 0.6 and 1.2, and spinning costs a core.
-        """
-        rest_s = self._rest_s()
-        if rest_s <= 0 or not self._inbox.begin_rest(self._clock.now_ms() + rest_s * 1000):
-            rest_s = 0.0
-        elif rest_s < 0.001:
-            self._clock.sleep(rest_s)
-            rest_s = 0.0
-        self._watch(rest_s)
-        self._inbox.end_rest()
-
-    def _watch(self, timeout_s: float) -> None:
-        if self._sockets.drive(timeout_s):
-            self._inbox.drain_wake()
-
-    def _rest_s(self) -> float:
-        """Return how long the thread may rest if no socket and no other thread wakes it."""
-        if self._flows.can_send:
-            return 0.0
-        until = min(
-            self._stop_at, self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until
-        )
-        rest_s = min(_IDLE_REST_S, until - self._clock.monotonic())
-        resolver_rest_s = self._resolver.rest_s
-        if resolver_rest_s is not None:
-            rest_s = min(rest_s, resolver_rest_s)
-        if self._flows.waiting:
-            rest_s = min(rest_s, _LOOK_FOR_CROWDS_S)
-        if self._to_come:
-            rest_s = min(rest_s, (self._to_come[0][0] - self._clock.now_ms()) / 1000, _LONGEST_REST_S)
-        return rest_s
-
-    def _is_over(self) -> bool:
-        if self._stop_at == math.inf:
-            return False
-        return self._clock.monotonic() >= self._stop_at or not self.counts.waiting + self.counts.in_flight
-
-    def _drop_unsent(self) -> None:
-        self._left += [call for _, _, call in sorted(self._to_come)]
-        self._to_come.clear()
-        self._left += self._flows.clear()
-        now = self._clock.monotonic()
-        for call, flow, _ in self._admissions.drop():
-            self._flows.leave(flow, now, None, is_unreachable=False)
-            self._left.append(call)
-        for call in self._left:
-            self._admissions.give_back(call, is_unused=True)
-
-    def _close(self) -> None:
-        self._take_in()
-        self._drop_unsent()
-        self._resolver.close()
-        for call in self._openings.close():
-            self._admissions.give_back(call, is_unused=True)
-            self._left.append(call)
-        # Their connections are closed, so their targets know that nobody waits for an answer any more.
-        for call in self._exchanges.close():
-            self._admissions.give_back(call, is_unused=False)
-            self._left.append(call)
-        self._sockets.close()
-
-
-def _tell(listener: Callable[..., None], *what: object) -> None:
-    try:
-        listener(*what)
-    except Exception:
-        _logger.exception("callback.listener_raised")
-
-
-def next_look_at(began_at: float, ended_at: float) -> float:
-    """Return when to look again for calls that wait too long, after a look from `began_at` to `ended_at`.
-
-    In seconds of a stop-watch. After a long look comes a rest in proportion.
-    """
-    return began_at + max(_LOOK_FOR_CROWDS_S, _REST_OF_A_LOOK * (ended_at - began_at))

@@ -2,7 +2,7 @@
 
 from enum import Enum
 
-from wangtimer.callback.reply import Reply
+from wangtimer.callback.reply import BrokerAnswer, Reply
 
 # So many failures in a row, and the host is failing. Fewer are a restart, or a few answers that got lost.
 FAILING_AFTER = 5
@@ -27,12 +27,19 @@ class Sign(Enum):
     NOT_ASKED = "not asked"
 
 
+_OF_BROKERS = {
+    BrokerAnswer.TAKEN: Sign.ANSWERED,
+    BrokerAnswer.REJECTED: Sign.ANSWERED,
+    BrokerAnswer.TURNED_AWAY: Sign.TURNED_AWAY,
+}
+
+
 def sign_of(reply: Reply) -> Sign:
     """Return what a reply says of its host."""
     if reply.is_refused:
         return Sign.NOT_ASKED
     if reply.error:
-        return Sign.SILENT
+        return Sign.SILENT if reply.broker is None else _OF_BROKERS[reply.broker]
     return Sign.TURNED_AWAY if reply.http_status in TURNS_AWAY else Sign.ANSWERED
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from wangtimer.core.flow.host_names import one_name
+from wangtimer.core.messages.message_place import broker_host, is_message_url
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # From here on no "/" belongs to "http://" or "https://".
@@ -98,6 +99,8 @@ def _origin(text: str) -> Origin:
     except ValueError:
         return _not_to_be_called(text, "its host or port cannot be read")
     scheme = parts.scheme
+    if is_message_url(text):
+        return _broker_of(text, parts.netloc)
     if scheme not in _DEFAULT_PORTS:
         return _not_to_be_called(
             text, f"the protocol {scheme[:20]!r} is disabled: only http and https are spoken"
@@ -120,6 +123,12 @@ def _origin(text: str) -> Origin:
         _basic(parts.username, parts.password),
         "",
     )
+
+
+def _broker_of(text: str, name: str) -> Origin:
+    """Return the place of a named broker; only a process that has the broker set up sends there."""
+    fault = f"no broker {name!r} is set up for callback processes"
+    return Origin(name, True, 0, False, text, broker_host(name), "", "", fault)
 
 
 def _not_to_be_called(text: str, fault: str) -> Origin:

@@ -1,5 +1,6 @@
 """The result of one call."""
 
+from enum import Enum
 from typing import NamedTuple
 
 from wangtimer.callback.told import shown_place
@@ -7,6 +8,14 @@ from wangtimer.callback.told import shown_place
 # How the error of a call begins whose time was over.
 TIME_OVER = "timed out after"
 SENT_ONCE = "the target closed the connection without an answer; it may have acted, so nothing is sent again"
+
+
+class BrokerAnswer(Enum):
+    """What a broker says of a message."""
+
+    TAKEN = "taken"
+    REJECTED = "rejected"  # this one; others may be taken
+    TURNED_AWAY = "turned away"  # it takes none for now
 
 
 class Reply(NamedTuple):
@@ -25,6 +34,7 @@ class Reply(NamedTuple):
     `host_failing_ms`  between the call's moment and its sending, how long its host was failing; None: not at all
     `told`         of a 429 or 503 its Retry-After, of a redirect its Location, as written; "" where there is none
     `is_refused`   the rules of egress do not allow it; another attempt would be refused too
+    `broker`       of a message what its broker said of it; None of a call, and where no word came
     """
 
     sent_at_ms: float
@@ -38,11 +48,16 @@ class Reply(NamedTuple):
     is_refused: bool = False
     host_failing_ms: int | None = None
     told: str = ""
+    broker: BrokerAnswer | None = None
 
     @property
     def succeeded(self) -> bool:
-        """Tell whether a complete 2xx answer came."""
-        return not self.error and self.http_status is not None and 200 <= self.http_status < 300
+        """Tell whether a complete 2xx answer came, or a broker took the message."""
+        if self.error:
+            return False
+        if self.http_status is None:
+            return self.broker is BrokerAnswer.TAKEN
+        return 200 <= self.http_status < 300
 
     @property
     def shown_error(self) -> str:

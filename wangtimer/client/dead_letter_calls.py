@@ -15,8 +15,8 @@ LETTERS = "/v1/dead-letters"
 class DeadLetter(TypedDict):
     """A firing that has failed for good; `id` is its firing's, the `webhook-id` of its callbacks.
 
-    `reason` says why in a word: `http_503`, `timed_out`, `not_connected`, `broken_off`, `refused`, `host_disabled`,
-    `nacked`, `not_acked` or `not_made`.
+    `reason` says why in a word: `http_503`, `timed_out`, `not_connected`, `broken_off`, `not_taken`, `refused`,
+    `host_disabled`, `nacked`, `not_acked` or `not_made`.
     """
 
     id: str

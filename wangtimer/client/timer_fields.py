@@ -3,7 +3,7 @@
 `About` beside a field is its help text in the command line. `described_field.py` reads it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 from .described_field import About
@@ -170,6 +170,33 @@ class ShownRetry(TypedDict):
     retriedStatuses: NotRequired[list[str]]
 
 
+class MessageQueue(TypedDict):
+    """Where messages go: an `exchange` with a `routingKey`, a `stream` (`maxLength`: about so many), or a `list`."""
+
+    broker: str
+    exchange: NotRequired[str | None]
+    routingKey: NotRequired[str | None]
+    stream: NotRequired[str | None]
+    maxLength: NotRequired[int | None]
+    list: NotRequired[str | None]
+
+
+class CeleryQueue(TypedDict):
+    """Which of the app's own Celery workers run tasks."""
+
+    broker: str
+    queue: NotRequired[str]
+
+
+class GivenTask(TypedDict):
+    """A task for them, in place of a body."""
+
+    task: str
+    args: NotRequired[Sequence[Any] | None]
+    kwargs: NotRequired[Mapping[str, Any] | None]
+    queue: NotRequired[str | None]
+
+
 class NamedTargetPatch(CallPatch, total=False):
     """Changes of a named target; the rest of it stays."""
 
@@ -178,12 +205,19 @@ class NamedTargetPatch(CallPatch, total=False):
         About("When the start of its answers is kept.", default="always", can_be_cleared=True),
     ]
     retry: Retry | None
+    queue: MessageQueue | None
+    celery: CeleryQueue | None
 
 
 class NewNamedTarget(TypedDict):
-    """A whole named target; what is absent gets its default. `json` is instead of `body`: any JSON."""
+    """A whole named target; what is absent gets its default. `json` is instead of `body`: any JSON.
 
-    url: str
+    It calls a `url`, or sends messages to a `queue`, or tasks to `celery`.
+    """
+
+    url: NotRequired[str]
+    queue: NotRequired[MessageQueue | None]
+    celery: NotRequired[CeleryQueue | None]
     method: NotRequired[Method | None]
     headers: NotRequired[Mapping[str, str | list[str]]]
     body: NotRequired[str | None]
@@ -211,6 +245,7 @@ class Target(TypedDict):
     url: NotRequired[str]
     name: NotRequired[str]
     path: NotRequired[str | None]
+    celery: NotRequired[GivenTask | None]
     method: NotRequired[Method | None]
     headers: NotRequired[Mapping[str, str | list[str]]]
     body: NotRequired[str | None]

@@ -7,7 +7,7 @@
 from typing import Literal, NotRequired, TypedDict
 
 from .errors import Problem
-from .timer_fields import KeepOutput, Method, ShownRetry, Timer
+from .timer_fields import KeepOutput, MessageQueue, Method, ShownRetry, Timer
 
 StopState = Literal["cancelled", "in_flight", "already_fired"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -83,12 +83,21 @@ class Deletion(TypedDict):
     countsWithin: NotRequired[str]
 
 
+class ShownCelery(TypedDict):
+    """Which of the app's own Celery workers run tasks."""
+
+    broker: str
+    queue: str
+
+
 class NamedTarget(TypedDict):
     """A target that timers name; `***` stands in place of each secret. `timers`: how many name it, not in lists."""
 
     name: str
-    url: str
-    method: Method
+    url: NotRequired[str]
+    method: NotRequired[Method]
+    queue: NotRequired[MessageQueue]
+    celery: NotRequired[ShownCelery]
     headers: dict[str, list[str]]
     body: str
     timeout: NotRequired[str]

@@ -6,7 +6,7 @@ from random import Random
 
 import structlog
 
-from wangtimer.callback import DeliveryEngine, EngineStopped
+from wangtimer.callback import Delivery, EngineStopped
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.backlog import is_backlog
 from wangtimer.core.flow.disabled_hosts import HostKey
@@ -60,7 +60,7 @@ class Executor:
         wanted: Wanted,
         signings: Signings,
         verifier: Verifier,
-        engine: DeliveryEngine,
+        engine: Delivery,
         keeper: Keeper,
         settler: Settler,
         mover: Mover,

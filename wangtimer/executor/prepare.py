@@ -11,11 +11,15 @@ from wangtimer.callback import Request
 from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
 from wangtimer.core.flow.firing import Member
+from wangtimer.core.messages.celery_task import task_from
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.templates import Filling, filled
 from wangtimer.core.timers.timer import Notify
+from wangtimer.messaging.celery_message import celery_body
+from wangtimer.messaging.message import Message
 
 # What happened, in a CloudEvent: a moment of a timer has come.
 EVENT_TYPE = "wangtimer.firing"
@@ -42,6 +46,8 @@ def request_of(
     if form.templates:
         notify = _filled(notify, app, member, form, timezone)
     url, method, headers, body, *_ = notify
+    if is_message_url(url):
+        return _message_of(notify, app, member, keys, timestamp_s, form, ack_token)
     headers, name_a_type = _sent(headers)
     content, content_type = _bytes_of(body) if form.body_is_base64 else _written(body)
     if form.cloud_events:
@@ -83,6 +89,39 @@ def _as_event(headers: Headers, app: str, member: Member) -> Headers:
         ("ce-time", show_moment(member.fire_at)),
     )
     return (*headers, *(pair for pair in attributes if pair[0] not in given))
+
+
+def _message_of(
+    notify: Notify,
+    app: str,
+    member: Member,
+    keys: Sequence[bytes],
+    timestamp_s: int,
+    form: CallForm,
+    ack_token: str,
+) -> Message:
+    """Return the message that goes to a broker instead; raises ValueError for a body that is no Celery task."""
+    headers, name_a_type = _sent(notify.headers)
+    task = None
+    if place_from(notify.url).kind is PlaceKind.CELERY:
+        task = task_from(notify.body)
+        content, content_type = celery_body(task.args, task.kwargs), "application/json"
+    else:
+        content, content_type = _bytes_of(notify.body) if form.body_is_base64 else _written(notify.body)
+    if form.cloud_events:
+        headers = _as_event(headers, app, member)
+    if notify.body and not name_a_type:
+        headers = (*headers, ("Content-Type", content_type))
+    return Message(
+        notify.url,
+        (*headers, ("X-WangTimer-App", app)),
+        content,
+        stamps_of(member, content, keys, timestamp_s, ack_token),
+        app,
+        member.firing_id,
+        member.fire_at,
+        task,
+    )
 
 
 def stamps_of(

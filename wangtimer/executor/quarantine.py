@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import structlog
 
-from wangtimer.callback import Call, DeliveryEngine
+from wangtimer.callback import Call, Delivery
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.time.clock import Clock
@@ -86,7 +86,7 @@ class Quarantine:
     def __init__(
         self,
         slices: SliceStore,
-        engine: DeliveryEngine,
+        engine: Delivery,
         clock: Clock,
         is_safe: Callable[[Held], bool],
         longest_s: float,

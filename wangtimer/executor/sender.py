@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import NamedTuple
 
-from wangtimer.callback import Call, DeliveryEngine, Reply, Request
+from wangtimer.callback import Call, Delivery, Reply, Request
 from wangtimer.callback.origin import Origin, read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
@@ -17,6 +17,7 @@ from wangtimer.core.flow.dead_letter import (
     HOST_DISABLED,
     NOT_CONNECTED,
     NOT_MADE,
+    NOT_TAKEN,
     REFUSED,
     TIMED_OUT,
     of_status,
@@ -45,6 +46,7 @@ from wangtimer.executor.puller import Puller, lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import CallOf, call_through
+from wangtimer.messaging.message import Message
 from wangtimer.store.redis.slices import SliceStore
 
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300, of which most is
@@ -124,7 +126,7 @@ class Sender:
     def __init__(
         self,
         slices: SliceStore,
-        engine: DeliveryEngine,
+        engine: Delivery,
         keeper: Keeper,
         settler: Settler,
         mover: Mover,
@@ -327,7 +329,7 @@ class Sender:
             wait_ms = self._wait_ms(attempt, reply, retry)
             status = FiringStatus.FAILED if wait_ms is None else FiringStatus.PENDING
             due_at = due_at if wait_ms is None else int(self._clock.now_ms()) + wait_ms
-        elif attempt.ack_token and reply.http_status == ACCEPTED and attempt.timeouts.ack_ms is not None:
+        elif attempt.timeouts.ack_ms is not None and attempt.is_accepted_by(reply):
             status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + attempt.timeouts.ack_ms
         sent_at = int(reply.sent_at_ms) if reply.was_sent else None
         return Outcome(
@@ -430,6 +432,10 @@ class Attempt:
         """The lane in which it waits until what an operator paused goes on; None if it is not paused."""
         return self._sender.pause_of(self.held, self.request.app, self.request.host)
 
+    def is_accepted_by(self, reply: Reply) -> bool:
+        """Whether its target is to say later that it is done; who gets a message says nothing else."""
+        return bool(self.ack_token) and (isinstance(self.request, Message) or reply.http_status == ACCEPTED)
+
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts, and it is not paused.
 
@@ -477,6 +483,8 @@ def failure_of(reply: Reply) -> str:
     """Return in a word why a call failed."""
     if reply.is_refused:
         return REFUSED
+    if reply.broker is not None:
+        return NOT_TAKEN
     if not reply.was_sent:
         return NOT_CONNECTED
     if reply.error:

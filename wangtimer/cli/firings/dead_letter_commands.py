@@ -18,8 +18,8 @@ CONDITIONS = (
     click.option("--timer", help="Of this timer only: its id or key."),
     click.option(
         "--reason",
-        help="http_503 and the like, timed_out, not_connected, broken_off, refused, host_disabled, nacked, not_acked "
-        "or not_made.",
+        help="http_503 and the like, timed_out, not_connected, broken_off, not_taken, refused, host_disabled, nacked, "
+        "not_acked or not_made.",
     ),
     click.option("--host", help="The last attempt called this host and port."),
     click.option("--target", help="Their timers named this target."),

@@ -141,4 +141,8 @@ def _show_changed(changed: ChangedTarget) -> None:
 
 
 def _call(one: NamedTarget) -> str:
+    if "celery" in one:
+        return f"Celery: {one['celery']['broker']}, queue {one['celery']['queue']}"
+    if "queue" in one:
+        return ", ".join(f"{name} {value}" for name, value in one["queue"].items())
     return f"{one['method']} {one['url']}"

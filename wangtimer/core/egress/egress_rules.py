@@ -96,6 +96,13 @@ class EgressRules:
             return "its app may use https only"
         return self._never(peer, all_readings(address)) or self._not_allowed(peer, address)
 
+    def never(self, peer: Peer) -> str:
+        """Return why nobody may connect there, whatever is allowed; "" where that depends."""
+        try:
+            return self._never(peer, all_readings(ip_address(peer.address)))
+        except ValueError:
+            return "not an address"
+
     def _never(self, peer: Peer, readings: tuple[Address, ...]) -> str:
         if not METADATA.isdisjoint(readings):
             return "an address of a cloud's metadata"

@@ -11,11 +11,22 @@ NOT_CONNECTED = "not_connected"
 BROKEN_OFF = "broken_off"
 REFUSED = "refused"
 NOT_MADE = "not_made"
+NOT_TAKEN = "not_taken"
 HOST_DISABLED = "host_disabled"
 # The target accepted it, and said that it failed, or did not say in time that it is done.
 NACKED = "nacked"
 NOT_ACKED = "not_acked"
-REASONS = (TIMED_OUT, NOT_CONNECTED, BROKEN_OFF, REFUSED, NOT_MADE, HOST_DISABLED, NACKED, NOT_ACKED)
+REASONS = (
+    TIMED_OUT,
+    NOT_CONNECTED,
+    BROKEN_OFF,
+    NOT_TAKEN,
+    REFUSED,
+    HOST_DISABLED,
+    NACKED,
+    NOT_ACKED,
+    NOT_MADE,
+)
 
 
 def of_status(http_status: int) -> str:

@@ -4,6 +4,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
+from wangtimer.core.errors import InvalidInput
+from wangtimer.core.messages.celery_task import task_from
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from, refuse_call_parts
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.keep_output import KeepOutput
@@ -60,7 +63,7 @@ class NamedTarget:
         )
         kept = tuple(pair for pair in base.headers if pair[0].lower() not in given)
         return Notify(
-            url_behind(base.url, own.url),
+            base.url if is_message_url(base.url) else url_behind(base.url, own.url),
             own.method or base.method,
             kept + own.headers,
             own.body or base.body,
@@ -88,6 +91,24 @@ def through(target: NamedTarget | None, own: Notify) -> Notify:
 def form_through(target: NamedTarget | None, own: Definition) -> CallForm:
     """Return how the call of a timer is written: through the target that it names, if any."""
     return own.form if target is None else own.form.beside(target.form, has_body=bool(own.notify.body))
+
+
+def refuse_misfit(base: Notify, own: Notify) -> None:
+    """Raise `InvalidInput` where what a timer gives itself does not fit its target, which is `base`.
+
+    A sealed body is not read: where it is no task, the firing fails.
+    """
+    if not is_message_url(base.url):
+        return
+    refuse_call_parts(own.url, own.method)
+    is_task = place_from(base.url).kind is PlaceKind.CELERY
+    if is_task and not own.sealed and not (own.marks.body or base.marks.body):
+        try:
+            task_from(own.body or base.body)
+        except ValueError as error:
+            raise InvalidInput(
+                "target.body", str(error).partition(";")[0], str(error).partition("; ")[2]
+            ) from None
 
 
 def url_behind(url: str, path: str) -> str:

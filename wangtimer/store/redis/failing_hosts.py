@@ -10,6 +10,7 @@ import structlog
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.host_names import one_name
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.messages.message_place import broker_host, is_message_url
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
@@ -47,8 +48,7 @@ class FailingHost:
     @property
     def lanes(self) -> tuple[SharedLane, ...]:
         """Where its calls wait: for the host, or for a limit of calls to it; an earlier version's with other apps'."""
-        name, _, port = self.origin.partition("://")[2].rpartition(":")
-        host = f"{one_name(name.strip('[]'))}:{port}"
+        host = _host_of(self.origin)
         return (
             SharedLane.of_way(self.app, host),
             SharedLane.of_host(host),
@@ -104,6 +104,14 @@ def surplus(entries: Sequence[FailingHost], now_ms: float) -> list[FailingHost]:
     latest = sorted(entries, key=lambda host: host.told_at, reverse=True)
     kept = [host for host in latest[:MOST] if host.told_at >= now_ms - 1_000 * FORGOTTEN_AFTER_S]
     return latest[len(kept) :]
+
+
+def _host_of(origin: str) -> str:
+    place = origin.partition("://")[2]
+    if is_message_url(origin):
+        return broker_host(place)
+    name, _, port = place.rpartition(":")
+    return f"{one_name(name.strip('[]'))}:{port}"
 
 
 def _field(key: HostKey) -> str:

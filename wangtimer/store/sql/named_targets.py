@@ -1,31 +1,54 @@
 """The targets that timers name, as a transaction sees them that makes or edits timers."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from sqlalchemy import Connection, and_, select
 
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.messages.message_place import SCHEME
+from wangtimer.core.timers.named_target import refuse_misfit
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.sql.tables import targets
+from wangtimer.store.target_text import target_from
 
 
 def hold_target(sql: Connection, app: str, call: Notify) -> None:
-    """Raise `InvalidInput` if the app has no target of the name that the call goes through.
+    """Raise `InvalidInput` if the app has no target of the name that the call goes through, or the two do not fit.
 
     The row is locked until the transaction ends: a later deletion waits for it, and then finds the timer.
     """
-    if call.target and unknown_targets(sql, app, [call.target]):
-        raise unknown_target(call.target)
+    if call.target and (why := misfits(sql, app, {"": call})):
+        raise why[""]
 
 
-def unknown_targets(sql: Connection, app: str, names: Iterable[str]) -> set[str]:
-    """Return those of the names that no target of the app has; the rows of the others are locked as above."""
-    asked = sorted(set(names))
+def misfits(sql: Connection, app: str, calls: Mapping[str, Notify]) -> dict[str, InvalidInput]:
+    """Return why calls, by names of their own, cannot go through the targets that they name.
+
+    Rows of targets are locked as above.
+    """
+    asked = sorted({call.target for call in calls.values() if call.target})
     if not asked:
-        return set()
-    query = select(targets.c.name).where(and_(targets.c.app == app, targets.c.name.in_(asked)))
-    found = sql.execute(query.order_by(targets.c.name).with_for_update(read=True)).scalars()
-    return set(asked) - set(found)
+        return {}
+    query = select(targets.c.name, targets.c.content).where(
+        and_(targets.c.app == app, targets.c.name.in_(asked))
+    )
+    rows = sql.execute(query.order_by(targets.c.name).with_for_update(read=True)).all()
+    found = {row.name: row.content for row in rows}
+    whys = {name: _misfit(app, call, found.get(call.target)) for name, call in calls.items() if call.target}
+    return {name: why for name, why in whys.items() if why is not None}
+
+
+def _misfit(app: str, call: Notify, content: str | None) -> InvalidInput | None:
+    if content is None:
+        return unknown_target(call.target)
+    # Most targets are called over HTTP: their texts need not be read.
+    if SCHEME not in content:
+        return None
+    try:
+        refuse_misfit(target_from(app, call.target, 0, content).call, call)
+    except InvalidInput as why:
+        return why
+    return None
 
 
 def unknown_target(name: str) -> InvalidInput:

@@ -28,7 +28,7 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
-from wangtimer.store.sql.named_targets import unknown_target, unknown_targets
+from wangtimer.store.sql.named_targets import misfits
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
@@ -374,10 +374,9 @@ def _taken_by(found: Stored) -> Stored:
 
 
 def _aimless(sql: Connection, app: str, drafts: Sequence[Draft]) -> dict[str, InvalidInput]:
-    """Return by name which of the drafts name a target that the app does not have."""
-    named = {one.timer.name: target for one in drafts if (target := one.timer.definition.notify.target)}
-    unknown = unknown_targets(sql, app, named.values())
-    return {name: unknown_target(target) for name, target in named.items() if target in unknown}
+    """Return by name which of the drafts name a target that the app does not have, or that they do not fit."""
+    calls = {one.timer.name: one.timer.definition.notify for one in drafts}
+    return misfits(sql, app, calls)
 
 
 def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:

@@ -558,7 +558,7 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        if one.notify.target != was.definition.notify.target:
+        if one.notify.target and one.notify != was.definition.notify:
             hold_target(sql, one.app, one.notify)
         columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)

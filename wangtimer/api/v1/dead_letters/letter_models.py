@@ -40,8 +40,9 @@ _Reason = Annotated[
     str | None,
     Field(
         description="why: `http_` and the answer's status, `timed_out`, `not_connected`, `broken_off` (no whole "
-        "answer), `refused` (the rules of egress), `host_disabled` (its host failed for days), `nacked` and "
-        "`not_acked` (accepted, but not done) or `not_made` (no call could be made)",
+        "answer), `not_taken` (a broker did not take the message), `refused` (the rules of egress), `host_disabled` "
+        "(its host failed for days), `nacked` and `not_acked` (accepted, but not done) or `not_made` (no call could be "
+        "made)",
         examples=["http_503"],
         json_schema_extra={"pattern": f"^(http_[1-9][0-9]{{2}}|{'|'.join(REASONS)})$"},
     ),

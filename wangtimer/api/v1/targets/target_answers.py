@@ -8,6 +8,7 @@ from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import ListPage, Span, Text
+from wangtimer.api.v1.targets.message_models import ShownCelery, ShownQueue, place_fields
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
     ShownAckTimeout,
@@ -22,6 +23,7 @@ from wangtimer.api.v1.timers.timer_answers import (
     WhichHeadersSecret,
     call_fields,
 )
+from wangtimer.core.messages.message_place import is_message_url, place_from
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
@@ -32,8 +34,21 @@ class ShownNamedTarget(Sent):
     """A target of an app; `***` stands in place of each secret."""
 
     name: Annotated[str, Field(examples=["shop"])]
-    url: Annotated[str, Field(examples=["https://shop.example/hooks"])]
-    method: MethodWord
+    url: Annotated[
+        str | None,
+        Field(
+            exclude_if=is_none,
+            description="not there: it sends messages",
+            examples=["https://shop.example/hooks"],
+        ),
+    ] = None
+    method: Annotated[MethodWord | None, Field(exclude_if=is_none, description="with url")] = None
+    queue: Annotated[
+        ShownQueue | None, Field(exclude_if=is_none, description="in place of url: where messages go")
+    ] = None
+    celery: Annotated[
+        ShownCelery | None, Field(exclude_if=is_none, description="in place of url: who runs tasks")
+    ] = None
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
     timeout: ShownTimeout = None
@@ -96,8 +111,10 @@ def shown_change(changed: TargetChange) -> ShownTargetChange:
 
 
 def _fields(one: NamedTarget) -> dict[str, Any]:
-    keeps = one.keep_output
-    return call_fields(one.call, one.timeouts, one.form) | {
+    keeps, fields = one.keep_output, call_fields(one.call, one.timeouts, one.form)
+    if is_message_url(one.call.url):
+        fields |= {"url": None, "method": None, **place_fields(place_from(one.call.url))}
+    return fields | {
         "name": one.name,
         "keep_output": None if keeps is KeepOutput.ALWAYS else keeps.value,
         "retry": shown_retry(one.retry),

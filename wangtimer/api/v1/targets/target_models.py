@@ -7,10 +7,13 @@ from pydantic import Field
 
 from wangtimer.api.asked.asked_notify import changed_notify, new_notify
 from wangtimer.api.asked.call_forms import refuse_bad_form
-from wangtimer.api.asked.terms import Url
+from wangtimer.api.http.allowed_places import check_place
 from wangtimer.api.http.allowed_targets import check_way_out
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.targets.message_models import CeleryQueue, MessageQueue
 from wangtimer.api.v1.timers.longest_call import refuse_longer
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.timer_models import (
@@ -21,6 +24,7 @@ from wangtimer.api.v1.timers.timer_models import (
     timeouts_given,
 )
 from wangtimer.core.errors import Subject
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.retry import changed_policy
 from wangtimer.core.timers.call_form import UNTOUCHED
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
@@ -37,6 +41,18 @@ _KeepOutput = Annotated[
         description="when the start of its answers is kept on the record of a firing: always, the default; only of "
         "attempts that failed; or never. Where a timer says otherwise, what keeps less counts",
         examples=["onFailure"],
+    ),
+]
+
+
+_Queue = Annotated[
+    MessageQueue | None,
+    Field(description="instead of url: a place at a message broker that the operator named"),
+]
+_Celery = Annotated[
+    CeleryQueue | None,
+    Field(
+        description="instead of url: the app's own Celery workers, behind a broker that the operator named"
     ),
 ]
 
@@ -61,7 +77,8 @@ class TargetBody(CallFields):
 
     is_call: ClassVar[bool] = True
 
-    url: Url
+    queue: _Queue = None
+    celery: _Celery = None
     keep_output: _KeepOutput = None
     retry: GivenRetry = None
 
@@ -69,8 +86,9 @@ class TargetBody(CallFields):
         self, app: str, name: str, was: NamedTarget | None, seals: Seals, most_ms: int
     ) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
-        asked = new_notify(self.call_to(self.url))
-        check_way_out(asked.url, app)
+        asked = new_notify(self.call_to(_url_of(self, None)))
+        check_place_or_way_out(asked.url, app)
+        refuse_other_kind(asked.url, was)
         if was is None:
             seals.refuse_new(asked)
             call = seals.seal(asked, app, name)
@@ -89,6 +107,8 @@ class TargetPatch(CallChange):
 
     is_call: ClassVar[bool] = True
 
+    queue: _Queue = None
+    celery: _Celery = None
     keep_output: _KeepOutput = None
     retry: GivenRetry = None
 
@@ -105,11 +125,60 @@ class TargetPatch(CallChange):
                 None if self.retry is None else changed_policy(was.retry, self.retry.of_rules())
             )
         asked = changed_notify(self.changed_call(), was.call)
-        check_way_out(asked.url, was.app)
+        if self.queue is not None or self.celery is not None:
+            asked = asked._replace(url=_url_of(self, was))
+        elif "method" in given:
+            _refuse_method(was.call.url)
+        check_place_or_way_out(asked.url, was.app)
+        refuse_other_kind(asked.url, was)
         changed["form"] = changed_form(was.form, form_given(self))
         refuse_bad_form(asked, changed["form"])
         call = seals.changed(asked, was, _check)
         return was.changed_to(call, **changed)
+
+
+def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
+    """Return where the target leads, as it is stored: to a URL, or to a place for messages; raises `Refused`."""
+    places = [one.place() for one in (target.queue, target.celery) if one is not None]
+    if len(places) + (target.url is not None) > 1:
+        reason = "more than one of url, queue and celery is given"
+        raise Refused(ErrorCode.BAD_VALUE, "queue", reason, "give one of them")
+    if places:
+        if "method" in target.model_fields_set:
+            _refuse_method(places[0].url)
+        return places[0].url
+    if target.url is None:
+        mend = "it is required; or give queue or celery, which send messages"
+        raise Refused(ErrorCode.MISSING_FIELD, "url", "missing", mend)
+    return target.url if was is None else was.call.url
+
+
+def _refuse_method(url: str) -> None:
+    if is_message_url(url):
+        raise Refused(
+            ErrorCode.BAD_VALUE, "method", "the target sends messages, which have none", "leave it out"
+        )
+
+
+def check_place_or_way_out(url: str, app: str) -> None:
+    """Raise `Refused` where the app may neither call nor send messages."""
+    if is_message_url(url):
+        check_place(place_from(url), app)
+    else:
+        check_way_out(url, app)
+
+
+def refuse_other_kind(url: str, was: NamedTarget | None) -> None:
+    """Raise `Refused` where a target would be of another kind: its timers give what only the one kind takes."""
+    if was is not None and _kind_of(url) != _kind_of(was.call.url):
+        reason = "a target stays what it is: HTTP, messages or Celery"
+        raise Refused(ErrorCode.BAD_VALUE, "url", reason, "make another target, and name that")
+
+
+def _kind_of(url: str) -> str:
+    if not is_message_url(url):
+        return "http"
+    return "celery" if place_from(url).kind is PlaceKind.CELERY else "queue"
 
 
 def _keep_output(word: str | None) -> KeepOutput:
@@ -119,6 +188,7 @@ def _keep_output(word: str | None) -> KeepOutput:
 def _check(call: Notify, kept_from: Notify | None) -> None:
     """Raise `Refused` for a call that is too long, and where a kept secret would go to another host."""
     check_headers(call.headers)
-    check_url(call.url)
+    if not is_message_url(call.url):
+        check_url(call.url)
     if kept_from is not None:
         check_same_origin(call.url, kept_from.url)

@@ -27,6 +27,7 @@ from wangtimer.api.v1.timers.longest_call import ACK_FIELD, CALL_FIELDS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
+from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
 from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
@@ -190,6 +191,31 @@ class _ChangedTerms(ChangedTerms):
     """What is to change of a timer."""
 
 
+class GivenTask(Given):
+    """A task for the app's own Celery workers; the body of the timer is this object as JSON."""
+
+    example: ClassVar[str] = '{"task": "shop.tasks.expire", "args": [7]}'
+
+    task: Annotated[str, Field(min_length=1, max_length=TASK_CHARACTERS, examples=["shop.tasks.expire"])]
+    args: list[Any] | None = None
+    kwargs: dict[str, Any] | None = None
+    queue: Annotated[
+        str | None, Field(description="another queue than the target's, if the operator allows it")
+    ] = None
+
+    def text(self) -> str:
+        """Return it as the body of a timer."""
+        return CeleryTask(self.task, self.args or [], self.kwargs or {}, self.queue or "").text()
+
+
+_Task = Annotated[
+    GivenTask | None,
+    Field(
+        description="with the name of a Celery target: the task that a worker runs. It is stored, and shown, as body"
+    ),
+]
+
+
 class CallFields(Given):
     """An HTTP call."""
 
@@ -234,6 +260,7 @@ class Target(CallFields):
 
     name: TargetName | None = None
     path: TargetPart = None
+    celery: _Task = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return the call, by the names of the shared rules; raises `Refused`."""
@@ -342,6 +369,13 @@ def _body_of(
     target: CallFields | CallChange, headers: tuple[tuple[str, str], ...]
 ) -> tuple[str | None, tuple[tuple[str, str], ...]]:
     """Return the body and headers of a call; raises `Refused`."""
+    task = getattr(target, "celery", None)
+    if isinstance(task, GivenTask):
+        if target.body is not None or target.json_ is not None:
+            raise Refused(
+                ErrorCode.BAD_VALUE, "target.celery", "body or json is given too", "give one of them"
+            )
+        return task.text(), headers
     if target.json_ is None:
         return target.body, headers
     if target.body is not None:

@@ -1,0 +1,156 @@
+"""Targets that send messages: made by what an operator allowed, and named by timers that fit them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.api.v1.test_targets import get, patch, put
+from tests.api.v1.world import TIMERS, URL, V1World
+from tests.docs.blocks import blocks
+from wangtimer.core.messages.named_broker import read_brokers
+
+ROOT = Path(__file__).parents[3]
+SECRET = "open-sesame"
+BROKERS = f"""
+[[broker]]
+name = "orders"
+url = "amqp://shop:{SECRET}@rabbit.internal:5672//"
+[[broker.allow]]
+app = "shop"
+exchanges = ["shop.*"]
+celery_queues = ["shop.*"]
+
+[[broker]]
+name = "hot"
+url = "redis://:{SECRET}@redis.internal:6379/0"
+[[broker.allow]]
+app = "shop"
+streams = ["shop:*"]
+lists = ["shop:*"]
+
+[[broker]]
+name = "theirs"
+url = "amqp://them:{SECRET}@rabbit.internal:5672//"
+[[broker.allow]]
+app = "other"
+exchanges = ["*"]
+"""
+EVENTS = {"broker": "orders", "exchange": "shop.events", "routingKey": "order.expired"}
+CELERY = {"broker": "orders", "queue": "shop.tasks"}
+
+
+@pytest.fixture
+def world(small_world: V1World) -> V1World:
+    vars(small_world.wiring.settings)["named_brokers"] = read_brokers(BROKERS)
+    return small_world
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"queue": EVENTS},
+        {"queue": {"broker": "hot", "stream": "shop:events", "maxLength": 1000}},
+        {"queue": {"broker": "hot", "list": "shop:work"}},
+        {"celery": CELERY},
+    ],
+)
+def test_a_target_is_shown_as_it_was_made(world: V1World, body: dict[str, Any]) -> None:
+    made = put(world, body)
+    assert made.status == 201, made.json
+    shown = get(world).json
+    assert {name: shown[name] for name in body} == body
+    assert not shown.keys() & {"url", "method"}
+    assert put(world, {name: shown[name] for name in body}).status == 200
+    assert SECRET not in str(shown)
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({"queue": EVENTS | {"broker": "theirs"}}, "/queue/broker"),
+        ({"queue": EVENTS | {"broker": "none"}}, "/queue/broker"),
+        ({"queue": EVENTS | {"exchange": "other.events"}}, "/queue"),
+        ({"queue": {"broker": "orders", "exchange": "", "routingKey": "shop.work"}}, "/queue"),
+        ({"queue": {"broker": "hot", "stream": "wt:{0}:due"}}, "/queue"),
+        ({"queue": {"broker": "hot", "list": "celery"}}, "/queue"),
+        ({"queue": {"broker": "hot", "stream": "shop:a", "list": "shop:b"}}, "/queue"),
+        ({"queue": {"broker": "hot", "list": "shop:b", "maxLength": 5}}, "/queue/maxLength"),
+        ({"queue": {"broker": "orders", "stream": "shop:a"}}, "/queue"),
+        ({"celery": CELERY | {"queue": "celery"}}, "/celery"),
+        ({"queue": EVENTS, "celery": CELERY}, "/queue"),
+        ({"queue": EVENTS, "url": URL}, "/queue"),
+        ({"queue": EVENTS, "method": "PUT"}, "/method"),
+        ({"url": "queue://orders/exchange?name=shop.events"}, "/url"),
+        ({}, "/url"),
+    ],
+)
+def test_what_is_not_allowed_or_unclear_is_refused(
+    world: V1World, body: dict[str, Any], pointer: str
+) -> None:
+    refused = put(world, body)
+    assert (refused.status, refused.json.get("pointer")) == (400, pointer), refused.json
+    assert SECRET not in str(refused.json)
+    assert "internal" not in str(refused.json)
+
+
+def test_the_page_send_messages_md_shows_what_works(world: V1World) -> None:
+    page = blocks(ROOT / "docs/how-to/send-messages.md")
+    (brokers,) = (block.text for block in page if block.language == "toml")
+    vars(world.wiring.settings)["named_brokers"] = read_brokers(brokers)
+    *targets, timer, celery_timer = (json.loads(block.text) for block in page if block.language == "json")
+    for number, target in enumerate(targets):
+        assert put(world, target, f"target{number}").status == 201
+    assert put(world, targets[0], "events").status == put(world, targets[-1], "tasks").status == 201
+    for one in (timer, celery_timer | {"key": "another"}):
+        assert world.send("POST", TIMERS, one).status == 201
+
+
+def test_a_target_stays_of_its_kind(world: V1World) -> None:
+    assert put(world, {"queue": EVENTS}).status == 201
+    assert put(world, {"url": URL}).status == 400
+    assert patch(world, {"celery": CELERY}).status == 400
+    assert patch(world, {"method": "PUT"}).status == 400
+    changed = patch(world, {"queue": EVENTS | {"routingKey": "order.paid"}})
+    assert changed.json["queue"]["routingKey"] == "order.paid"
+
+
+def new_timer(world: V1World, **target: Any) -> Any:
+    body = {"key": "expire", "schedule": {"cron": "* * * * * *"}, "target": {"name": "orders"} | target}
+    return world.send("POST", TIMERS, body)
+
+
+@pytest.mark.parametrize(("part", "value"), [("path", "/orders"), ("method", "PUT")])
+def test_a_timer_gives_no_part_of_an_http_call(world: V1World, part: str, value: str) -> None:
+    put(world, {"queue": EVENTS})
+    refused = new_timer(world, **{part: value})
+    assert (refused.status, refused.json["pointer"]) == (400, f"/target/{part}")
+    assert "sends messages" in refused.json["detail"]
+    assert new_timer(world, body="{}").status == 201
+    changed = world.send(
+        "PATCH", f"{TIMERS}/key:expire", {"target": {part: value}}, rule="/v1/timers/{which}"
+    )
+    assert (changed.status, changed.json["pointer"]) == (400, f"/target/{part}")
+
+
+def test_a_celery_timer_gives_a_task(world: V1World) -> None:
+    put(world, {"celery": CELERY})
+    for wrong in ({}, {"body": "{}"}, {"body": '{"task": 7}'}):
+        refused = new_timer(world, **wrong)
+        assert (refused.status, refused.json["pointer"]) == (400, "/target/body")
+    made = new_timer(world, celery={"task": "shop.tasks.expire", "args": [7]})
+    assert made.status == 201, made.json
+    assert made.json["target"]["body"] == '{"task":"shop.tasks.expire","args":[7],"kwargs":{}}'
+
+
+def test_many_timers_at_once_are_each_judged(world: V1World) -> None:
+    put(world, {"queue": EVENTS})
+    timers = [
+        {"key": key, "schedule": {"delay": "1m"}, "target": {"name": "orders"} | part}
+        for key, part in (("a", {}), ("b", {"path": "/x"}))
+    ]
+    answered = world.send("POST", f"{TIMERS}:batchCreate", {"timers": timers})
+    taken, refused = answered.json["items"]
+    assert taken["created"], taken
+    assert refused["problem"]["pointer"] == "/target/path", refused

@@ -1,0 +1,135 @@
+"""Messages to a real Redis: streams, lists, and what becomes of them when it takes none."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+import redis
+
+from tests.callback.calls import Outcomes
+from tests.messaging.messages import FIRE_AT, a_message
+from tests.servers.redis_server import RedisServer
+from wangtimer.callback.health import Sign, sign_of
+from wangtimer.callback.reply import BrokerAnswer
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
+from wangtimer.executor.sender import failure_of
+from wangtimer.messaging.message_engine import MessageEngine
+
+STREAM = MessagePlace("orders", PlaceKind.STREAM, "app:events")
+LIST = MessagePlace("orders", PlaceKind.LIST, "app:work")
+MakeEngine = Callable[..., MessageEngine]
+
+
+@pytest.fixture
+def client(queue_redis: RedisServer) -> Iterator["redis.Redis[bytes]"]:
+    queue_redis.flush()
+    with closing(redis.Redis.from_url(queue_redis.url())) as client:
+        yield client
+
+
+@pytest.fixture
+def engine(queue_redis: RedisServer, make_engine: MakeEngine) -> MessageEngine:
+    return make_engine(queue_redis.url())
+
+
+def test_a_stream_gets_the_id_the_body_and_the_headers(
+    client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    engine.submit([a_message(outcomes, STREAM, keys=(b"k" * 32,))])
+    (reply,) = outcomes.wait()
+    assert (reply.succeeded, reply.broker) == (True, BrokerAnswer.TAKEN)
+    ((_, fields),) = client.xrange("app:events")
+    headers = json.loads(fields[b"headers"])
+    assert fields[b"id"].decode() == headers["webhook-id"] == Member(7, FIRE_AT, 1).firing_id
+    assert fields[b"body"] == b'{"order":7}'
+    assert headers["X-Tag"] == "blue"
+    assert headers["Content-Type"] == "application/json"
+    assert headers["webhook-signature"].startswith("v1,")
+
+
+def test_a_stream_keeps_about_so_many(
+    client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    bounded = MessagePlace("orders", PlaceKind.STREAM, "app:events", most=100)
+    engine.submit([a_message(outcomes, bounded, member=Member(one, FIRE_AT, 1)) for one in range(2_000)])
+    assert all(reply.succeeded for reply in outcomes.wait(2_000))
+    assert 100 <= client.xlen("app:events") < 400
+
+
+def test_a_list_gets_a_json_object_at_its_right_end(
+    client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    for number in (1, 2):
+        engine.submit([a_message(outcomes, LIST, member=Member(number, FIRE_AT, 1))])
+        outcomes.wait(number)
+    first, second = map(json.loads, client.lrange("app:work", 0, -1))
+    assert [first["id"], second["id"]] == [Member(one, FIRE_AT, 1).firing_id for one in (1, 2)]
+    assert (first["body"], first["headers"]["X-Tag"]) == ('{"order":7}', "blue")
+
+
+def test_thousands_at_one_moment_take_few_round_trips(
+    client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    due_at = time.time() * 1_000 + 300
+    engine.submit([a_message(outcomes, LIST, due_at, member=Member(one, FIRE_AT, 1)) for one in range(5_000)])
+    replies = outcomes.wait(5_000, 30)
+    assert all(reply.succeeded and reply.sent_at_ms >= due_at for reply in replies)
+    assert len({json.loads(one)["id"] for one in client.lrange("app:work", 0, -1)}) == 5_000
+
+
+def test_a_key_of_another_type_is_a_failure_of_that_message_alone(
+    client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    client.set("app:events", "text")
+    engine.submit([a_message(outcomes, STREAM), a_message(outcomes, LIST)])
+    outcomes.wait(2)
+    by_kind = {call.request.place.kind: reply for call, reply in outcomes.replies}  # type: ignore[attr-defined]
+    assert by_kind[PlaceKind.LIST].succeeded
+    failed = by_kind[PlaceKind.STREAM]
+    assert "WRONGTYPE" in failed.error
+    assert (failure_of(failed), sign_of(failed)) == ("not_taken", Sign.ANSWERED)
+
+
+def test_a_redis_without_memory_turns_away_and_takes_again(
+    client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    client.config_set("maxmemory", 1)
+    try:
+        engine.submit([a_message(outcomes, LIST)])
+        (reply,) = outcomes.wait()
+    finally:
+        client.config_set("maxmemory", 0)
+    assert not reply.succeeded
+    assert (failure_of(reply), sign_of(reply)) == ("not_taken", Sign.TURNED_AWAY)
+    engine.submit([a_message(outcomes, LIST)])
+    assert outcomes.wait(2)[1].succeeded
+
+
+def test_a_redis_that_hangs_is_a_failure_in_time(
+    queue_redis: RedisServer, client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    engine.submit([a_message(outcomes, LIST)])
+    outcomes.wait()
+    queue_redis.process.freeze()
+    try:
+        engine.submit([a_message(outcomes, LIST)])
+        reply = outcomes.wait(2, 10)[1]
+    finally:
+        queue_redis.process.thaw()
+    assert "the connection to the broker broke off: timed out" in reply.error
+    assert reply.was_sent
+    engine.submit([a_message(outcomes, LIST)])
+    assert outcomes.wait(3)[2].succeeded
+
+
+def test_the_refusal_of_an_address_keeps_every_message_back(
+    client: "redis.Redis[bytes]", queue_redis: RedisServer, make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    engine = make_engine(queue_redis.url(), refusal=lambda: "no message may go there: our own server")
+    engine.submit([a_message(outcomes, LIST)])
+    (reply,) = outcomes.wait()
+    assert reply.error == "not sent: no message may go there: our own server"
+    assert not client.exists("app:work")

@@ -1,0 +1,115 @@
+"""What v1's callers may say of a target that sends messages."""
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.refusals import Refused
+from wangtimer.core.messages.message_place import (
+    BROKER_CHARACTERS,
+    PLACE_CHARACTERS,
+    MessagePlace,
+    PlaceKind,
+)
+
+MOST_STREAM_LENGTH = 1_000_000_000
+_Broker = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=BROKER_CHARACTERS,
+        pattern=r"^[a-z][a-z0-9_-]*$",
+        description="a broker that the operator named",
+        examples=["orders"],
+    ),
+]
+_Name = Annotated[str | None, Field(max_length=PLACE_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*$")]
+
+
+class MessageQueue(Given):
+    """Where messages go: an exchange with a routing key (RabbitMQ), a stream or a list (Redis)."""
+
+    example: ClassVar[str] = '{"broker": "orders", "exchange": "shop.events", "routingKey": "order.expired"}'
+
+    broker: _Broker
+    exchange: Annotated[_Name, Field(description='"": the routing key is the name of the queue')] = None
+    routing_key: Annotated[_Name, Field(alias="routingKey", description="with exchange")] = None
+    stream: Annotated[_Name, Field(description="key of a stream")] = None
+    max_length: Annotated[
+        int | None,
+        Field(
+            alias="maxLength",
+            ge=1,
+            le=MOST_STREAM_LENGTH,
+            description="with stream: about how many of the newest entries it keeps; all by default",
+        ),
+    ] = None
+    list_: Annotated[
+        _Name, Field(alias="list", description="key of a list; messages go to its right end")
+    ] = None
+
+    def place(self) -> MessagePlace:
+        """Return where that is; raises `Refused`."""
+        given = {"exchange": self.exchange, "stream": self.stream, "list": self.list_}
+        named = {kind: name for kind, name in given.items() if name is not None}
+        if len(named) != 1:
+            mend = "give exactly one of exchange, stream and list"
+            raise Refused(ErrorCode.BAD_VALUE, "queue", "it is not clear where messages go", mend)
+        ((kind, name),) = named.items()
+        place = MessagePlace(self.broker, PlaceKind(kind), name, self.routing_key or "", self.max_length)
+        if not name and (kind != "exchange" or not place.routing_key):
+            raise Refused(ErrorCode.BAD_VALUE, f"queue.{kind}", "it is empty", "write a name")
+        of_one_kind = (("routingKey", self.routing_key, "exchange"), ("maxLength", self.max_length, "stream"))
+        for field, value, of in of_one_kind:
+            if value is not None and kind != of:
+                raise Refused(ErrorCode.BAD_VALUE, f"queue.{field}", f"a {kind} has none", "leave it out")
+        return place
+
+
+class CeleryQueue(Given):
+    """Which of the app's own Celery workers run the tasks of timers."""
+
+    example: ClassVar[str] = '{"broker": "orders", "queue": "celery"}'
+
+    broker: _Broker
+    queue: Annotated[
+        str, Field(min_length=1, max_length=PLACE_CHARACTERS, description="celery is Celery's own default")
+    ] = "celery"
+
+    def place(self) -> MessagePlace:
+        """Return where that is."""
+        return MessagePlace(self.broker, PlaceKind.CELERY, self.queue)
+
+
+class ShownQueue(Sent):
+    """Where messages go."""
+
+    broker: str
+    exchange: Annotated[str | None, Field(exclude_if=is_none)] = None
+    routing_key: Annotated[str | None, Field(exclude_if=is_none)] = None
+    stream: Annotated[str | None, Field(exclude_if=is_none)] = None
+    max_length: Annotated[int | None, Field(exclude_if=is_none)] = None
+    list_: Annotated[str | None, Field(exclude_if=is_none, serialization_alias="list")] = None
+
+
+class ShownCelery(Sent):
+    """Which Celery workers run tasks."""
+
+    broker: str
+    queue: str
+
+
+def place_fields(place: MessagePlace) -> dict[str, Any]:
+    """Return the place as a target shows it."""
+    if place.kind is PlaceKind.CELERY:
+        return {"celery": ShownCelery(broker=place.broker, queue=place.name)}
+    if place.kind is PlaceKind.EXCHANGE:
+        shown = ShownQueue(broker=place.broker, exchange=place.name, routing_key=place.routing_key)
+    elif place.kind is PlaceKind.STREAM:
+        shown = ShownQueue(broker=place.broker, stream=place.name, max_length=place.most)
+    else:
+        shown = ShownQueue(broker=place.broker, list_=place.name)
+    return {"queue": shown}

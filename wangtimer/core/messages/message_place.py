@@ -1,0 +1,87 @@
+"""Where a message goes: to an exchange, a stream, a list or Celery's queue, at a broker that an operator has named."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+from wangtimer.core.errors import InvalidInput
+
+# As long as `https://`: whoever looks for the path of a URL looks behind so many characters.
+SCHEME = "queue://"
+BROKER_CHARACTERS = 64
+# AMQP's bound of a name; ours for names in Redis too.
+PLACE_CHARACTERS = 255
+
+
+class PlaceKind(StrEnum):
+    """What takes the message."""
+
+    EXCHANGE = "exchange"
+    STREAM = "stream"
+    LIST = "list"
+    CELERY = "celery"
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePlace:
+    """`name` is that of the exchange, the stream, the list or Celery's queue.
+
+    `routing_key` is for an exchange. `most` is about how many entries a stream keeps; None: all.
+    """
+
+    broker: str
+    kind: PlaceKind
+    name: str
+    routing_key: str = ""
+    most: int | None = None
+
+    @property
+    def url(self) -> str:
+        """The place as targets are stored; no parameter has a name that would be taken for a secret's."""
+        said: dict[str, str | int] = {"name": self.name}
+        if self.routing_key:
+            said["route"] = self.routing_key
+        if self.most is not None:
+            said["most"] = self.most
+        return f"{SCHEME}{self.broker}/{self.kind}?{urlencode(said)}"
+
+
+def is_message_url(url: str) -> bool:
+    """Tell whether a stored target is a place for messages."""
+    return url.startswith(SCHEME)
+
+
+@lru_cache(maxsize=1_024)
+def place_from(url: str) -> MessagePlace:
+    """Read back what `MessagePlace.url` wrote; raises ValueError."""
+    parts = urlsplit(url)
+    said = {
+        name: values[0]
+        for name, values in parse_qs(parts.query, keep_blank_values=True, strict_parsing=True).items()
+    }
+    if not is_message_url(url) or said.keys() - {"name", "route", "most"} or "name" not in said:
+        raise ValueError("this version does not know such a place for messages")
+    most = said.get("most")
+    return MessagePlace(
+        parts.netloc,
+        PlaceKind(parts.path.removeprefix("/")),
+        said["name"],
+        said.get("route", ""),
+        None if most is None else int(most),
+    )
+
+
+def broker_host(broker: str) -> str:
+    """Return the name of a broker as hosts are named: in records, lanes, limits and pauses."""
+    return f"broker:{broker}"
+
+
+def refuse_call_parts(path: str, method: str) -> None:
+    """Raise `InvalidInput` for what only a call over HTTP has, in a timer whose target is a place for messages."""
+    for field, given in (("path", path), ("method", method)):
+        if given:
+            reason = "the target sends messages, which have none"
+            raise InvalidInput(
+                f"target.{field}", reason, "leave it out; body and headers go with each message"
+            )

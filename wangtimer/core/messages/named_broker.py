@@ -1,0 +1,149 @@
+"""Brokers that an operator allowed: each has a name, a URL, and what each app may send to it."""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+from urllib.parse import urlsplit
+
+from wangtimer.core.messages.message_place import BROKER_CHARACTERS, MessagePlace, PlaceKind
+
+EVERY_APP = "*"
+_NAME = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
+_PATTERNS = ("exchanges", "routing_keys", "streams", "lists", "celery_queues", "celery_tasks")
+_OF_KIND: Mapping[PlaceKind, str] = {
+    PlaceKind.EXCHANGE: "exchanges",
+    PlaceKind.STREAM: "streams",
+    PlaceKind.LIST: "lists",
+    PlaceKind.CELERY: "celery_queues",
+}
+AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
+REDIS_SCHEMES = ("redis", "rediss")
+_REDIS_KINDS = frozenset({PlaceKind.STREAM, PlaceKind.LIST, PlaceKind.CELERY})
+_AMQP_KINDS = frozenset({PlaceKind.EXCHANGE, PlaceKind.CELERY})
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerRight:
+    """What an app may send; `*` is every app. The patterns are those of file names (`shop.*`), none allows nothing.
+
+    Two have defaults if they are absent: every routing key of a named exchange, and every Celery task.
+    """
+
+    app: str
+    patterns: Mapping[str, tuple[str, ...]]
+
+    def allows(self, app: str, place: MessagePlace, task: str) -> bool:
+        """Tell whether an app may send there; `task` is for Celery, "" where it is not known yet."""
+        if self.app not in (app, EVERY_APP) or not self._fits(_OF_KIND[place.kind], place.name):
+            return False
+        if place.kind is PlaceKind.EXCHANGE:
+            # The default exchange leads to the queue that the routing key names: such a queue is allowed by name only.
+            others = () if not place.name else ("*",)
+            return self._fits("routing_keys", place.routing_key, others)
+        return place.kind is not PlaceKind.CELERY or not task or self._fits("celery_tasks", task, ("*",))
+
+    def _fits(self, what: str, name: str, default: tuple[str, ...] = ()) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.patterns.get(what, default))
+
+
+@dataclass(frozen=True, slots=True)
+class NamedBroker:
+    """`url` is for no eyes but the client's of the broker: it has a password."""
+
+    name: str
+    url: str = field(repr=False)
+    rights: tuple[BrokerRight, ...]
+
+    @property
+    def scheme(self) -> str:
+        """What the broker speaks."""
+        return urlsplit(self.url).scheme
+
+    def knows(self, app: str) -> bool:
+        """Tell whether the app may send anything at all."""
+        return any(right.app in (app, EVERY_APP) for right in self.rights)
+
+    def why_not(self, app: str, place: MessagePlace, task: str = "") -> str:
+        """Return why this app may not send there; "" if it may.
+
+        It does not say what others may send.
+        """
+        kinds = _kinds_of(self.scheme)
+        if place.kind not in kinds:
+            return f"the broker takes no {place.kind}, but {', '.join(sorted(kinds))}"
+        if any(right.allows(app, place, task) for right in self.rights):
+            return ""
+        return "the operator has not allowed this app to send there"
+
+
+def _kinds_of(scheme: str) -> frozenset[PlaceKind]:
+    return _REDIS_KINDS if scheme in REDIS_SCHEMES else _AMQP_KINDS
+
+
+def read_brokers(text: str) -> dict[str, NamedBroker]:
+    """Read the operator's file (TOML): a `[[broker]]` each, with `[[broker.allow]]`; raises ValueError.
+
+    No error shows a URL.
+    """
+    try:
+        said = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"it is no TOML: {error}") from None
+    _refuse_unknown("the file", said, ("broker",))
+    found: dict[str, NamedBroker] = {}
+    for number, one in enumerate(_tables(said.get("broker", []), "[[broker]]"), 1):
+        broker = _broker(one, f"broker {number}")
+        if broker.name in found:
+            raise ValueError(f"two brokers are named {broker.name!r}")
+        found[broker.name] = broker
+    return found
+
+
+def _broker(said: Mapping[str, Any], where: str) -> NamedBroker:
+    _refuse_unknown(where, said, ("name", "url", "allow"))
+    name, url = said.get("name"), said.get("url")
+    if not isinstance(name, str) or len(name) > BROKER_CHARACTERS or not _NAME.fullmatch(name):
+        raise ValueError(f"{where}: name must be a small letter, then small letters, digits, _ and -")
+    if not isinstance(url, str) or not _is_url(url):
+        raise ValueError(f"broker {name!r}: url must be as in amqps://user:password@host:5671/vhost")
+    rights = tuple(
+        _right(one, f"broker {name!r}") for one in _tables(said.get("allow", []), "[[broker.allow]]")
+    )
+    return NamedBroker(name, url, rights)
+
+
+def _is_url(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.scheme) and "://" in url and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+
+
+def _right(said: Mapping[str, Any], where: str) -> BrokerRight:
+    _refuse_unknown(f"{where}, allow", said, ("app", *_PATTERNS))
+    app = said.get("app")
+    if not isinstance(app, str) or not app:
+        raise ValueError(f'{where}, allow: app must name an app, or be "*"')
+    patterns = {name: _texts(said[name], f"{where}, allow: {name}") for name in _PATTERNS if name in said}
+    return BrokerRight(app, patterns)
+
+
+def _texts(said: Any, where: str) -> tuple[str, ...]:
+    if not isinstance(said, list) or not all(isinstance(one, str) for one in said):
+        raise ValueError(f'{where} must be a list of patterns, as in ["shop.*"]')
+    return tuple(said)
+
+
+def _tables(said: Any, where: str) -> Sequence[Mapping[str, Any]]:
+    if not isinstance(said, list) or not all(isinstance(one, dict) for one in said):
+        raise ValueError(f"{where} must be written with double brackets")
+    return said
+
+
+def _refuse_unknown(where: str, said: Mapping[str, Any], known: Iterable[str]) -> None:
+    if unknown := sorted(said.keys() - set(known)):
+        raise ValueError(f"{where}: {unknown[0]!r} is not known; there are {', '.join(known)}")

@@ -1,0 +1,40 @@
+"""Tasks as Celery's own producers write them (protocol 2), so that users' workers run them as any other.
+
+https://docs.celeryq.dev/en/stable/internals/protocol.html
+"""
+
+from functools import cache
+from typing import Any
+
+import orjson
+from celery import Celery
+
+from wangtimer.messaging.message import Message
+
+_ORIGIN = "wangtimer"
+
+
+def celery_parts(message: Message) -> tuple[str, dict[str, Any], bytes, dict[str, Any]]:
+    """Return the queue, the headers, the body, and further properties of a message.
+
+    The id of the task is the firing's: the same on every attempt. The headers of the firing are among the task's.
+    """
+    task = message.task
+    if task is None:
+        raise ValueError("the message is no Celery task")
+    made = _amqp().as_task_v2(message.firing_id, task.task, task.args, task.kwargs, origin=_ORIGIN)
+    headers = made.headers | message.fields
+    properties = {"content_type": "application/json", "content_encoding": "utf-8", **made.properties}
+    return message.place.name, headers, message.body, properties
+
+
+def celery_body(args: list[Any], kwargs: dict[str, Any]) -> bytes:
+    """Return the body of a task: its arguments, and that nothing follows it."""
+    embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
+    return orjson.dumps([args, kwargs, embed])
+
+
+@cache
+def _amqp() -> Any:
+    """Return what makes messages of tasks; it connects to nothing."""
+    return Celery(_ORIGIN, set_as_current=False, autofinalize=False).amqp

@@ -1,0 +1,151 @@
+"""Redis: streams, lists and the lists of Celery's queues; what came due together goes in one pipeline.
+
+A stream's entry has the fields `id`, `body` and `headers` (JSON), an element of a list is a JSON object of the same.
+"""
+
+from base64 import b64encode
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from wangtimer.callback.reply import BrokerAnswer
+from wangtimer.core.messages.message_place import PlaceKind
+from wangtimer.messaging.celery_message import celery_parts
+from wangtimer.messaging.link import Confirm, LinkBroken
+from wangtimer.messaging.message import Message
+
+# What Redis says when it takes no writes for now; any other error is of one command.
+_TURNS_AWAY = (
+    "OOM",
+    "LOADING",
+    "READONLY",
+    "MISCONF",
+    "NOREPLICAS",
+    "MASTERDOWN",
+    "CLUSTERDOWN",
+    "TRYAGAIN",
+    "BUSY",
+)
+_Command = tuple[Any, ...]
+
+
+class RedisLink:
+    """A connection to Redis. `timeout_s` bounds connecting, and the wait for an answer."""
+
+    why_blocked = ""
+
+    def __init__(self, url: str, timeout_s: float, ca_file: str | None = None) -> None:
+        options: dict[str, Any] = {"ssl_ca_certs": ca_file} if ca_file and url.startswith("rediss://") else {}
+        # No retry: what broke off may have been taken, and the firing's own retry says so in its record.
+        self._client = redis.Redis.from_url(
+            url,
+            socket_timeout=timeout_s,
+            socket_connect_timeout=timeout_s,
+            socket_keepalive=True,
+            retry=Retry(NoBackoff(), 0),
+            max_connections=1,
+            **options,
+        )
+        self.is_open = False
+        self._kept: list[tuple[int, _Command]] = []
+        self._confirms: list[Confirm] = []
+
+    def open(self) -> int | None:
+        """Connect."""
+        try:
+            self._client.ping()
+        except redis.ResponseError as error:
+            # It is there, and says why it takes nothing; each command will.
+            if not str(error).startswith(_TURNS_AWAY):
+                raise LinkBroken(f"could not connect to the broker: {error}") from None
+        except (redis.RedisError, OSError) as error:
+            self.close()
+            raise LinkBroken(f"could not connect to the broker: {_said(error)}") from None
+        self.is_open = True
+        return None
+
+    def prepare(self, message: Message) -> None:
+        """Write the command."""
+        message.written = _command_of(message)
+
+    def send(self, number: int, message: Message) -> None:
+        """Keep it for `flush`."""
+        self._kept.append((number, message.written or _command_of(message)))
+        message.written = None
+
+    def flush(self) -> None:
+        """Send what is kept in one pipeline, and read the answers."""
+        if not self._kept:
+            return
+        kept, self._kept = self._kept, []
+        pipe = self._client.pipeline(transaction=False)
+        for _, command in kept:
+            pipe.execute_command(*command)  # type: ignore[no-untyped-call]
+        try:
+            answers = pipe.execute(raise_on_error=False)
+        except (redis.RedisError, OSError) as error:
+            self.close()
+            raise LinkBroken(f"the connection to the broker broke off: {_said(error)}") from None
+        self._confirms += (
+            _confirm(number, answer) for (number, _), answer in zip(kept, answers, strict=True)
+        )
+
+    def confirms(self) -> list[Confirm]:
+        """Return what `flush` read."""
+        confirms, self._confirms = self._confirms, []
+        return confirms
+
+    def close(self) -> None:
+        """Close the connection."""
+        self.is_open = False
+        self._kept = []
+        self._client.connection_pool.disconnect()
+
+
+def _confirm(number: int, answer: Any) -> Confirm:
+    if not isinstance(answer, Exception):
+        return Confirm(number, BrokerAnswer.TAKEN)
+    said = str(answer)[:300]
+    # redis-py takes the first word off some errors, and names them by their class.
+    turns_away = said.startswith(_TURNS_AWAY) or isinstance(
+        answer, redis.OutOfMemoryError | redis.ReadOnlyError | redis.BusyLoadingError
+    )
+    kind = BrokerAnswer.TURNED_AWAY if turns_away else BrokerAnswer.REJECTED
+    return Confirm(number, kind, f"the broker did not take the message: {said}")
+
+
+def _command_of(message: Message) -> _Command:
+    place = message.place
+    if place.kind is PlaceKind.STREAM:
+        bound: _Command = () if place.most is None else ("MAXLEN", "~", place.most)
+        headers = orjson.dumps(message.fields)
+        fields = ("id", message.firing_id, "body", message.body, "headers", headers)
+        return ("XADD", place.name, *bound, "*", *fields)
+    if place.kind is PlaceKind.LIST:
+        element = {"id": message.firing_id, "body": message.body.decode(), "headers": message.fields}
+        return ("RPUSH", place.name, orjson.dumps(element))
+    queue, task_headers, body, properties = celery_parts(message)
+    # As kombu's transport for Redis writes it; `delivery_tag` is its key among the messages that are not acknowledged.
+    envelope = {
+        "body": b64encode(body).decode(),
+        "content-encoding": properties.pop("content_encoding"),
+        "content-type": properties.pop("content_type"),
+        "headers": task_headers,
+        "properties": properties
+        | {
+            "delivery_mode": 2,
+            "delivery_info": {"exchange": "", "routing_key": queue},
+            "priority": 0,
+            "body_encoding": "base64",
+            "delivery_tag": str(uuid4()),
+        },
+    }
+    return ("LPUSH", queue, orjson.dumps(envelope))
+
+
+def _said(error: Exception) -> str:
+    return "timed out" if isinstance(error, redis.TimeoutError | TimeoutError) else str(error)[:300]
