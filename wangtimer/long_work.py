@@ -1,8 +1,9 @@
 """Long work: firings that targets have accepted by an answer 202, until they say that they are done, or do not."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from random import Random
+from threading import Semaphore
 
 import structlog
 
@@ -26,7 +27,9 @@ from wangtimer.store.sql.timers import TimerStore
 log = structlog.get_logger()
 
 # A target may say that it is done before its answer is on record: outcomes are written a few times a second.
-PATIENCE_S, LOOK_EVERY_S = 3.0, 0.1
+PATIENCE_S, LOOK_EVERY_S = 2.0, 0.1
+# Requests of a process that wait so; a further one is told to come again.
+MOST_WAITING = 4
 # Firings that one transaction ends.
 PAGE = 200
 # After so long a sweep begins no further page; the next goes on.
@@ -52,6 +55,7 @@ class LongWork:
     clock: Clock
     random: Random
     usual: RetryPolicy
+    waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
         """Record that a firing is done; a repeat changes nothing."""
@@ -91,19 +95,24 @@ class LongWork:
             raise _refused(AckState.OVERTAKEN)
 
     def sweep(self) -> int:
-        """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`."""
-        ends_at, number = self.clock.monotonic() + LONGEST_SWEEP_S, 0
+        """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`.
+
+        One whose timer or target cannot be read here is left to a process that can.
+        """
+        ends_at, number, left = self.clock.monotonic() + LONGEST_SWEEP_S, 0, 0
         while self.clock.monotonic() < ends_at:
-            page = self.accepted.overdue(self._now, PAGE)
-            if not page:
-                break
+            page = self.accepted.overdue(self._now, PAGE, left)
             definitions = self.timers.definitions({one.member.timer_id for one in page})
-            known = [(one, definitions.get(one.member.timer_id)) for one in page]
-            number += self._end(known, _TIME_OVER, NOT_ACKED)
+            read = [one for one in page if one.member.timer_id not in definitions.bad]
+            ended = self._end(
+                [(one, definitions.get(one.member.timer_id)) for one in read], _TIME_OVER, NOT_ACKED
+            )
+            number += ended
+            left += len(page) - ended
             if len(page) < PAGE:
                 break
-        if number:
-            log.info("not_acknowledged", firings=number)
+        if number or left:
+            log.info("not_acknowledged", firings=number, left=left)
         return number
 
     @property
@@ -121,10 +130,17 @@ class LongWork:
         return Member(timer_id, fire_at, attempt), definition
 
     def _patiently(self, ask: Callable[[], AckState]) -> AckState:
-        """Ask until the answer 202 is on record, for a while."""
-        ends_at = self.clock.monotonic() + PATIENCE_S
-        while (state := ask()) is AckState.NOT_YET and self.clock.monotonic() < ends_at:
-            self.clock.sleep(LOOK_EVERY_S)
+        """Ask until the answer 202 is on record, for a while; few may wait so at once, for each holds a thread."""
+        state = ask()
+        if state is not AckState.NOT_YET or not self.waiting.acquire(blocking=False):
+            return state
+        try:
+            ends_at = self.clock.monotonic() + PATIENCE_S
+            while state is AckState.NOT_YET and self.clock.monotonic() < ends_at:
+                self.clock.sleep(LOOK_EVERY_S)
+                state = ask()
+        finally:
+            self.waiting.release()
         return state
 
     def _end(
@@ -135,8 +151,14 @@ class LongWork:
         is_final: bool = False,
     ) -> int:
         """End firings as failed attempts, to be tried again where their policies say so; return how many ended."""
-        of_apps = self.apps.retries()
-        outcomes = [(one, self._outcome(one, its, of_apps, error, reason, is_final)) for one, its in page]
+        of_apps, outcomes = self.apps.retries(), []
+        for one, its in page:
+            try:
+                outcomes.append((one, self._outcome(one, its, of_apps, error, reason, is_final)))
+            except StoreAway:
+                raise
+            except Exception as fault:
+                log.error("accepted_firing_not_judged", member=str(one.member), error=repr(fault))
         number, again = self.accepted.end(outcomes)
         try:
             self.hot.add(again)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, select, update
 
 from wangtimer.core.fail_points import Step
-from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
@@ -35,7 +35,6 @@ class AcceptedFiring:
 
     member: Member
     bucket: int
-    kind: FiringKind
     ack_by: int
     sent_at: int | None
     cost_ms: int | None
@@ -85,10 +84,14 @@ class AcceptedFirings:
         state = _state_of(row, member)
         return state, None if row is None or state is not AckState.COUNTS else _read(row)
 
-    def overdue(self, now: int, limit: int) -> list[AcceptedFiring]:
-        """Return those that were to be done by `now` (ms UTC), the longest overdue first, `limit` at most."""
+    def overdue(self, now: int, limit: int, skipped: int = 0) -> list[AcceptedFiring]:
+        """Return those that were to be done by `now` (ms UTC), the longest overdue first, `limit` at most.
+
+        The first `skipped` are left out.
+        """
         late = and_(firings.c.status == ACCEPTED, firings.c.due_at <= now)
-        query = by_index(select(firings).where(late).order_by(firings.c.due_at).limit(limit), "firing_due")
+        query = select(firings).where(late).order_by(firings.c.due_at).limit(limit).offset(skipped)
+        query = by_index(query, "firing_due")
         return self._database.read(lambda sql: [_read(row) for row in sql.execute(query).mappings()])
 
     def acknowledge(self, member: Member, now: int) -> AckState:
@@ -141,9 +144,7 @@ class AcceptedFirings:
                     ended.append((was, outcome))
             if ended:
                 settle_rows(sql, [outcome for _, outcome in ended])
-            again = [
-                outcome.retry_firing()._replace(kind=was.kind) for was, outcome in ended if outcome.is_retry
-            ]
+            again = [outcome.retry_firing() for _, outcome in ended if outcome.is_retry]
             return Ended(len(ended), again)
 
         return self._database.write(work, Step.SQL_END_ACCEPTED) if ordered else Ended(0, [])
@@ -181,7 +182,6 @@ def _read(row: RowMapping) -> AcceptedFiring:
     return AcceptedFiring(
         Member(row["timer_id"], row["fire_at"], row["attempt"]),
         row["bucket"],
-        FiringKind(row["kind"]),
         row["due_at"],
         written(row, "sent_at"),
         written(row, "cost_ms"),

@@ -214,7 +214,8 @@ class FiringStore:
         About `limit` of them; their attempts too. It is one range of the primary key in one short transaction, which
         passes what is not settled in it.
         """
-        settled = and_(firings.c.fire_at.between(since, before - 1), firings.c.status != PENDING)
+        is_over = firings.c.status.not_in((PENDING, FiringStatus.ACCEPTED.value))
+        settled = and_(firings.c.fire_at.between(since, before - 1), is_over)
         key = (firings.c.fire_at, firings.c.timer_id)
         oldest = by_index(select(*key).where(settled).order_by(*key).limit(limit), "PRIMARY")
 

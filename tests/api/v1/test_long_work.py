@@ -1,0 +1,126 @@
+"""What is said of accepted firings over v1: before the answer is on record, by many at once, of what cannot be read."""
+
+from typing import Any
+
+import pytest
+
+from tests.api.v1.world import URL, Answered, V1World
+from wangtimer.core.flow.firing import Firing, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.signing.ack_token import ack_token
+from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.long_work import MOST_WAITING, PATIENCE_S
+from wangtimer.store.sql.firings import insert_missing
+
+ONE = "/v1/firings/{firing_id}"
+
+
+class Work:
+    """A firing of a timer whose target may say later that it is done; `attempt` is on its way."""
+
+    def __init__(self, world: V1World, key: str = "work") -> None:
+        self.world, wiring = world, world.wiring
+        made = world.made(key=key, enabled=False, target={"url": URL, "ackTimeout": "1h"})
+        self.attempt = Member(made.json["id"], world.clock.now - 60_000, 1)
+        firing = Firing.planned(self.attempt.timer_id, self.attempt.fire_at, 0)
+        wiring.database.write(lambda sql: insert_missing(sql, [firing]))
+        wiring.signing_store.needed(["shop"], world.clock.now)
+
+    def accept(self, ack_by: int | None = None) -> None:
+        due_at = self.world.clock.now + 3_600_000 if ack_by is None else ack_by
+        sent_at = self.attempt.fire_at
+        outcome = Outcome(self.attempt, 0, FiringStatus.ACCEPTED, due_at, sent_at, 0, 9, 202)
+        self.world.wiring.firings.settle([outcome])
+
+    def say(self, verb: str, **more: Any) -> Answered:
+        token = ack_token(self.world.wiring.signing_store.get("shop"), self.attempt)
+        place = f"/v1/firings/{self.attempt.firing_id}:{verb}"
+        return self.world.send("POST", place, {"token": token, **more}, app=None, rule=f"{ONE}:{verb}")
+
+    @property
+    def status(self) -> FiringStatus:
+        return self.world.wiring.firings.rows([self.attempt])[self.attempt.key].status
+
+
+@pytest.fixture
+def work(world: V1World) -> Work:
+    return Work(world)
+
+
+@pytest.mark.parametrize("verb", ["ack", "nack", "heartbeat"])
+def test_a_word_before_the_answer_is_on_record_waits_a_little_and_is_told_to_come_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    waited: list[float] = []
+    clock = work.world.wiring.long_work.clock
+    monkeypatch.setattr(clock, "monotonic", lambda: sum(waited))
+    monkeypatch.setattr(clock, "sleep", waited.append)
+    refused = work.say(verb)
+    assert (refused.status, refused.json["code"]) == (409, 40902)
+    assert "repeat it in a second" in refused.json["detail"]
+    assert sum(waited) == pytest.approx(PATIENCE_S, abs=0.2)
+    assert work.status is FiringStatus.PENDING
+
+
+def test_a_word_that_waits_is_heard_once_the_answer_is_on_record(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(work.world.wiring.long_work.clock, "sleep", lambda _seconds: work.accept())
+    assert work.say("ack").status == 204
+    assert work.status is FiringStatus.SUCCEEDED
+
+
+def test_no_more_than_a_few_wait_at_once(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    long_work = work.world.wiring.long_work
+    monkeypatch.setattr(long_work.clock, "sleep", lambda _seconds: pytest.fail("it waited"))
+    for _ in range(MOST_WAITING):
+        assert long_work.waiting.acquire(blocking=False)
+    assert work.say("ack").status == 409
+
+
+def test_a_sweep_leaves_what_it_cannot_read_to_others_and_ends_the_rest(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unread, other = Work(world, "unread"), Work(world, "other")
+    for one in (unread, other):
+        one.accept(ack_by=world.clock.now - 1)
+    definitions = world.wiring.timers.definitions
+
+    def without_one(ids: set[int]) -> Any:
+        found = definitions(ids)
+        read: Readable[int, Any] = Readable(
+            {one: found[one] for one in found if one != unread.attempt.timer_id}
+        )
+        read.bad[unread.attempt.timer_id] = "of another version"
+        return read
+
+    monkeypatch.setattr(world.wiring.timers, "definitions", without_one)
+    assert world.wiring.long_work.sweep() == 1
+    assert (unread.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
+
+
+def test_a_target_that_cannot_be_read_holds_up_no_other(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = Work(world, "one"), Work(world, "other")
+    for work in (one, other):
+        work.accept(ack_by=world.clock.now - 1)
+    long_work = world.wiring.long_work
+    judge = type(long_work)._target_of
+
+    def fails_for_one(self: Any, definition: Any) -> Any:
+        if definition.timer_id == one.attempt.timer_id:
+            raise ValueError("this version does not know it")
+        return judge(self, definition)
+
+    monkeypatch.setattr(type(long_work), "_target_of", fails_for_one)
+    assert long_work.sweep() == 1
+    assert (one.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
+
+
+def test_a_purge_deletes_no_firing_whose_target_still_works(work: Work) -> None:
+    work.accept()
+    firings = work.world.wiring.firings
+    assert firings.purge(work.world.clock.now, 100) == 0
+    assert work.say("ack").status == 204
+    assert firings.purge(work.world.clock.now, 100) == 1
