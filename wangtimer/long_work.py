@@ -13,7 +13,7 @@ from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.signing.ack_token import attempt_of
+from wangtimer.core.signing.ack_token import attempt_of, is_token
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, TimerStatus
@@ -121,7 +121,7 @@ class LongWork:
 
     def _member(self, timer_id: int, fire_at: int, token: str) -> tuple[Member, Definition]:
         """Return the attempt that the token is of, and its timer's definition; raises `WrongToken`."""
-        definition = self.timers.definitions({timer_id}).get(timer_id)
+        definition = self.timers.definitions({timer_id}).get(timer_id) if is_token(token) else None
         if definition is None:
             raise WrongToken
         attempt = attempt_of(token, self.signings.get(definition.app), timer_id, fire_at, self._now)
