@@ -26,7 +26,7 @@ ANSWER = Caller(None, "the host answered", None, frozenset(), "")
 
 @dataclass(slots=True)
 class HostJudge:
-    """Repeatable; two at once disable once. `days_ms` 0: no host is ever disabled."""
+    """Disables hosts that failed for `days_ms` (0: none), and enables those that answer. Two may run at once."""
 
     failing: FailingHostRecord
     store: DisabledHostStore
@@ -43,7 +43,7 @@ class HostJudge:
     def judge(self) -> None:
         """Disable the hosts that fail for so long, and tell callback processes. Raises `StoreAway`.
 
-        Only what some living process sees fail is judged. While none asks SQL, as no host fails for so long.
+        Only what some living process sees fail is judged. While no host has failed for so long, SQL is not asked.
         """
         now = int(self.clock.now_ms())
         due = [_disabled(one, now) for one in self.failing.present() if now - one.since >= self.days_ms]
@@ -59,7 +59,8 @@ class HostJudge:
         """Enable hosts that answered, and tell callback processes. Raises `StoreAway`."""
         with calling(ANSWER):
             enabled = self.store.answered(keys, int(self.clock.now_ms()))
-        log.info("hosts_enabled", hosts=keys[:HOSTS_SHOWN], number=enabled)
+        if enabled:
+            log.info("hosts_enabled", number=enabled, answered=keys[:HOSTS_SHOWN])
         self.teller.tell()
 
 

@@ -1,6 +1,6 @@
 """Long work: firings that targets have accepted by an answer 202, until they say that they are done, or do not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from threading import Semaphore
@@ -13,14 +13,13 @@ from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.signing.ack_token import attempt_of, is_token
+from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, TimerStatus
 from wangtimer.store.hot import HotStore
-from wangtimer.store.sql.accepted_firings import AcceptedFiring, AcceptedFirings, AckState
+from wangtimer.store.sql.accepted_firings import TIME_OVER_ERROR, AcceptedFiring, AcceptedFirings, AckState
 from wangtimer.store.sql.apps import AppStore
-from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timers import TimerStore
 
@@ -29,28 +28,29 @@ log = structlog.get_logger()
 # A target may say that it is done before its answer is on record: outcomes are written a few times a second.
 PATIENCE_S, LOOK_EVERY_S = 2.0, 0.1
 # Requests of a process that wait so; a further one is told to come again.
-MOST_WAITING = 4
+MOST_WAITING = 2
+# A word that comes just when another one does is tried so often.
+TRIES = 3
 # Firings that one transaction ends.
 PAGE = 200
 # After so long a sweep begins no further page; the next goes on.
 LONGEST_SWEEP_S = 2.0
 ERROR_CHARACTERS = 200
-_TIME_OVER = "the target answered 202, and did not say in time that it is done"
 
 
 @dataclass(frozen=True, slots=True)
 class LongWork:
-    """What comes back of it, and what becomes of what does not. `usual` is the deployment's policy of retries.
+    """Takes targets' words on accepted firings, and ends those whose time is over.
 
-    Who has the token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict` where the firing
-    has its outcome, and `StoreAway`.
+    `usual` is the deployment's policy of retries. Who has the token of a call may speak for its firing. Raises
+    `WrongToken` for any other, `Conflict` where the firing is not, or no longer, accepted, and `StoreAway`.
     """
 
     accepted: AcceptedFirings
     timers: TimerStore
     targets: TargetStore
     apps: AppStore
-    signings: SigningStore
+    tokens: AckTokens
     hot: HotStore
     clock: Clock
     random: Random
@@ -59,40 +59,36 @@ class LongWork:
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
         """Record that a firing is done; a repeat changes nothing."""
-        member, _ = self._member(timer_id, fire_at, token)
-        state = self._patiently(lambda: self.accepted.acknowledge(member, self._now))
+        member = self._member(timer_id, fire_at, token)
+        self._await_answer(member)
+        state = self.accepted.acknowledge(member, self._now)
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
 
     def heartbeat(self, timer_id: int, fire_at: int, token: str) -> int:
         """Let a firing have its whole time anew; return until when, ms UTC."""
-        member, definition = self._member(timer_id, fire_at, token)
-        target = self._target_of(definition)
-        own = definition.timeouts
-        ack_ms = (own if target is None else target.timeouts_of(own)).ack_ms
+        member = self._member(timer_id, fire_at, token)
+        held = self._held(member)
+        ack_ms = self._ack_ms(timer_id)
         if ack_ms is None:  # taken away since: what it was given stays
-            state, held = self.accepted.find(member)
-            if held is None:
-                raise _refused(state)
             return held.ack_by
         until = self._now + ack_ms
-        state = self._patiently(lambda: self.accepted.prolong(member, until))
+        state = self.accepted.prolong(member, until)
         if state is not AckState.COUNTS:
             raise _refused(state)
         return until
 
     def nack(self, timer_id: int, fire_at: int, token: str, error: str, *, is_final: bool) -> None:
         """Record that a firing failed: it is tried again, as after any failure, unless that is final."""
-        member, definition = self._member(timer_id, fire_at, token)
-        self._patiently(lambda: self.accepted.find(member)[0])
-        state, held = self.accepted.find(member)
-        if held is None:
-            raise _refused(state)
+        member = self._member(timer_id, fire_at, token)
         said = "the target said that it failed"
         why = f"{said}: {error[:ERROR_CHARACTERS]}" if error else said
-        number = self._end([(held, definition)], why, NACKED, is_final)
-        if not number:
-            raise _refused(AckState.OVERTAKEN)
+        definition = self.timers.definitions({timer_id}).get(timer_id)
+        for _ in range(TRIES):
+            # Between the reading and the end somebody else may speak for it.
+            if self._end([(self._held(member), definition)], why, NACKED, is_final):
+                return
+        raise _refused(self.accepted.find(member)[0])
 
     def sweep(self) -> int:
         """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`.
@@ -105,7 +101,7 @@ class LongWork:
             definitions = self.timers.definitions({one.member.timer_id for one in page})
             read = [one for one in page if one.member.timer_id not in definitions.bad]
             ended = self._end(
-                [(one, definitions.get(one.member.timer_id)) for one in read], _TIME_OVER, NOT_ACKED
+                [(one, definitions.get(one.member.timer_id)) for one in read], TIME_OVER_ERROR, NOT_ACKED
             )
             number += ended
             left += len(page) - ended
@@ -119,29 +115,41 @@ class LongWork:
     def _now(self) -> int:
         return int(self.clock.now_ms())
 
-    def _member(self, timer_id: int, fire_at: int, token: str) -> tuple[Member, Definition]:
-        """Return the attempt that the token is of, and its timer's definition; raises `WrongToken`."""
-        definition = self.timers.definitions({timer_id}).get(timer_id) if is_token(token) else None
-        if definition is None:
-            raise WrongToken
-        attempt = attempt_of(token, self.signings.get(definition.app), timer_id, fire_at, self._now)
+    def _member(self, timer_id: int, fire_at: int, token: str) -> Member:
+        """Return the attempt that the token is of; raises `WrongToken`. SQL is asked nothing."""
+        attempt = self.tokens.attempt_of(token, timer_id, fire_at)
         if attempt is None:
             raise WrongToken
-        return Member(timer_id, fire_at, attempt), definition
+        return Member(timer_id, fire_at, attempt)
 
-    def _patiently(self, ask: Callable[[], AckState]) -> AckState:
-        """Ask until the answer 202 is on record, for a while; few may wait so at once, for each holds a thread."""
-        state = ask()
-        if state is not AckState.NOT_YET or not self.waiting.acquire(blocking=False):
-            return state
+    def _held(self, member: Member) -> AcceptedFiring:
+        """Return the firing that is accepted at this attempt; raises `Conflict` where it is not."""
+        self._await_answer(member)
+        state, held = self.accepted.find(member)
+        if held is None:
+            raise _refused(state)
+        return held
+
+    def _await_answer(self, member: Member) -> None:
+        """Wait until the answer 202 is on record, for a while; few may wait so at once, for each holds a thread."""
+        if self.accepted.find(member)[0] is not AckState.NOT_YET or not self.waiting.acquire(blocking=False):
+            return
         try:
             ends_at = self.clock.monotonic() + PATIENCE_S
-            while state is AckState.NOT_YET and self.clock.monotonic() < ends_at:
+            while self.clock.monotonic() < ends_at:
                 self.clock.sleep(LOOK_EVERY_S)
-                state = ask()
+                if self.accepted.find(member)[0] is not AckState.NOT_YET:
+                    return
         finally:
             self.waiting.release()
-        return state
+
+    def _ack_ms(self, timer_id: int) -> int | None:
+        """Return how long a target of the timer may take now; None: 202 is done."""
+        definition = self.timers.definitions({timer_id}).get(timer_id)
+        if definition is None:
+            return None
+        target, own = self._target_of(definition), definition.timeouts
+        return (own if target is None else target.timeouts_of(own)).ack_ms
 
     def _end(
         self,
@@ -201,7 +209,7 @@ def _refused(state: AckState) -> Conflict:
     if state is AckState.NOT_YET:
         reason, mend = "the answer 202 of its call is not on record yet", "repeat it in a second"
     elif state is AckState.OVERTAKEN:
-        reason, mend = "its time was over, and another attempt was begun", "see the firing's record"
+        reason, mend = "this attempt has ended, and the firing is at a later one", "see the firing's record"
     else:
         reason, mend = "this firing has its outcome already", "see the firing's record"
     return Conflict("token", reason, mend, about=Subject.FIRING)

@@ -458,7 +458,8 @@ class Settings(BaseSettings):
         ge=0,
         le=365,
         description="days; a host that fails each call of an app for so long is disabled: the app's firings for it "
-        "fail without a call, but for one a minute, until one is answered, or somebody enables it; 0: never",
+        "fail without a call, but for one a minute and callback process, until one is answered, or somebody enables "
+        "it; 0: never",
     )
 
     audit_days: int = Field(

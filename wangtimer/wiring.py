@@ -34,6 +34,7 @@ from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.messages.named_broker import NamedBroker
 from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.timer import Definition, Notify
@@ -214,6 +215,11 @@ class Wiring:
     def seals(self) -> Seals:
         """Encrypts secrets of timers."""
         return Seals(self.settings.secret_key_ring)
+
+    @once
+    def ack_tokens(self) -> AckTokens:
+        """By which targets say that they are done."""
+        return AckTokens(self.seals.derived(ACK_PURPOSE))
 
     @once
     def apps(self) -> AppStore:
@@ -815,6 +821,7 @@ class Wiring:
             queue_of=self.app_queues.number_of,
             note_gone=self.gone_teller.note,
             note_answer=lambda key: self.answer_teller.note(key, None),
+            ack_token_of=self.ack_tokens.token,
         )
         self._start_threads(executor)
         return executor
@@ -874,7 +881,7 @@ class Wiring:
             self.timers,
             self.target_store,
             self.apps,
-            self.signing_store,
+            self.ack_tokens,
             self.hot,
             self.clock,
             self.chance,

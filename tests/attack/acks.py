@@ -1,14 +1,14 @@
 """Who has no token of a call, or that of another one, says nothing of a firing; a token is good for nothing else."""
 
+from base64 import b64decode
 from collections.abc import Callable
 from functools import cache
 
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
 from wangtimer.core.flow.firing import Member
-from wangtimer.core.signing.ack_token import ack_token
-from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.core.signing.signing_secret import SigningSecret
+from wangtimer.core.signing.ack_token import AckTokens
+from wangtimer.core.signing.signing_secret import PREFIX
 
 HEADER = "x-wangtimer-ack-token"
 # Returns the id of a firing, and a token.
@@ -52,11 +52,12 @@ def said(tried: str, expected: str, told: Told, key: Callable[[Ground], str] | N
 
 
 def _forged(ground: Ground) -> tuple[str, str]:
-    """A token under a key of our own."""
+    """A token under the signing secret that each receiver of the app has."""
     firing_id, _ = shops(ground)
     timer_id, _, fire_at = firing_id.partition("-")
-    mine = AppSigning("shop", 1, True, (SigningSecret(1, b"m" * 32, 0),))
-    return firing_id, ack_token(mine, Member(int(timer_id), int(fire_at), 1))
+    secret = str(ground.done("POST", "/v1/signing-secrets", ground.shop, {"overlap": "0s"})["secret"])
+    mine = AckTokens((b64decode(secret.removeprefix(PREFIX)),))
+    return firing_id, mine.token(Member(int(timer_id), int(fire_at), 1))
 
 
 def _of_another_attempt(ground: Ground) -> tuple[str, str]:
@@ -96,7 +97,7 @@ SECTION = Section(
     "A target that answered 202 says later that it is done, by the token of its call and without a key. Nobody else "
     "may say so, not even the app's other targets.",
     (
-        said("a token under a key of the attacker's", REFUSED, _forged),
+        said("a token made with the signing secret, as each receiver of the app could", REFUSED, _forged),
         said("the token with the number of another attempt", REFUSED, _of_another_attempt),
         said("the token of another app's firing", REFUSED, _of_the_bank),
         said("the same, with the API key of that app", REFUSED, _of_the_bank, lambda ground: ground.bank),

@@ -1,7 +1,6 @@
 """Firings that targets have accepted, and what these say of them while processes die: what was heard must be kept."""
 
 import time
-from base64 import b64decode
 from collections.abc import Mapping
 from threading import Event, Thread
 from typing import Any
@@ -12,10 +11,11 @@ from sqlalchemy import create_engine, insert, select
 from sqlalchemy.pool import NullPool
 
 from tests.chaos.load import APP
+from tests.secret_keys import SECRET_KEYS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus, Member
-from wangtimer.core.signing.ack_token import ack_token
-from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.core.signing.signing_secret import PREFIX, SigningSecret
+from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
+from wangtimer.settings import Settings
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.tables import firings
 
 OF_APP = {"WangTimer-App": APP}
@@ -31,6 +31,8 @@ class SaidOfWork:
     def __init__(self, api_url: str, database_url: str) -> None:
         self._api_url = api_url
         self._engine = create_engine(database_url, poolclass=NullPool)
+        seals = Seals(Settings(secret_keys=SECRET_KEYS).secret_key_ring)
+        self._tokens = AckTokens(seals.derived(ACK_PURPOSE))
         self._has_ended = Event()
         self._thread = Thread(target=self._run, name="said of work", daemon=True)
         self._heard: dict[Member, FiringStatus] = {}
@@ -57,13 +59,10 @@ class SaidOfWork:
     def _run(self) -> None:
         timer_id = self._made()
         while not self._has_ended.wait(0.05):
-            signing = self._rotated()
-            if signing is None:
-                continue
-            if self._say("ack", self._accepted(timer_id), signing):
+            if self._say("ack", self._accepted(timer_id)):
                 self._heard[self._last] = FiringStatus.SUCCEEDED
-            self._say("heartbeat", self._accepted(timer_id), signing)
-            if self._say("nack", self._accepted(timer_id), signing, **FINAL):
+            self._say("heartbeat", self._accepted(timer_id))
+            if self._say("nack", self._accepted(timer_id), **FINAL):
                 self._heard[self._last] = FiringStatus.FAILED
             self._accepted(timer_id, ack_in_ms=-1)  # a sweep ends it
 
@@ -77,13 +76,6 @@ class SaidOfWork:
             if made is not None:
                 return int(made["id"])
             time.sleep(0.1)
-
-    def _rotated(self) -> AppSigning | None:
-        made = self._post("signing-secrets", {"overlap": "0s"})
-        if made is None:
-            return None
-        key = b64decode(made["secret"].removeprefix(PREFIX))
-        return AppSigning(APP, 1, True, (SigningSecret(1, key, 0),))
 
     def _accepted(self, timer_id: int, ack_in_ms: int = 3_600_000) -> Member:
         """Insert a firing as its call left it; return its attempt."""
@@ -103,10 +95,10 @@ class SaidOfWork:
         time.sleep(0.002)  # the next has another moment
         return member
 
-    def _say(self, verb: str, member: Member, signing: AppSigning, **more: object) -> bool:
+    def _say(self, verb: str, member: Member, **more: object) -> bool:
         """Say something of a firing, and once more where no answer came; tell whether it was heard."""
         self._last = member
-        token = {"token": ack_token(signing, member), **more}
+        token = {"token": self._tokens.token(member), **more}
         return any(self._post(f"firings/{member.firing_id}:{verb}", token) is not None for _ in range(2))
 
     def _post(self, path: str, body: Mapping[str, object]) -> dict[str, Any] | None:

@@ -105,3 +105,12 @@ def test_what_is_no_placeholder_is_refused_with_where_and_what_was_meant(
 
 def test_as_many_as_are_allowed_and_masks_are_taken() -> None:
     refuse_bad_placeholders(Notify("http://a/?t=***", body="{{app}}" * MOST_PLACEHOLDERS))
+
+
+def test_more_than_so_many_are_not_filled_in_wherever_they_come_from() -> None:
+    call = Notify(
+        "http://a/?x={{app}}", headers=(("X", "{{app}}"),), body="{{app}}" * (MOST_PLACEHOLDERS - 2)
+    )
+    assert len(filled(call, FILLING, "text/plain").body) == (MOST_PLACEHOLDERS - 2) * len(VALUES["app"])
+    with pytest.raises(ValueError, match="more than 100 placeholders"):
+        filled(call._replace(body=call.body + "{{app}}"), FILLING, "text/plain")

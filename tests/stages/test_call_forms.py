@@ -167,7 +167,7 @@ def test_a_message_is_written_as_a_call_is() -> None:
 def test_who_gets_a_message_is_to_say_that_it_is_done_where_the_target_has_an_ack_timeout(
     make_world: MakeWorld,
 ) -> None:
-    world = make_world(executors=1, is_signed=True).start()
+    world = make_world(executors=1).start()
     for name, ack_ms in (("patient", 60_000), ("plain", None)):
         call = Notify(MessagePlace("orders", PlaceKind.LIST, "app:work").url, "", (), "{}")
         world.target_store.put(NamedTarget("shop", name, 1, call, Timeouts(ack_ms=ack_ms)))
@@ -178,3 +178,12 @@ def test_who_gets_a_message_is_to_say_that_it_is_done_where_the_target_has_an_ac
     members = [Member(one.timer_id, one.fire_at, 1) for one in world.target.arrivals]
     statuses = {row.status for row in world.firings.rows(members).values()}
     assert statuses == {FiringStatus.ACCEPTED, FiringStatus.SUCCEEDED}
+
+
+def test_a_body_is_escaped_for_the_type_as_which_it_is_sent() -> None:
+    """It looks like JSON only once it is filled in."""
+    body = '{"n": {{attempt}}, "app": "{{app}}"}'
+    request = made(Notify("http://a/", body=body), TEMPLATES, 'a"b')
+    assert ("Content-Type", "text/plain; charset=utf-8") in request.headers
+    named = Notify("http://a/", "POST", (("Content-Type", "application/json"),), body)
+    assert json.loads(made(named, TEMPLATES, 'a"b').body) == {"n": 2, "app": 'a"b'}

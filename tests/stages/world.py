@@ -34,6 +34,7 @@ from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
 from wangtimer.core.flow.strain import COUNTS_MS, Strain
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.timers.named_target import through
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.executor import Executor, FireRule
@@ -324,6 +325,7 @@ class ExecutorNode(Node):
             targets=world.targets_of(),
             queue_of=self.app_queues.number_of,
             note_answer=world.answered.append,
+            ack_token_of=AckTokens((b"k" * 32,)).token,
         )
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms

@@ -6,7 +6,12 @@ import pytest
 
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.store.sql.accepted_firings import AcceptedFiring, AcceptedFirings, AckState
+from wangtimer.store.sql.accepted_firings import (
+    TIME_OVER_ERROR,
+    AcceptedFiring,
+    AcceptedFirings,
+    AckState,
+)
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 
@@ -123,15 +128,22 @@ def test_the_end_leaves_alone_what_was_said_of_meanwhile(held: Held, meanwhile: 
     assert held.record == before
 
 
-def test_a_word_of_an_attempt_that_another_follows_ends_that_one_only_if_it_is_done(held: Held) -> None:
+@pytest.mark.parametrize(("error", "counts"), [(TIME_OVER_ERROR, True), ("HTTP 500", False)])
+def test_done_after_others_follow_counts_only_for_an_attempt_whose_time_was_over(
+    held: Held, error: str, counts: bool
+) -> None:
     held.settle(ACCEPTED)
     was = held.accepted_one()
-    held.accepted.end([(was, was.outcome(FiringStatus.PENDING, NOW, "no word"))])
+    held.accepted.end([(was, was.outcome(FiringStatus.PENDING, NOW, error))])
     assert held.accepted.prolong(ONE, NOW) is AckState.OVERTAKEN
-    assert held.accepted.acknowledge(ONE, NOW) is AckState.COUNTS
-    second = ACCEPTED._replace(member=Member(7, AT, 2), status=FiringStatus.FAILED)
-    held.settle(second)
-    assert held.row.status is FiringStatus.SUCCEEDED
+    assert held.accepted.acknowledge(ONE, NOW) is (AckState.COUNTS if counts else AckState.OVERTAKEN)
+    held.settle(ACCEPTED._replace(member=Member(7, AT, 2), status=FiringStatus.FAILED))
+    assert held.row.status is (FiringStatus.SUCCEEDED if counts else FiringStatus.FAILED)
+
+
+def test_no_attempt_before_the_first_can_be_said_to_be_done(held: Held) -> None:
+    assert held.accepted.acknowledge(Member(7, AT, 0), NOW) is AckState.OVERTAKEN
+    assert held.row.status is FiringStatus.PENDING
 
 
 def test_of_what_failed_nothing_more_is_said(held: Held) -> None:

@@ -70,6 +70,14 @@ def test_more_than_so_many_are_left_as_they_are(database: Database, monkeypatch:
     assert store.disable([host("b"), host("c")], LONG_MS) == [host("c")]
 
 
+def test_no_app_takes_the_room_of_all_others(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disabled_hosts_module, "MOST_OF_AN_APP", 2)
+    store = DisabledHostStore(database)
+    many = [host("big", f"http://{number}:80") for number in range(5)]
+    assert store.disable([*many, host("small")], LONG_MS) == [*many[:2], host("small")]
+    assert store.disable(many, LONG_MS) == []
+
+
 def test_each_change_is_audited_once_with_who_made_it(judged: "Judged") -> None:
     judged.fails_since(NOW - LONG_MS)
     judged.judge.judge()

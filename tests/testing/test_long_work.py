@@ -1,5 +1,6 @@
 """Work that goes on after the answer: a target answers 202, and says later that it is done, failed, or still at it."""
 
+from base64 import b64decode
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -9,7 +10,9 @@ import pytest
 from tests.testing.timers import URL
 from wangtimer.client import Conflict, Refused
 from wangtimer.client.firing_types import Firing
-from wangtimer.testing import MadeCall, WangTimer
+from wangtimer.core.flow.firing import Member
+from wangtimer.core.signing.ack_token import AckTokens
+from wangtimer.testing import Answer, MadeCall, WangTimer
 
 HEADER = "X-WangTimer-Ack-Token"
 
@@ -171,7 +174,7 @@ def test_the_token_of_an_attempt_that_others_follow_says_only_that_it_is_done(
     accepted(wangtimer)
     wangtimer.advance(minutes=11)
     speak: Callable[..., object] = getattr(wangtimer.client, says)
-    with pytest.raises(Conflict, match="another attempt was begun"):
+    with pytest.raises(Conflict, match="is at a later one"):
         speak(*token_of(wangtimer.calls[0]))
 
 
@@ -203,3 +206,57 @@ def test_a_timer_that_was_disabled_meanwhile_may_still_say_that_it_is_done_and_i
     wangtimer.advance(minutes=20)
     assert attempts_of(wangtimer) == [1]
     assert firing_of(wangtimer, timer)["status"] == "skipped"
+
+
+def test_a_repeated_nack_says_that_the_attempt_has_ended(wangtimer: WangTimer) -> None:
+    accepted(wangtimer)
+    told = token_of(wangtimer.calls[0])
+    wangtimer.client.nack_firing(*told)
+    for speak in (wangtimer.client.nack_firing, wangtimer.client.ack_firing):
+        with pytest.raises(Conflict, match="this attempt has ended, and the firing is at a later one"):
+            speak(*told)
+
+
+def test_a_nack_right_after_a_heartbeat_counts(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    told = token_of(wangtimer.calls[0])
+    wangtimer.client.heartbeat_firing(*told)
+    wangtimer.client.nack_firing(*told, final=True)
+    assert firing_of(wangtimer, timer)["status"] == "failed"
+
+
+def test_a_long_error_is_cut(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    wangtimer.client.nack_firing(*token_of(wangtimer.calls[0]), error="Traceback " * 500)
+    assert firing_of(wangtimer, timer)["error"].startswith("the target said that it failed: Traceback ")
+
+
+def test_who_knows_the_apps_signing_secret_cannot_make_a_token(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer)
+    firing_id, _ = token_of(wangtimer.calls[0])
+    secret = wangtimer.client.rotate_secret(overlap="0s")["secret"]
+    forged = AckTokens((b64decode(secret.removeprefix("whsec_")),))
+    moment = int(firing_id.partition("-")[2])
+    with pytest.raises(Refused, match="none of this firing"):
+        wangtimer.client.ack_firing(firing_id, forged.token(Member(timer, moment, 1)))
+
+
+def test_an_attempt_that_was_never_accepted_cannot_be_said_to_be_done_once_it_has_ended(
+    wangtimer: WangTimer,
+) -> None:
+    timer = accepted(wangtimer)
+    wangtimer.client.nack_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.answer(500)
+    wangtimer.advance(seconds=6)
+    assert attempts_of(wangtimer) == [1, 2]
+    with pytest.raises(Conflict):
+        wangtimer.client.ack_firing(*token_of(wangtimer.calls[1]))
+    assert firing_of(wangtimer, timer)["status"] == "pending"
+
+
+def test_no_record_shows_the_token_where_a_target_sends_it_back(wangtimer: WangTimer) -> None:
+    wangtimer.answer(lambda call: Answer(202, body=f"you sent {call.headers[HEADER]}"))
+    target = {"url": URL, "ackTimeout": "10m"}
+    timer = int(wangtimer.client.create_timer(key="echo", schedule={"delay": "1m"}, target=target)["id"])
+    wangtimer.advance(minutes=2)
+    assert firing_of(wangtimer, timer)["output"] == "you sent ***"

@@ -11,7 +11,7 @@ class FailingHostCalls(Calls):
     """Read which hosts fail; enable those that are disabled. Each method raises `ClientError`."""
 
     def get_failing_hosts(self) -> FailingHosts:
-        """Return the hosts that fail each of the app's calls; further calls to them wait."""
+        """Return the hosts that fail each of the app's calls: others wait, or fail where a host is disabled."""
         return self._get(FAILING_HOSTS).typed(FailingHosts, "items")
 
     def get_failing_hosts_of_all_apps(self) -> FailingHostsOfAllApps:

@@ -80,6 +80,7 @@ class Executor:
         queue_of: Callable[[str], int] = lambda _app: 0,
         note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
         note_answer: Callable[[HostKey], None] = lambda _key: None,
+        ack_token_of: Callable[[Member], str] = lambda _member: "",
     ) -> None:
         self._slices = slices
         self._hot = hot
@@ -103,6 +104,7 @@ class Executor:
             queue_of,
             note_gone,
             note_answer,
+            ack_token_of,
         )
         self._claims = claims
         self._room = room or Room()

@@ -1,4 +1,4 @@
-"""Requests as targets see them: the owner's request, and the headers that describe the firing."""
+"""Requests as targets see them: the owner's, filled in where that is asked for, and headers that tell of the firing."""
 
 from base64 import b64decode
 from collections.abc import Sequence
@@ -41,10 +41,10 @@ def request_of(
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. `form` says
-    what is written into it; `timezone` is the timer's. `ack_token` is what the target acknowledges it by; "": nothing.
+    what is written into it; `timezone` is the timer's. `ack_token` is the value of X-WangTimer-Ack-Token; "": none.
     """
     if form.templates:
-        notify = _filled(notify, app, member, form, timezone)
+        notify = _filled(_with_a_type(notify, form), app, member, form, timezone)
     url, method, headers, body, *_ = notify
     if is_message_url(url):
         return _message_of(notify, app, member, keys, timestamp_s, form, ack_token)
@@ -64,17 +64,24 @@ def request_of(
     )
 
 
+def _with_a_type(notify: Notify, form: CallForm) -> Notify:
+    """Return the call with the content type that its body looks like: it is escaped and sent as the same one."""
+    if form.body_is_base64 or not notify.body or _sent(notify.headers)[1]:
+        return notify
+    return notify._replace(headers=(*notify.headers, ("Content-Type", _written(notify.body)[1])))
+
+
 def _filled(notify: Notify, app: str, member: Member, form: CallForm, timezone: str) -> Notify:
     """Return the call with its placeholders filled in; a body in Base64 has none."""
     filling = Filling(app, timezone, *member, member.firing_id)
     if form.body_is_base64:
         return filled(notify._replace(body=""), filling, "")._replace(body=notify.body)
     types = [value for name, value in notify.headers if name.lower() == "content-type"]
-    return filled(notify, filling, types[0] if types else _written(notify.body)[1])
+    return filled(notify, filling, types[0] if types else "")
 
 
 def _bytes_of(body: str) -> tuple[bytes, str]:
-    return b64decode(body), "application/octet-stream"
+    return b64decode(body, validate=True), "application/octet-stream"
 
 
 def _as_event(headers: Headers, app: str, member: Member) -> Headers:

@@ -27,7 +27,6 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.retry import SAY_WHEN, RetryPolicy
-from wangtimer.core.signing.ack_token import ack_token
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
@@ -138,7 +137,9 @@ class Sender:
         queue_of: Callable[[str], int] = lambda _app: 0,
         note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
         note_answer: Callable[[HostKey], None] = lambda _key: None,
+        ack_token_of: Callable[[Member], str] = lambda _member: "",
     ) -> None:
+        self._ack_token_of = ack_token_of
         self._note_gone = note_gone
         self._disabled_hosts = DisabledHosts(lambda: puller.disabled_hosts, note_answer, clock)
         self._call_of = call_of
@@ -262,7 +263,7 @@ class Sender:
             form = form_through(target, definition)
             zone = definition.schedule.timezone if form.templates else ""
             timeouts = definition.timeouts if target is None else target.timeouts_of(definition.timeouts)
-            token = "" if timeouts.ack_ms is None else ack_token(signing, held.member)
+            token = "" if timeouts.ack_ms is None else self._ack_token_of(held.member)
             request = request_of(call, definition.app, held.member, keys, timestamp_s, form, zone, token)
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
@@ -419,7 +420,7 @@ class Attempt:
         self.request = request
         self.timeouts = timeouts
         self.keep_output = keep_output
-        self.secrets = secrets
+        self.secrets = (*secrets, ack_token) if ack_token else secrets
         self.permits: tuple[Permit, ...] = ()
 
     @property

@@ -4,6 +4,7 @@ AES-256-GCM with a random nonce (NIST SP 800-38D). Whose it is, such as app and 
 was copied into another row cannot be opened. A sealed text is `1.key id.base64url of nonce and ciphertext`.
 """
 
+import hmac
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -27,6 +28,7 @@ class Seals:
 
     def __init__(self, keys: Mapping[str, bytes] | None = None) -> None:
         self._ciphers = {key_id: AESGCM(key) for key_id, key in (keys or {}).items()}
+        self._keys = dict(keys or {})
         self.sealing_id = next(iter(self._ciphers), None)
 
     def seal(self, call: Notify, app: str, owner: int | str) -> Notify:
@@ -108,6 +110,10 @@ class Seals:
         after = unmasked(asked, before)
         check(after, before if keeps_a_secret(asked, after) else None)
         return held if after == before else self.seal(after, was.app, owner)
+
+    def derived(self, purpose: bytes) -> tuple[bytes, ...]:
+        """Return a key for another purpose from each of the keys, the first one's first; none where there is no key."""
+        return tuple(hmac.digest(key, purpose, "sha256") for key in self._keys.values())
 
     def needs_sealing(self, call: Notify) -> bool:
         """Tell whether the call has secrets that are not sealed under the first key."""

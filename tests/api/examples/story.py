@@ -9,7 +9,6 @@ from tests.certificates import self_signed
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.signing.ack_token import ack_token
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 EXPIRE = {"url": "http://localhost:8080/expire", "json": {"order": 42}}
@@ -117,9 +116,8 @@ def _firings(recorder: Recorder, world: World) -> int:
 
 def _long_work(recorder: Recorder, world: World, timer_id: int) -> None:
     """Let a target accept two firings, and say what becomes of them."""
-    signing = world.wiring.signing_store.get("shop")
     first, second = (_accept_oldest(world, timer_id) for _ in range(2))
-    tokens = {one: {"token": ack_token(signing, one)} for one in (first, second)}
+    tokens = {one: {"token": world.wiring.ack_tokens.token(one)} for one in (first, second)}
     recorder.shows("v1HeartbeatFiring", tokens[first], firing_id=first.firing_id)
     recorder.shows("v1AckFiring", tokens[first], firing_id=first.firing_id)
     body = tokens[second] | {"error": "the report has no rows"}

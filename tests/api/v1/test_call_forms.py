@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.v1.world import TIMERS, URL, V1World
+from tests.api.world import present
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 
 ONE, PLACE = "/v1/timers/{which}", f"{TIMERS}/key:expire"
@@ -73,3 +74,24 @@ def test_a_named_target_has_them_too(world: V1World) -> None:
     assert "cloudEvents" not in changed.json
     assert changed.json["templates"] is changed.json["bodyIsBase64"] is True
     assert world.send("PATCH", TARGETS, {"body": "{}"}, rule=TARGET).status == 400
+
+
+@pytest.mark.parametrize(
+    "call", [{"body": "{{thing}}", "templates": True}, {"body": "!", "bodyIsBase64": True}]
+)
+def test_a_secret_body_is_judged_as_any_other_when_it_is_given(world: V1World, call: dict[str, Any]) -> None:
+    world.made(target={"url": URL})
+    secret = {"secretBody": True, **call}
+    assert world.send("PATCH", PLACE, {"target": secret}, rule=ONE).status == 400
+    whole = {"schedule": {"cron": "* * * * *"}, "target": {"url": URL, **secret}}
+    assert world.send("PUT", PLACE, whole, rule=ONE).status == 400
+
+
+def test_an_ack_timeout_needs_a_key_of_the_deployment(sqlite_url: str, redis_url: str) -> None:
+    keyless = V1World(sqlite_url, redis_url, present(), secret_keys="")
+    keyless.wiring.database.create_tables()
+    made = {"key": "a", "schedule": {"delay": "1h"}, "target": {"url": URL, "ackTimeout": "1h"}}
+    refused = keyless.send("POST", TIMERS, made)
+    keyless.close()
+    assert (refused.status, refused.json["pointer"]) == (400, "/target/ackTimeout")
+    assert "WANGTIMER_SECRET_KEYS_FILE" in refused.json["detail"]

@@ -7,7 +7,6 @@ import pytest
 from tests.api.v1.world import URL, Answered, V1World
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.signing.ack_token import ack_token
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.long_work import MOST_WAITING, PATIENCE_S
 from wangtimer.store.sql.firings import insert_missing
@@ -24,7 +23,6 @@ class Work:
         self.attempt = Member(made.json["id"], world.clock.now - 60_000, 1)
         firing = Firing.planned(self.attempt.timer_id, self.attempt.fire_at, 0)
         wiring.database.write(lambda sql: insert_missing(sql, [firing]))
-        wiring.signing_store.needed(["shop"], world.clock.now)
 
     def accept(self, ack_by: int | None = None) -> None:
         due_at = self.world.clock.now + 3_600_000 if ack_by is None else ack_by
@@ -33,7 +31,7 @@ class Work:
         self.world.wiring.firings.settle([outcome])
 
     def say(self, verb: str, **more: Any) -> Answered:
-        token = ack_token(self.world.wiring.signing_store.get("shop"), self.attempt)
+        token = self.world.wiring.ack_tokens.token(self.attempt)
         place = f"/v1/firings/{self.attempt.firing_id}:{verb}"
         return self.world.send("POST", place, {"token": token, **more}, app=None, rule=f"{ONE}:{verb}")
 

@@ -14,6 +14,7 @@ from wangtimer.api.asked.owned_fields import asked_values, default_of
 from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.notify_rules import check_headers, check_path, check_same_place, check_url
+from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.timer_rows import terms
@@ -42,7 +43,7 @@ def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar
     """Return the edited timer, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
     schedule = edited_schedule(asked, timer, now, find)
     was = timer.definition
-    notify = was.notify
+    notify, call = was.notify, masked(was.notify)
     if asked.notify is not None:
         call = changed_notify(asked.notify, notify)
         _check_way_out(call, was.app)
@@ -53,7 +54,7 @@ def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar
         name=timer.name if asked.name is None else asked.name,
         ending=schedule.ending,
     )
-    return _fitting(edited.with_values(asked_values(asked, timer.value_of)))
+    return _fitting(edited.with_values(asked_values(asked, timer.value_of)), call)
 
 
 def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
@@ -69,7 +70,7 @@ def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar
     replaced = replace(
         timer, definition=was._replace(schedule=schedule.schedule, notify=notify), ending=schedule.ending
     )
-    return _fitting(replaced.with_values(asked_values(asked, default_of)))
+    return _fitting(replaced.with_values(asked_values(asked, default_of)), call)
 
 
 def _check_way_out(call: Notify, app: str) -> None:
@@ -89,7 +90,8 @@ def _check(call: Notify, kept_from: Notify | None) -> None:
         check_same_place(call, kept_from)
 
 
-def _fitting(timer: Timer) -> Timer:
-    refuse_bad_form(timer.definition.notify, timer.definition.form)
+def _fitting(timer: Timer, asked: Notify) -> Timer:
+    """Return the timer if it can be stored, and its call, as asked for, can be written so; raises `InvalidInput`."""
+    refuse_bad_form(asked, timer.definition.form)
     refuse_wide(terms(timer))
     return timer

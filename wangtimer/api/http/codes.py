@@ -75,7 +75,7 @@ class ErrorCode(Enum):
         40306,
         "The calendars of the app would take more bytes than they may; both numbers are in the message.",
     )
-    WRONG_TOKEN = 40307, "The token of a call is none of this firing; or there is no such firing."
+    WRONG_TOKEN = 40307, "The token is not of a call of this firing."
     UNKNOWN_TIMER = (
         40401,
         "This app has no timer with this id, name or key (another app's timer is unknown too).",

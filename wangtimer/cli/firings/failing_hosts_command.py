@@ -15,7 +15,8 @@ from wangtimer.client.firing_types import FailingHost, FailingHosts, FailingHost
 def failing_hosts(asked: Asked, all_apps: bool, enable: str | None) -> None:
     """Show the hosts that fail each call of an app, of all apps or of one, the longest failing first.
 
-    A host that fails for days is disabled: firings for it fail without a call, but for one a minute that tries it.
+    A host that fails for days is disabled: firings for it fail without a call, but for one a minute and process that
+    tries it.
     """
     if enable is not None:
         asked.client.enable_host(enable)

@@ -7,6 +7,8 @@ HostKey = tuple[str, str]
 
 # Each callback process reads the names of all disabled hosts every few seconds.
 MOST_DISABLED = 1_000
+# So that no app takes the room of all others.
+MOST_OF_AN_APP = 100
 # Scheme, name of at most 253 characters, port.
 ORIGIN_CHARACTERS = 300
 ERROR_CHARACTERS = 255

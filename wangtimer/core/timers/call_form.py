@@ -18,8 +18,8 @@ class CallForm(NamedTuple):
     def beside(self, other: "CallForm", *, has_body: bool) -> "CallForm":
         """Return the form of a timer's call through a target with another form.
 
-        What is true of either counts for the whole call. How the body is written says who gives it: `has_body`, the
-        timer does.
+        `templates` and `cloud_events` count if either side has them. `body_is_base64` is that of the side that gives
+        the body: the timer's if `has_body`, else the other's.
         """
         if self == other:
             return self

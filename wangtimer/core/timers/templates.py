@@ -60,10 +60,14 @@ def filled(call: Notify, filling: Filling, content_type: str) -> Notify:
     """Return a call with its placeholders filled in; what is no placeholder stays.
 
     A value is percent-encoded in the query, and written in the body as its `content_type` needs it: as part of a JSON
-    string, of a form's field, or of XML.
+    string, of a form's field, of XML or HTML. Values of headers stay as they are. Raises ValueError for more than
+    `MOST_PLACEHOLDERS`: a timer and its named target may have too many together.
     """
     values = filling.values
     front, mark, query = call.url.partition("?")
+    texts = (query, call.body, *(value for _, value in call.headers))
+    if sum(text.count(_BEGINS) for text in texts) > MOST_PLACEHOLDERS:
+        raise ValueError(f"its call has more than {MOST_PLACEHOLDERS} placeholders")
     return call._replace(
         url=f"{front}{mark}{_filled(query, values, _in_query)}",
         headers=tuple((name, _filled(value, values, str)) for name, value in call.headers),
@@ -103,7 +107,7 @@ def _begun(text: str) -> Iterator[tuple[str, str | None]]:
     place = text.find(_BEGINS)
     while place >= 0:
         found = _PLACEHOLDER.match(text, place)
-        yield text[place : place + 30], None if found is None else found[1]
+        yield text[place : place + 30 if found is None else found.end()], None if found is None else found[1]
         place = text.find(_BEGINS, place + 2 if found is None else found.end())
 
 

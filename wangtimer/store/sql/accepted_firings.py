@@ -14,8 +14,10 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
 from wangtimer.store.sql.keyset import by_index, update_by_index
-from wangtimer.store.sql.tables import firings
+from wangtimer.store.sql.tables import attempts, firings
 
+# The error on record of an accepted attempt of which nothing was said in time.
+TIME_OVER_ERROR = "the target answered 202, and did not say in time that it is done"
 ACCEPTED, PENDING = FiringStatus.ACCEPTED.value, FiringStatus.PENDING.value
 
 
@@ -24,9 +26,9 @@ class AckState(Enum):
 
     COUNTS = auto()
     NOT_YET = auto()  # the answer 202 of this attempt is not on record yet
-    OVERTAKEN = auto()  # another attempt was begun
+    OVERTAKEN = auto()  # this attempt ended, and the firing is at a later one
     SUCCEEDED = auto()
-    OVER = auto()  # it failed, or was skipped
+    OVER = auto()  # it failed, was skipped or purged, or never came to this attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,14 +97,16 @@ class AcceptedFirings:
         return self._database.read(lambda sql: [_read(row) for row in sql.execute(query).mappings()])
 
     def acknowledge(self, member: Member, now: int) -> AckState:
-        """Record that the work is done; it counts for a firing without an outcome, also if another attempt was begun.
+        """Record that the work is done; it counts also for an attempt whose time was over, if others follow it.
 
         Repeating it is harmless.
         """
 
         def work(sql: Connection) -> AckState:
             state = _locked(sql, member)
-            if state not in (AckState.COUNTS, AckState.OVERTAKEN):
+            if state is not AckState.COUNTS and not (
+                state is AckState.OVERTAKEN and _was_too_late(sql, member)
+            ):
                 return state
             its = _is(member.timer_id, member.fire_at)
             sql.execute(_updating(its, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
@@ -163,6 +167,16 @@ def _locked(sql: Connection, member: Member) -> AckState:
     query = select(firings.c.status, firings.c.attempt).where(_is(member.timer_id, member.fire_at))
     query = by_index(query, "PRIMARY")
     return _state_of(sql.execute(query.with_for_update()).mappings().one_or_none(), member)
+
+
+def _was_too_late(sql: Connection, member: Member) -> bool:
+    """Tell whether an earlier attempt was accepted, and ended because nothing was said in time."""
+    its = and_(
+        attempts.c.fire_at == member.fire_at,
+        attempts.c.timer_id == member.timer_id,
+        attempts.c.attempt == member.attempt,
+    )
+    return sql.execute(select(attempts.c.error).where(its)).scalar_one_or_none() == TIME_OVER_ERROR
 
 
 def _state_of(row: RowMapping | None, member: Member) -> AckState:

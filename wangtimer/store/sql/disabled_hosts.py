@@ -1,12 +1,13 @@
 """The hosts that are disabled for apps, in SQL."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
-from wangtimer.core.flow.disabled_hosts import MOST_DISABLED, DisabledHost, HostKey
+from wangtimer.core.flow.disabled_hosts import MOST_DISABLED, MOST_OF_AN_APP, DisabledHost, HostKey
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, disabled_hosts
@@ -39,15 +40,15 @@ class DisabledHostStore:
     def disable(self, hosts: Sequence[DisabledHost], days_ms: int) -> list[DisabledHost]:
         """Disable hosts, and return those that were not disabled before.
 
-        Left alone is one that somebody enabled less than `days_ms` ago, and what would be more than `MOST_DISABLED`.
+        Left alone is one that somebody enabled less than `days_ms` ago, and what would be more than `MOST_DISABLED`, or
+        than `MOST_OF_AN_APP` of one app. What was enabled longer ago is forgotten.
         """
 
         def work(sql: Connection) -> list[DisabledHost]:
             known = {(row["app"], row["origin"]): row for row in _rows(sql, [one.key for one in hosts])}
             before = hosts[0].disabled_at - days_ms
             sql.execute(delete(disabled_hosts).where(disabled_hosts.c.enabled_at <= before))
-            room = MOST_DISABLED - _number_disabled(sql)
-            new = [one for one in hosts if _is_due(one, known.get(one.key), days_ms)][: max(0, room)]
+            new = _within_room(sql, [one for one in hosts if _is_due(one, known.get(one.key), days_ms)])
             for one in new:
                 sql.execute(delete(disabled_hosts).where(_is(one.key)))
                 sql.execute(
@@ -111,9 +112,18 @@ def _rows(sql: Connection, keys: Sequence[HostKey]) -> Sequence[RowMapping]:
     return sql.execute(select(disabled_hosts).where(_among(keys)).with_for_update()).mappings().all()
 
 
-def _number_disabled(sql: Connection) -> int:
-    query = select(func.count()).select_from(disabled_hosts).where(disabled_hosts.c.enabled_at.is_(None))
-    return int(sql.execute(query).scalar_one())
+def _within_room(sql: Connection, hosts: Iterable[DisabledHost]) -> list[DisabledHost]:
+    """Return those for which there is room, in all and of their app, those first that fail for longest."""
+    query = select(disabled_hosts.c.app, func.count()).where(disabled_hosts.c.enabled_at.is_(None))
+    numbers: Counter[str] = Counter()
+    for app, number in sql.execute(query.group_by(disabled_hosts.c.app)):
+        numbers[app] = number
+    taken = []
+    for one in hosts:
+        if numbers.total() < MOST_DISABLED and numbers[one.app] < MOST_OF_AN_APP:
+            numbers[one.app] += 1
+            taken.append(one)
+    return taken
 
 
 def _is_due(host: DisabledHost, row: RowMapping | None, days_ms: int) -> bool:

@@ -17,10 +17,12 @@ from wangtimer.long_work import ERROR_CHARACTERS
 from wangtimer.wiring import Wiring
 
 TOKEN_CHARACTERS = 100
+# A traceback; what is longer is no word of what failed.
+MOST_ERROR_CHARACTERS = 20_000
 
 
 class AckBody(Given):
-    """Who says it."""
+    """The token of the call."""
 
     token: Annotated[
         str,
@@ -34,13 +36,13 @@ class AckBody(Given):
 
 
 class NackBody(AckBody):
-    """Who says it, and why."""
+    """The token of the call, and why it failed."""
 
     error: Annotated[
         str,
         Field(
-            max_length=ERROR_CHARACTERS,
-            description="what failed, for the firing's record",
+            max_length=MOST_ERROR_CHARACTERS,
+            description=f"what failed; its first {ERROR_CHARACTERS} characters are on the firing's record",
             examples=["the report has no rows"],
         ),
     ] = ""

@@ -64,7 +64,8 @@ class ShownFiring(Sent):
     ack_by: Annotated[
         Text | None,
         Field(
-            exclude_if=is_none, description="while it is accepted: without a word by then it is tried again"
+            exclude_if=is_none,
+            description="while it is accepted: without a word by then its attempt has failed",
         ),
     ] = None
     done_at: Annotated[

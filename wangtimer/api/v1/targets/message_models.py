@@ -84,22 +84,33 @@ class CeleryQueue(Given):
         return MessagePlace(self.broker, PlaceKind.CELERY, self.queue)
 
 
+def _shown(description: str, example: object, alias: str | None = None) -> Any:
+    """Return the description of a part of a place that is shown where it has one."""
+    return Field(exclude_if=is_none, description=description, examples=[example], serialization_alias=alias)
+
+
+ShownBroker = Annotated[str, Field(description="the broker that the operator named", examples=["orders"])]
+
+
 class ShownQueue(Sent):
     """Where messages go."""
 
-    broker: str
-    exchange: Annotated[str | None, Field(exclude_if=is_none)] = None
-    routing_key: Annotated[str | None, Field(exclude_if=is_none)] = None
-    stream: Annotated[str | None, Field(exclude_if=is_none)] = None
-    max_length: Annotated[int | None, Field(exclude_if=is_none)] = None
-    list_: Annotated[str | None, Field(exclude_if=is_none, serialization_alias="list")] = None
+    broker: ShownBroker
+    exchange: Annotated[str | None, _shown("an exchange of RabbitMQ", "shop.events")] = None
+    routing_key: Annotated[str | None, _shown("with which routing key", "order.expired", "routingKey")] = None
+    stream: Annotated[str | None, _shown("the key of a stream of Redis", "shop:events")] = None
+    max_length: Annotated[
+        int | None,
+        _shown("about how many of the newest entries it keeps; not there: all", 100_000, "maxLength"),
+    ] = None
+    list_: Annotated[str | None, _shown("the key of a list of Redis", "shop:work", "list")] = None
 
 
 class ShownCelery(Sent):
     """Which Celery workers run tasks."""
 
-    broker: str
-    queue: str
+    broker: ShownBroker
+    queue: Annotated[str, Field(description="the workers' queue", examples=["shop.tasks"])]
 
 
 def place_fields(place: MessagePlace) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.api.v1.durations import show_duration
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import NewTimer, Timer
@@ -30,6 +31,13 @@ def refuse_longer(given: Timeouts, was: Timeouts, most_ms: int) -> None:
     """Raise `Refused` for a time-out that is longer than `most_ms` and is not as it `was`."""
     if given == AS_DEPLOYED:
         return
+    if given.ack_ms is not None and given.ack_ms != was.ack_ms and not settings_in_use().secret_key_ring:
+        raise Refused(
+            ErrorCode.BAD_VALUE,
+            ACK_FIELD,
+            "this deployment has no key, by which targets could say that they are done",
+            "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
+        )
     # While a target works on what it has accepted, no connection is held.
     for field, timeout_ms, before in zip(CALL_FIELDS, given, was, strict=False):
         if timeout_ms is None or timeout_ms <= most_ms or timeout_ms == before:

@@ -196,9 +196,19 @@ class GivenTask(Given):
 
     example: ClassVar[str] = '{"task": "shop.tasks.expire", "args": [7]}'
 
-    task: Annotated[str, Field(min_length=1, max_length=TASK_CHARACTERS, examples=["shop.tasks.expire"])]
-    args: list[Any] | None = None
-    kwargs: dict[str, Any] | None = None
+    task: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=TASK_CHARACTERS,
+            description="the task's name, as its worker knows it",
+            examples=["shop.tasks.expire"],
+        ),
+    ]
+    args: Annotated[list[Any] | None, Field(description="its arguments in order", examples=[[7]])] = None
+    kwargs: Annotated[
+        dict[str, Any] | None, Field(description="its arguments by name", examples=[{"notify": True}])
+    ] = None
     queue: Annotated[
         str | None, Field(description="another queue than the target's, if the operator allows it")
     ] = None
