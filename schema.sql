@@ -56,10 +56,12 @@ CREATE TABLE disabled_host (
     origin VARCHAR(300) NOT NULL,
     -- the first failure that no answer followed
     since BIGINT NOT NULL,
+    -- the last failure before it was disabled
+    failed_at BIGINT NOT NULL,
     disabled_at BIGINT NOT NULL,
     -- of the last call before
     error VARCHAR(255) NOT NULL,
-    -- when somebody enabled it: it fails for days again from then; NULL: it is disabled
+    -- when it answered, or somebody enabled it: its days count from then; NULL: it is disabled
     enabled_at BIGINT,
     PRIMARY KEY (app, origin)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -43,10 +43,13 @@ class HostJudge:
     def judge(self) -> None:
         """Disable the hosts that fail for so long, and tell callback processes. Raises `StoreAway`.
 
-        Only what some living process sees fail is judged. While no host has failed for so long, SQL is not asked.
+        A first and a last failure lie that far apart, without an answer between them: silence says nothing. Only what
+        some living process sees fail is judged. While no host has failed for so long, SQL is not asked.
         """
         now = int(self.clock.now_ms())
-        due = [_disabled(one, now) for one in self.failing.present() if now - one.since >= self.days_ms]
+        due = [
+            _disabled(one, now) for one in self.failing.present() if one.failed_at - one.since >= self.days_ms
+        ]
         if not due:
             return
         with calling(JUDGE):
@@ -65,4 +68,4 @@ class HostJudge:
 
 
 def _disabled(host: FailingHost, now: int) -> DisabledHost:
-    return DisabledHost(host.app, host.origin, host.since, now, host.error[:ERROR_CHARACTERS])
+    return DisabledHost(host.app, host.origin, host.since, host.failed_at, now, host.error[:ERROR_CHARACTERS])

@@ -76,7 +76,7 @@ class LongWork:
         state = self.accepted.prolong(member, until)
         if state is not AckState.COUNTS:
             raise _refused(state)
-        return until
+        return max(until, held.ack_by)
 
     def nack(self, timer_id: int, fire_at: int, token: str, error: str, *, is_final: bool) -> None:
         """Record that a firing failed: it is tried again, as after any failure, unless that is final."""

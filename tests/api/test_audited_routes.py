@@ -48,7 +48,7 @@ class Day:
         self.ask("PUT", "/v1/host-limits/*", {"callsAtOnce": 9}, self.operator)
         self._rotated()
         world.wiring.disabled_hosts.disable(
-            [DisabledHost("shop", "http://away.test:80", 1, 2, "HTTP 503")], 1
+            [DisabledHost("shop", "http://away.test:80", 1, 2, 2, "HTTP 503")], 1
         )
         world.wiring.database.write(lambda sql: sql.exec_driver_sql("DELETE FROM audit"))
 

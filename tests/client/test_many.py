@@ -108,7 +108,7 @@ def test_failing_hosts_are_those_of_one_app_or_of_all(served: Served, client: Cl
 
 def test_a_disabled_host_is_enabled(served: Served, client: Client) -> None:
     now = served.world.clock.now
-    host = DisabledHost("shop", "http://a:80", now - 9_000, now, "HTTP 503")
+    host = DisabledHost("shop", "http://a:80", now - 9_000, now, now, "HTTP 503")
     served.world.wiring.disabled_hosts.disable([host], 9_000)
     assert client.get_failing_hosts()["items"][0]["disabledAt"] is not None
     client.enable_host("http://a:80")

@@ -141,6 +141,14 @@ def test_done_after_others_follow_counts_only_for_an_attempt_whose_time_was_over
     assert held.row.status is (FiringStatus.SUCCEEDED if counts else FiringStatus.FAILED)
 
 
+def test_a_heartbeat_never_shortens_the_time(held: Held) -> None:
+    held.settle(ACCEPTED)
+    assert held.accepted.prolong(ONE, ACK_BY - 1) is AckState.COUNTS
+    assert held.row.due_at == ACK_BY
+    held.accepted.prolong(ONE, ACK_BY + 1)
+    assert held.row.due_at == ACK_BY + 1
+
+
 def test_no_attempt_before_the_first_can_be_said_to_be_done(held: Held) -> None:
     assert held.accepted.acknowledge(Member(7, AT, 0), NOW) is AckState.OVERTAKEN
     assert held.row.status is FiringStatus.PENDING

@@ -28,7 +28,7 @@ ORIGIN = "https://a.test:443"
 
 
 def host(app: str = "shop", origin: str = ORIGIN, at: int = NOW) -> DisabledHost:
-    return DisabledHost(app, origin, at - LONG_MS, at, "HTTP 503")
+    return DisabledHost(app, origin, at - LONG_MS, at, at, "HTTP 503")
 
 
 def test_a_host_is_disabled_for_one_app_once(database: Database) -> None:
@@ -58,6 +58,7 @@ def test_an_answer_enables_the_host_of_its_app_alone(database: Database) -> None
     assert store.answered([("shop", ORIGIN), ("shop", "http://b.test:80")], NOW + 1) == 1
     assert store.answered([("shop", ORIGIN)], NOW + 2) == 0
     assert store.keys() == {("bank", ORIGIN)}
+    assert store.disable([host(at=NOW + LONG_MS)], LONG_MS) == []
     assert not store.enable("shop", ORIGIN, NOW + 3)
 
 
@@ -110,9 +111,10 @@ class Judged:
         """What callback processes are told."""
         return (self.told.read() or CallRules()).disabled_hosts
 
-    def fails_since(self, since: int, told_at: int = NOW) -> None:
-        """Let a callback process tell of the host."""
-        self.record.tell([FailingHost("shop", ORIGIN, since, told_at, "HTTP 503", told_at)])
+    def fails_since(self, since: int, told_at: int = NOW, failed_at: int | None = None) -> None:
+        """Let a callback process tell of the host, which failed just now unless it says otherwise."""
+        failed_at = told_at if failed_at is None else failed_at
+        self.record.tell([FailingHost("shop", ORIGIN, since, failed_at, "HTTP 503", told_at)])
 
 
 @pytest.fixture
@@ -129,6 +131,23 @@ def test_who_fails_for_the_days_is_disabled_and_not_a_moment_before(judged: Judg
     judged.fails_since(NOW - LONG_MS)
     judged.judge.judge()
     assert judged.disabled == {("shop", ORIGIN)}
+
+
+def test_silence_after_a_few_failures_disables_nothing(judged: Judged) -> None:
+    judged.fails_since(NOW - LONG_MS, failed_at=NOW - LONG_MS + 10_000)
+    judged.judge.judge()
+    assert judged.disabled == frozenset()
+
+
+def test_what_answered_one_process_is_not_disabled_again_by_the_memory_of_another(judged: Judged) -> None:
+    judged.fails_since(NOW - LONG_MS)
+    judged.judge.judge()
+    judged.judge.note_answers([("shop", ORIGIN)])
+    for _ in range(3):
+        judged.clock.sleep(LONG_MS / 1_000)
+        judged.fails_since(NOW - LONG_MS, told_at=int(judged.clock.now_ms()), failed_at=NOW)
+        judged.judge.judge()
+        assert judged.disabled == frozenset()
 
 
 def test_what_no_living_process_sees_fail_is_not_judged(judged: Judged) -> None:

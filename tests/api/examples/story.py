@@ -52,7 +52,8 @@ def _failing_hosts(recorder: Recorder, world: World) -> None:
     world.wiring.failing_hosts.tell(
         [FailingHost("shop", "http://localhost:8080", now - 95_000, now - 2_000, "HTTP 503", now)]
     )
-    disabled = DisabledHost("shop", "https://away.example:443", now - 6 * DAY_MS, now - DAY_MS, "HTTP 503")
+    origin, since, ago = "https://away.example:443", now - 6 * DAY_MS, now - DAY_MS
+    disabled = DisabledHost("shop", origin, since, ago, ago, "HTTP 503")
     world.wiring.disabled_hosts.disable([disabled], DAY_MS)
     recorder.shows("v1GetFailingHosts")
     recorder.shows("v1GetFailingHostsOfAllApps")

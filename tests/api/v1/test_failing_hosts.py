@@ -81,7 +81,7 @@ def test_no_app_sees_those_of_all_apps(keyed: KeyedWorld) -> None:
 
 def disabled(keyed: KeyedWorld, *apps: str, origin: str = "http://a:80") -> None:
     at = keyed.clock.now - 4_000
-    hosts = [DisabledHost(app, origin, at - 5_000, at, "timed out") for app in apps]
+    hosts = [DisabledHost(app, origin, at - 5_000, at - 1_000, at, "timed out") for app in apps]
     keyed.wiring.disabled_hosts.disable(hosts, 1)
     keyed.wiring.rule_teller.tell()
 

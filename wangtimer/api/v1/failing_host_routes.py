@@ -145,7 +145,7 @@ def _shown_hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHo
 
 def _as_last_seen(host: DisabledHost) -> FailingHost:
     """Return a disabled host that no process sees fail now, as it was when it was disabled."""
-    return FailingHost(host.app, host.origin, host.since, host.disabled_at, host.error, host.disabled_at)
+    return FailingHost(host.app, host.origin, host.since, host.failed_at, host.error, host.disabled_at)
 
 
 def _fields(host: FailingHost, disabled: Mapping[HostKey, DisabledHost]) -> dict[str, Any]:

@@ -18,12 +18,14 @@ ERROR_CHARACTERS = 255
 class DisabledHost:
     """A host (`origin`: scheme, host and port) that an app's calls reach no more; moments in ms UTC.
 
-    It failed each call `since`, and is disabled since `disabled_at`; `error` says what came of the last call before.
+    It failed each call from `since` to `failed_at`, and is disabled since `disabled_at`; `error` says what came of the
+    last of them.
     """
 
     app: str
     origin: str
     since: int
+    failed_at: int
     disabled_at: int
     error: str
 

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, case, select, update
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
@@ -115,13 +115,14 @@ class AcceptedFirings:
         return self._database.write(work, Step.SQL_ACKNOWLEDGE)
 
     def prolong(self, member: Member, until: int) -> AckState:
-        """Let an accepted firing have until then, ms UTC."""
+        """Let an accepted firing have until then, ms UTC, at least; it keeps what it has if that is longer."""
 
         def work(sql: Connection) -> AckState:
             state = _locked(sql, member)
             if state is AckState.COUNTS:
                 its = _is(member.timer_id, member.fire_at)
-                sql.execute(_updating(its, due_at=until))
+                later = case((firings.c.due_at > until, firings.c.due_at), else_=until)
+                sql.execute(_updating(its, due_at=later))
             return state
 
         return self._database.write(work, Step.SQL_PROLONG)
@@ -154,7 +155,7 @@ class AcceptedFirings:
         return self._database.write(work, Step.SQL_END_ACCEPTED) if ordered else Ended(0, [])
 
 
-def _updating(wanted: ColumnElement[bool], **values: str | int) -> Update:
+def _updating(wanted: ColumnElement[bool], **values: Any) -> Update:
     return update_by_index(update(firings).where(wanted).values(values), "PRIMARY")
 
 

@@ -8,16 +8,19 @@ from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.flow.disabled_hosts import MOST_DISABLED, MOST_OF_AN_APP, DisabledHost, HostKey
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, disabled_hosts
 
+# Some process may still remember the outage that an answer to another one ended.
+REMEMBERED_MS = 30 * DAY_MS
 _ENABLED = "enabled"
 _DISABLED = "disabled"
 
 
 class DisabledHostStore:
-    """One row for each app and host; one that somebody enabled stays, so that its days count from then.
+    """One row for each app and host; one that was enabled stays for a while, so that its days count from then.
 
     Every method raises `StoreAway`.
     """
@@ -40,13 +43,13 @@ class DisabledHostStore:
     def disable(self, hosts: Sequence[DisabledHost], days_ms: int) -> list[DisabledHost]:
         """Disable hosts, and return those that were not disabled before.
 
-        Left alone is one that somebody enabled less than `days_ms` ago, and what would be more than `MOST_DISABLED`, or
-        than `MOST_OF_AN_APP` of one app. What was enabled longer ago is forgotten.
+        Left alone is one that has not failed for `days_ms` since it was enabled, and what would be more than
+        `MOST_DISABLED`, or than `MOST_OF_AN_APP` of one app. What was enabled long ago is forgotten.
         """
 
         def work(sql: Connection) -> list[DisabledHost]:
             known = {(row["app"], row["origin"]): row for row in _rows(sql, [one.key for one in hosts])}
-            before = hosts[0].disabled_at - days_ms
+            before = hosts[0].disabled_at - days_ms - REMEMBERED_MS
             sql.execute(delete(disabled_hosts).where(disabled_hosts.c.enabled_at <= before))
             new = _within_room(sql, [one for one in hosts if _is_due(one, known.get(one.key), days_ms)])
             for one in new:
@@ -56,6 +59,7 @@ class DisabledHostStore:
                         app=one.app,
                         origin=one.origin,
                         since=one.since,
+                        failed_at=one.failed_at,
                         disabled_at=one.disabled_at,
                         error=one.error,
                     )
@@ -91,7 +95,7 @@ class DisabledHostStore:
         def work(sql: Connection) -> int:
             found = [(row["app"], row["origin"]) for row in _rows(sql, keys) if row["enabled_at"] is None]
             if found:
-                sql.execute(delete(disabled_hosts).where(_among(found)))
+                sql.execute(update(disabled_hosts).where(_among(found)).values(enabled_at=now))
                 note_changes(sql, now, [_noted(Action.ENABLE, key) for key in found])
             return len(found)
 
@@ -130,11 +134,13 @@ def _is_due(host: DisabledHost, row: RowMapping | None, days_ms: int) -> bool:
     if row is None:
         return True
     enabled_at = row["enabled_at"]
-    return enabled_at is not None and host.disabled_at - enabled_at >= days_ms
+    return enabled_at is not None and host.failed_at - enabled_at >= days_ms
 
 
 def _host_of(row: RowMapping) -> DisabledHost:
-    return DisabledHost(row["app"], row["origin"], row["since"], row["disabled_at"], row["error"])
+    return DisabledHost(
+        row["app"], row["origin"], row["since"], row["failed_at"], row["disabled_at"], row["error"]
+    )
 
 
 def _noted(action: Action, key: HostKey) -> AuditedChange:

@@ -165,10 +165,12 @@ disabled_hosts = Table(
     Column("origin", String(ORIGIN_CHARACTERS), primary_key=True),
     # The first failure that no answer followed.
     Column("since", BigInteger, nullable=False),
+    # The last failure before it was disabled.
+    Column("failed_at", BigInteger, nullable=False),
     Column("disabled_at", BigInteger, nullable=False),
     # Of the last call before.
     Column("error", String(ERROR_CHARACTERS), nullable=False),
-    # When somebody enabled it: it fails for days again from then. NULL: it is disabled.
+    # When it answered, or somebody enabled it: its days count from then. NULL: it is disabled.
     Column("enabled_at", BigInteger, nullable=True),
     **_MYSQL,
 )
