@@ -128,6 +128,7 @@ def test_a_firing_is_made_shown_counted_and_cancelled(
 ) -> None:
     assert json_of(run("firings", "counts", "--json")) == {
         "pending": 0,
+        "accepted": 0,
         "succeeded": 5,
         "failed": 0,
         "skipped": 0,

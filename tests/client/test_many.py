@@ -120,7 +120,7 @@ def test_a_disabled_host_is_enabled(served: Served, client: Client) -> None:
 def test_firings_are_counted(served: Served, client: Client) -> None:
     timer = make(client, "a", enabled=False)
     fired(served.world, timer["id"], 3)
-    assert client.count_firings() == {"pending": 0, "succeeded": 3, "failed": 0, "skipped": 0}
+    assert client.count_firings() == {"pending": 0, "accepted": 0, "succeeded": 3, "failed": 0, "skipped": 0}
     assert client.count_firings(timer=timer, status="failed")["succeeded"] == 0
 
 
