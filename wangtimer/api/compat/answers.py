@@ -52,8 +52,8 @@ class Preview(Sent):
 class NotifyData(Sent):
     """The HTTP call a timer makes."""
 
-    url: str
-    method: str
+    url: Annotated[str, Field(description="target:NAME where the timer names a target of its app")]
+    method: Annotated[str, Field(description="empty where the named target says it")]
     header: dict[str, list[str]]
     body: str
 

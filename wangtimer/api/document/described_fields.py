@@ -43,7 +43,7 @@ def name_values(document: dict[str, Any]) -> None:
             schemas[name]["properties"]["status"] |= _numbers(numbers)
             schemas[name]["properties"]["statusName"]["enum"] = list(numbers.values())
     schemas["LastOutcome"]["properties"]["statusName"]["enum"] = list(_FIRING_NUMBERS.values())
-    schemas["NotifyData"]["properties"]["method"]["enum"] = sorted(METHODS)
+    schemas["NotifyData"]["properties"]["method"]["enum"] = ["", *sorted(METHODS)]
     codes = _numbers({code.number: code.name for code in ErrorCode})
     for name in ("Problem", "ErrorAnswer"):
         schemas[name]["properties"]["code"] |= codes
