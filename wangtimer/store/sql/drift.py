@@ -150,7 +150,7 @@ def _missing_words(column: Column[object], there: object) -> list[str]:
 
 
 def _more_words_text(sql: Connection, column: Column[object], there: ReflectedColumn) -> str | None:
-    """Return the statement that adds words behind those there are, which rewrites no row; None where others stand there."""
+    """Return the statement that adds words behind those there are, without writing rows; None if others are there."""
     assert isinstance(column.type, Enum)
     assert isinstance(there["type"], Enum)
     words = there["type"].enums
