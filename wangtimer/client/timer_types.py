@@ -132,10 +132,10 @@ class TargetsPage(TypedDict):
 
 
 class LastOutcome(TypedDict):
-    """The outcome of a timer's latest firing that has one."""
+    """What came of a timer's latest firing that was called or has ended; accepted: its target is at it."""
 
     fireAt: str
-    status: Literal["succeeded", "failed", "skipped"]
+    status: Literal["accepted", "succeeded", "failed", "skipped"]
     latenessMs: int | None
     httpStatus: int | None
     error: str
