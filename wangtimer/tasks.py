@@ -59,7 +59,7 @@ def migrate() -> None:
 # Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars, apps and hosts."""
+    """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars, apps, hosts."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
@@ -71,6 +71,7 @@ def sweep() -> None:
                 wiring().calendar_follower.ask,
                 wiring().app_stopper.sweep,
                 wiring().host_judge.sweep,
+                wiring().control_applier.sweep,
             )
 
 
@@ -126,6 +127,13 @@ def follow() -> None:
 def stop_gone(called: list[tuple[int, int, int]]) -> None:
     """Disable timers whose target answered 410; each has its id, its version, and that of the target it names."""
     wiring().gone_stopper.stop({timer_id: (own, target) for timer_id, own, target in called})
+
+
+# A control is of a timer's version, and what it changes makes a new one.
+@shared_task(name="wangtimer.apply_controls", throws=(StoreAway,))
+def apply_controls(controls: list[tuple[int, str]]) -> None:
+    """Do what answers make of timers; each has the timer's id, and the control as text."""
+    wiring().control_applier.take(dict(controls))
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

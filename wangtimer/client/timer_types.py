@@ -107,6 +107,7 @@ class NamedTarget(TypedDict):
     templates: NotRequired[bool]
     cloudEvents: NotRequired[bool]
     bodyIsBase64: NotRequired[bool]
+    allowControl: NotRequired[bool]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]
