@@ -70,7 +70,7 @@ def test_a_timer_of_one_moment_sets_the_next_one_again_and_again(wangtimer: Wang
     timer = made(wangtimer, {"delay": "1m"})
     wangtimer.advance(hours=5)
     assert len(wangtimer.calls) == 5
-    assert len(wangtimer.client.firings(timer=timer, status="succeeded")) == 5
+    assert len(list(wangtimer.client.firings(timer=timer, status="succeeded"))) == 5
 
 
 def test_a_last_moment_by_number_stays_the_last(wangtimer: WangTimer) -> None:
