@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from wangtimer.callback.ahead import Ahead
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
@@ -9,9 +10,11 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
+from wangtimer.callback.origin import Origin
 from wangtimer.callback.permits import Permits
-from wangtimer.callback.places import Flow
+from wangtimer.callback.places import Flow, share_of
 from wangtimer.callback.reply import Reply
+from wangtimer.callback.request import Route
 from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.timed_engine import Counts, EngineStopped, TimedEngine, next_look_at
 from wangtimer.callback.tls import Tls
@@ -21,11 +24,15 @@ from wangtimer.core.time.clock import Clock
 __all__ = ["Counts", "DeliveryEngine", "EngineStopped", "next_look_at"]
 
 
+# The part of all connections that may be being opened ahead at a time. One app has as many of these as are free.
+_AHEAD_SHARE = 4
+
+
 class DeliveryEngine(TimedEngine):
     """Sends calls at their moments over connections that are kept and shared, and tells their results.
 
-    Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
-    rest. Nothing is sent early, and nothing twice.
+    Any thread may `submit`, best before the moment: meanwhile names are looked up, and connections opened. One daemon
+    thread does the rest. Nothing is sent early, and nothing twice.
     A slow host holds up only the calls to it: it takes at most the connections that are free of its app's share.
     Exception: if over a thousand hosts of an app are slow or hang, its other calls may wait too.
     A call of an app with a limit is sent once it has its place and a permit: `permits` gives those.
@@ -53,12 +60,17 @@ class DeliveryEngine(TimedEngine):
         self._openings = Openings(
             self._clock, self._limits, self._sockets, self._lookups, tls, egress, self._adopt, self._miss
         )
+        self._ahead = Ahead(self._clock, self._ready, self._room_ahead, self._openings.start_ahead)
+        self._most_ahead = self._limits.connections_total // _AHEAD_SHARE
 
-    def _prepare(self, call: Call) -> None:
+    def _prepare(self, call: Call, in_s: float) -> None:
         request = call.request
-        if request.origin.is_address or request.fault or self._exchanges.has_idle(request.route):
+        if request.fault or self._exchanges.will_have_idle(request.route, in_s):
             return
-        self._lookups.prepare(request.origin.host, request.app)
+        if not request.origin.is_address:
+            self._lookups.prepare(request.origin.host, request.app)
+        if in_s > 0:
+            self._ahead.expect(request, call.due_at_ms)
 
     def _begin(self, call: Call, flow: Flow, deadline_at: float) -> None:
         if self._exchanges.start(call, flow, deadline_at):
@@ -71,9 +83,15 @@ class DeliveryEngine(TimedEngine):
         self._lookups.act()
         self._openings.act()
         self._exchanges.act()
+        if not self._is_call_due:
+            self._openings.act_ahead()
+            if self._has_calls_to_come:
+                self._ahead.act()
 
     def _acts_at(self) -> float:
         until = min(self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until)
+        if self._has_calls_to_come:
+            until = min(until, self._ahead.rest_until)
         resolver_rest_s = self._resolver.rest_s
         return until if resolver_rest_s is None else min(until, self._clock.monotonic() + resolver_rest_s)
 
@@ -84,10 +102,34 @@ class DeliveryEngine(TimedEngine):
         yield from ((call, False) for call in self._exchanges.close())
 
     def _adopt(self, connection: Connection, opened: Opening) -> None:
-        """Send the call for which a connection was opened."""
-        self._flows.open_wide(opened.flow)
-        self._exchanges.adopt(connection, opened)
+        """Send the call for which a connection was opened; keep the connection until its call is due."""
+        self._flows.reach(opened.route, opened.origin.host_port)
+        if opened.placed is None:
+            self._exchanges.keep_for_later(connection, opened)
+        else:
+            self._exchanges.adopt(connection, opened, opened.placed)
+        took_ms = (self._clock.monotonic() - opened.began_at) * 1_000
+        self._ahead.learn(opened.origin, opened.route, took_ms)
 
     def _miss(self, call: Call, flow: Flow, reply: Reply) -> None:
         """End a call for which no connection could be opened; a refusal says nothing of its host."""
         self._end(call, flow, reply, reply.is_refused)
+
+    def _ready(self, route: Route, in_ms: float) -> int:
+        return self._exchanges.idle_then(route, in_ms / 1_000) + self._openings.ahead_to(route)
+
+    def _room_ahead(self, origin: Origin, route: Route) -> int:
+        """Return how many connections of a route may idle or be being opened for calls that are not due yet.
+
+        As many as calls could begin. One where a limit says how many calls may begin: only at their moment is it asked.
+        """
+        app = route[0]
+        of_app, of_all = self._openings.ahead_of(app)
+        if of_app >= share_of(self._most_ahead, of_all) or self._has_all_connections:
+            return 0
+        room = self._flows.room_ahead(route)
+        return room if self._admissions.is_unlimited(app, origin.host_port) else min(room, 1)
+
+    @property
+    def _has_all_connections(self) -> bool:
+        return len(self._exchanges) + len(self._openings) >= self._limits.connections_total

@@ -74,7 +74,7 @@ class MessageEngine(TimedEngine):
         self._connect_at = 0.0
         self._look_after_at = 0.0
 
-    def _prepare(self, call: Call) -> None:
+    def _prepare(self, call: Call, _in_s: float) -> None:
         """Write the message, and connect, ahead of the moment; what fails then is tried again at the moment."""
         with suppress(ValueError):
             self._link.prepare(_message_of(call))
