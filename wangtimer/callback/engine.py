@@ -12,7 +12,7 @@ from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
 from wangtimer.callback.origin import Origin
 from wangtimer.callback.permits import Permits
-from wangtimer.callback.places import Flow, share_of
+from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.resolver import Resolver
@@ -125,7 +125,7 @@ class DeliveryEngine(TimedEngine):
         """
         app = route[0]
         of_app, of_all = self._openings.ahead_of(app)
-        if of_app >= share_of(self._most_ahead, of_all) or self._has_all_connections:
+        if of_app >= self._most_ahead - of_all or self._has_all_connections:
             return 0
         room = self._flows.room_ahead(route)
         return room if self._admissions.is_unlimited(app, origin.host_port) else min(room, 1)
