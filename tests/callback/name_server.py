@@ -27,6 +27,12 @@ class NameServer:
         self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
         Thread(target=self._serve, daemon=True).start()
 
+    def __enter__(self) -> "NameServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def close(self) -> None:
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)

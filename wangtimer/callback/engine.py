@@ -1,5 +1,6 @@
 """The one thread of a process that calls targets back over HTTP, each at its exact moment."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from wangtimer.callback.ahead import Ahead
@@ -26,6 +27,11 @@ __all__ = ["Counts", "DeliveryEngine", "EngineStopped", "next_look_at"]
 
 # The part of all connections that may be being opened ahead at a time. One app has as many of these as are free.
 _AHEAD_SHARE = 4
+
+# A step of a handshake takes 1 ms or 2. One for a call to come gives way to a call that is due by then, but not for
+# long: where a call is due each ms, it delays a few of them.
+_STEP_MS = 2.0
+_GIVES_WAY_S = 0.005
 
 
 class DeliveryEngine(TimedEngine):
@@ -61,6 +67,7 @@ class DeliveryEngine(TimedEngine):
             self._clock, self._limits, self._sockets, self._lookups, tls, egress, self._adopt, self._miss
         )
         self._ahead = Ahead(self._clock, self._ready, self._room_ahead, self._openings.start_ahead)
+        self._gives_way_until = -math.inf
         self._most_ahead = self._limits.connections_total // _AHEAD_SHARE
 
     def _prepare(self, call: Call, in_s: float) -> None:
@@ -83,15 +90,26 @@ class DeliveryEngine(TimedEngine):
         self._lookups.act()
         self._openings.act()
         self._exchanges.act()
-        if not self._is_call_due:
+        if self._has_calls_to_come and not self._is_call_due(0):
+            self._ahead.act()
+        if self._openings.has_steps_ahead:
+            self._take_a_step_ahead()
+
+    def _take_a_step_ahead(self) -> None:
+        """Go on with a handshake for a call to come; a call that is due, or in a moment, goes first."""
+        now = self._clock.monotonic()
+        if self._gives_way_until == -math.inf and self._is_call_due(_STEP_MS):
+            self._gives_way_until = now + _GIVES_WAY_S
+        elif self._gives_way_until <= now or not self._is_call_due(_STEP_MS):
             self._openings.act_ahead()
-            if self._has_calls_to_come:
-                self._ahead.act()
+            self._gives_way_until = -math.inf
 
     def _acts_at(self) -> float:
         until = min(self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until)
         if self._has_calls_to_come:
             until = min(until, self._ahead.rest_until)
+        if self._openings.has_steps_ahead:
+            until = min(until, self._gives_way_until)
         resolver_rest_s = self._resolver.rest_s
         return until if resolver_rest_s is None else min(until, self._clock.monotonic() + resolver_rest_s)
 

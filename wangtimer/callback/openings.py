@@ -66,7 +66,12 @@ class Openings:
         """When there is something to do without any socket, in monotonic seconds."""
         if not self._running:
             return math.inf
-        return -math.inf if self._handshakes or self._handshakes_ahead else self._look_at
+        return -math.inf if self._handshakes else self._look_at
+
+    @property
+    def has_steps_ahead(self) -> bool:
+        """Whether `act_ahead` has something to do."""
+        return bool(self._handshakes_ahead)
 
     def ahead_to(self, route: Route) -> int:
         """Return how many connections of a route are being opened ahead."""

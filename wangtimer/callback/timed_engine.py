@@ -182,10 +182,9 @@ class TimedEngine:
     def _has_calls_to_come(self) -> bool:
         return bool(self._to_come)
 
-    @property
-    def _is_call_due(self) -> bool:
-        """Whether some call may begin now, or joins its flow in the next turn."""
-        is_ripe = bool(self._to_come) and self._to_come[0][0] <= self._clock.now_ms()
+    def _is_call_due(self, in_ms: float) -> bool:
+        """Tell whether some call may begin now, or comes due within so many ms."""
+        is_ripe = bool(self._to_come) and self._to_come[0][0] <= self._clock.now_ms() + in_ms
         return is_ripe or self._flows.can_send
 
     def _ripen(self) -> None:
