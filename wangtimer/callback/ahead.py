@@ -17,7 +17,7 @@ _MARGIN_MS = 50.0
 _UNKNOWN_MS = 300.0
 # Calls looked at, and openings begun (60 µs each), before other work has its turn.
 _MOST_LOOKS_A_TURN = 200
-_MOST_BEGUN_A_TURN = 5
+_MOST_BEGUN_A_TURN = 2
 _MOST_KNOWN = 10_000
 # Calls of one route that wait for room.
 _MOST_UNSERVED = 200
@@ -110,13 +110,14 @@ class Ahead:
         _, _, due_at_ms, route, origin = expected
         target = self._target(route)
         target.forget_past(now_ms)
+        if len(target.unserved) >= _MOST_UNSERVED:
+            return False
         ready = self._ready(route, due_at_ms - now_ms)
         if ready > len(target.served):
             target.served.append(due_at_ms)
             return False
         if ready >= self._room(origin, route):
-            if len(target.unserved) < _MOST_UNSERVED:
-                target.unserved.append(due_at_ms)
+            target.unserved.append(due_at_ms)
             return False
         target.served.append(due_at_ms)
         self._begin(origin, route)
