@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.callback.calls import egress_of
+from tests.callback.calls import MachineClock, egress_of
 from tests.callback.name_server import NameServer
 from tests.callback.target import Target, hang_up, wait_until
 from tests.servers.distant import Distant
@@ -70,7 +70,7 @@ def test_as_many_connections_as_calls_are_opened_ahead_to_a_host(engine, far, ou
 
 def test_calls_one_after_the_other_share_what_was_opened_ahead(engine, target, outcomes) -> None:
     due_at_ms = soon()
-    engine.submit(outcomes.call(target.url, due_at_ms + 400 * number) for number in range(3))
+    engine.submit(outcomes.call(target.url, due_at_ms + 100 * number) for number in range(3))
     assert all(reply.succeeded for reply in outcomes.wait(3))
     assert len(target.connections) == 1
 
@@ -151,7 +151,7 @@ def readable(connection: socket.socket) -> bool:
 def test_what_was_opened_for_a_call_that_is_not_made_serves_another(engine, plain_target, outcomes) -> None:
     due_at_ms = soon()
     engine.submit([outcomes.call(plain_target.url, due_at_ms, may_send=lambda: False)])
-    engine.submit([outcomes.call(plain_target.url, due_at_ms + 400)])
+    engine.submit([outcomes.call(plain_target.url, due_at_ms + 100)])
     assert outcomes.wait(2)[-1].succeeded
     assert len(plain_target.connections) == 1
 
@@ -315,6 +315,50 @@ def test_an_app_whose_openings_hang_leaves_others_theirs(new_engine, silent_host
     outcomes.wait(1)
     assert late_ms(outcomes)[0] < ONE_WAY_S * 1_000
     engine.stop(0)
+
+
+class Step:
+    """An opening whose handshake has a step to do."""
+
+    is_shaking_hands = is_over = False
+
+    def __init__(self, name: str, placed: object, done: list[str]) -> None:
+        self.placed = placed
+        self._name = name
+        self._done = done
+
+    def shake_hands(self) -> None:
+        self._done.append(self._name)
+
+
+def test_handshakes_of_calls_that_are_due_go_first() -> None:
+    done: list[str] = []
+    openings = DeliveryEngine(MachineClock(), egress_of())._openings
+    openings._running[object()] = None
+    ahead, taken_over = (Step(name, None, done) for name in ("ahead", "taken over"))
+    for step in (ahead, taken_over, Step("due", object(), done)):
+        openings.queue_handshake(step)
+    taken_over.placed = object()
+    openings.act_ahead()
+    assert not done, "one of a call that is due waits"
+    openings.act()
+    openings.act_ahead()
+    openings.act_ahead()
+    assert done == ["due", "ahead"], "what a call has taken over stands in its queue"
+
+
+def test_a_call_that_is_due_goes_before_what_is_done_for_calls_to_come(new_engine, outcomes, target) -> None:
+    engine = new_engine()
+    engine.submit([outcomes.call(target.url)])
+    outcomes.wait(1)
+    steps: list[float] = []
+    engine._openings.act_ahead = lambda: steps.append(engine._to_come[0][0] - time.time() * 1_000)
+    engine._openings._handshakes_ahead.append(object())
+    engine.submit(outcomes.call(target.url, soon(300) + 20 * number) for number in range(20))
+    outcomes.wait(15)
+    assert len(steps) > 20
+    engine._openings._handshakes_ahead.clear()
+    assert min(steps) > 0
 
 
 def test_a_stop_opens_nothing_more(engine, plain_target, outcomes) -> None:

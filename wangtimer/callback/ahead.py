@@ -2,7 +2,7 @@
 
 import heapq
 import math
-from collections import deque
+from bisect import bisect_right, insort
 from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
@@ -15,11 +15,14 @@ from wangtimer.core.time.clock import Clock
 _MARGIN_MS = 50.0
 # What it may take to a target to which none was opened lately.
 _UNKNOWN_MS = 300.0
+# Calls whose opening is to begin within this are looked at together: each time the thread wakes costs 20 µs or more.
+_TOGETHER_MS = 10.0
 # Calls looked at, and openings begun (60 µs each), before other work has its turn.
 _MOST_LOOKS_A_TURN = 200
 _MOST_BEGUN_A_TURN = 2
 _MOST_KNOWN = 10_000
-# Calls of one route that wait for room.
+# Calls of one route that wait to be looked at, and that wait for room. A burst of 100,000 needs no more connections.
+_MOST_EXPECTED = 1_000
 _MOST_UNSERVED = 200
 
 
@@ -34,35 +37,39 @@ class _Expected(NamedTuple):
 
 
 class _Target:
-    """What is known of one route: how long opening took, and which moments (ms UTC) of calls are to come."""
+    """What is known of one route: how long opening took, and which moments (ms UTC) of calls are to come.
 
-    __slots__ = ("served", "took_ms", "unserved")
+    A connection that serves one call serves another that comes due later, by as long as opening takes: an answer takes
+    less as a rule, and where it takes longer, the other call waits no longer for a connection of its own.
+    """
+
+    __slots__ = ("expected", "served", "took_ms", "unserved")
 
     def __init__(self) -> None:
+        self.expected = 0  # calls that wait to be looked at
         self.took_ms = _UNKNOWN_MS
-        self.served: deque[float] = (
-            deque()
-        )  # a connection was opened for each, or one that was there is enough
-        self.unserved: deque[float] = deque()  # there was no room for theirs
+        # A connection was opened for each of these, or one that was there is enough; there was no room for the others'.
+        self.served: list[float] = []
+        self.unserved: list[float] = []
 
-    def forget_past(self, now_ms: float) -> None:
-        """Forget the calls whose moment has come."""
-        for moments in (self.served, self.unserved):
-            while moments and moments[0] <= now_ms:
-                moments.popleft()
+    def forget_others_than(self, due_at_ms: float, now_ms: float) -> None:
+        """Forget the calls whose moment has come, and whose connections will be free for a call due then."""
+        del self.served[: bisect_right(self.served, max(now_ms, due_at_ms - self.took_ms))]
+        del self.unserved[: bisect_right(self.unserved, now_ms)]
 
 
 class Ahead:
     """Opens at most one connection for a call, shortly before its moment, unless one that is there will serve it.
 
     One thread uses it, and calls `act` when `rest_until` has come. `ready` tells how many connections of a route can be
-    used by then, in so many ms, or are being opened. `room` tells how many there may be. `begin` starts to open one.
+    used in so many ms, or are being opened ahead; it need not count further than to a number. `room` tells how many
+    there may be. `begin` starts to open one.
     """
 
     def __init__(
         self,
         clock: Clock,
-        ready: Callable[[Route, float], int],
+        ready: Callable[[Route, float, int], int],
         room: Callable[[Origin, Route], int],
         begin: Callable[[Origin, Route], None],
     ) -> None:
@@ -83,43 +90,43 @@ class Ahead:
 
     def expect(self, request: Request, due_at_ms: float) -> None:
         """Look at a call in time before its moment."""
-        target = self._targets.get(request.route)
-        lead_ms = (_UNKNOWN_MS if target is None else target.took_ms) + _MARGIN_MS
-        heapq.heappush(
-            self._expected,
-            _Expected(due_at_ms - lead_ms, next(self._numbers), due_at_ms, request.route, request.origin),
-        )
+        route = request.route
+        target = self._target(route)
+        if target.expected < _MOST_EXPECTED:
+            self._push(due_at_ms - target.took_ms - _MARGIN_MS, due_at_ms, request.origin, route)
 
     def act(self) -> None:
         """Begin to open what is to be open soon."""
         now_ms, begun = self._clock.now_ms(), 0
         for _ in range(_MOST_LOOKS_A_TURN):
-            if not self._expected or self._expected[0].opens_at_ms > now_ms or begun >= _MOST_BEGUN_A_TURN:
+            if begun >= _MOST_BEGUN_A_TURN or not self._expected:
                 return
-            expected = heapq.heappop(self._expected)
-            if expected.due_at_ms > now_ms:
-                begun += self._serve(expected, now_ms)
+            if self._expected[0].opens_at_ms > now_ms + _TOGETHER_MS:
+                return
+            _, _, due_at_ms, route, origin = heapq.heappop(self._expected)
+            target = self._target(route)
+            target.expected -= 1
+            if due_at_ms > now_ms:
+                begun += self._serve(target, due_at_ms, now_ms, origin, route)
 
     def learn(self, origin: Origin, route: Route, took_ms: float) -> None:
         """Learn that a connection is open, and how long that took; others may follow it."""
         self._target(route).took_ms = took_ms
         self._serve_more(origin, route)
 
-    def _serve(self, expected: _Expected, now_ms: float) -> bool:
-        """Tell whether a connection is being opened for the call."""
-        _, _, due_at_ms, route, origin = expected
-        target = self._target(route)
-        target.forget_past(now_ms)
+    def _serve(self, target: _Target, due_at_ms: float, now_ms: float, origin: Origin, route: Route) -> bool:
+        """Open a connection for a call, if it needs one and there is room; tell whether that has begun."""
+        target.forget_others_than(due_at_ms, now_ms)
         if len(target.unserved) >= _MOST_UNSERVED:
             return False
-        ready = self._ready(route, due_at_ms - now_ms)
+        ready = self._ready(route, due_at_ms - now_ms, len(target.served) + 1)
         if ready > len(target.served):
-            target.served.append(due_at_ms)
+            insort(target.served, due_at_ms)
             return False
         if ready >= self._room(origin, route):
-            target.unserved.append(due_at_ms)
+            insort(target.unserved, due_at_ms)
             return False
-        target.served.append(due_at_ms)
+        insort(target.served, due_at_ms)
         self._begin(origin, route)
         return True
 
@@ -128,10 +135,13 @@ class Ahead:
         unserved = self._target(route).unserved
         if not unserved:
             return
-        room = self._room(origin, route) - self._ready(route, 0.0)
-        for _ in range(min(room, len(unserved))):
-            again = _Expected(-math.inf, next(self._numbers), unserved.popleft(), route, origin)
-            heapq.heappush(self._expected, again)
+        room = self._room(origin, route)
+        for _ in range(min(room - self._ready(route, 0.0, room), len(unserved))):
+            self._push(-math.inf, unserved.pop(0), origin, route)
+
+    def _push(self, opens_at_ms: float, due_at_ms: float, origin: Origin, route: Route) -> None:
+        self._target(route).expected += 1
+        heapq.heappush(self._expected, _Expected(opens_at_ms, next(self._numbers), due_at_ms, route, origin))
 
     def _target(self, route: Route) -> _Target:
         target = self._targets.get(route)

@@ -138,8 +138,8 @@ class DeliveryEngine(TimedEngine):
         """End a call for which no connection could be opened; a refusal says nothing of its host."""
         self._end(call, flow, reply, reply.is_refused)
 
-    def _ready(self, route: Route, in_ms: float) -> int:
-        return self._exchanges.idle_then(route, in_ms / 1_000) + self._openings.ahead_to(route)
+    def _ready(self, route: Route, in_ms: float, enough: int) -> int:
+        return self._exchanges.idle_then(route, in_ms / 1_000, enough) + self._openings.ahead_to(route)
 
     def _room_ahead(self, origin: Origin, route: Route) -> int:
         """Return how many connections of a route may idle or be being opened for calls that are not due yet.

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from itertools import islice
 
 from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.deadlines import Deadlines
@@ -62,10 +63,11 @@ class Exchanges:
         idle = self._idle.get(route)
         return self._may_be_used(idle[-1], self._clock.monotonic() + in_s) if idle else False
 
-    def idle_then(self, route: Route, in_s: float) -> int:
-        """Return how many idle connections may still be used then."""
+    def idle_then(self, route: Route, in_s: float, enough: int) -> int:
+        """Return how many idle connections may still be used then; no more than `enough` are counted."""
         at = self._clock.monotonic() + in_s
-        return sum(self._may_be_used(each, at) for each in self._idle.get(route, ()))
+        usable = (True for each in reversed(self._idle.get(route, ())) if self._may_be_used(each, at))
+        return sum(islice(usable, enough))
 
     def start(self, call: Call, flow: Flow, deadline_at: float) -> bool:
         """Send on an idle connection; False if there is none."""
