@@ -356,9 +356,10 @@ def test_a_call_that_is_due_goes_before_what_is_done_for_calls_to_come(new_engin
     engine._openings._handshakes_ahead.append(object())
     engine.submit(outcomes.call(target.url, soon(300) + 20 * number) for number in range(20))
     outcomes.wait(15)
-    assert len(steps) > 20
     engine._openings._handshakes_ahead.clear()
-    assert min(steps) > 0
+    assert len(steps) > 100
+    in_the_way = sum(in_ms < 2 for in_ms in steps)
+    assert in_the_way < len(steps) / 50, "this thread may be held up after it has looked"
 
 
 def test_a_stop_opens_nothing_more(engine, plain_target, outcomes) -> None:
