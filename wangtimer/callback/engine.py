@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Sequence
 
-from wangtimer.callback.ahead import Ahead
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
@@ -11,6 +10,7 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
+from wangtimer.callback.openings_ahead import OpeningsAhead
 from wangtimer.callback.origin import Origin
 from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow
@@ -66,7 +66,7 @@ class DeliveryEngine(TimedEngine):
         self._openings = Openings(
             self._clock, self._limits, self._sockets, self._lookups, tls, egress, self._adopt, self._miss
         )
-        self._ahead = Ahead(self._clock, self._ready, self._room_ahead, self._openings.start_ahead)
+        self._ahead = OpeningsAhead(self._clock, self._ready, self._room_ahead, self._openings.start_ahead)
         self._gives_way_until = -math.inf
         self._most_ahead = self._limits.connections_total // _AHEAD_SHARE
 

@@ -58,7 +58,7 @@ class _Target:
         del self.unserved[: bisect_right(self.unserved, now_ms)]
 
 
-class Ahead:
+class OpeningsAhead:
     """Opens at most one connection for a call, shortly before its moment, unless one that is there will serve it.
 
     One thread uses it, and calls `act` when `rest_until` has come. `ready` tells how many connections of a route can be

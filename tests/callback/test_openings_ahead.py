@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.callback.calls import ClockByHand
-from wangtimer.callback.ahead import Ahead
+from wangtimer.callback.openings_ahead import OpeningsAhead
 from wangtimer.callback.origin import Origin
 from wangtimer.callback.request import Request, Route
 
@@ -22,7 +22,7 @@ class Line:
         self.room = room
         self.begun: list[tuple[float, Route]] = []
         self.idle: Counter[Route] = Counter()
-        self.ahead = Ahead(self.clock, self._ready, lambda _origin, _route: self.room, self._begin)
+        self.ahead = OpeningsAhead(self.clock, self._ready, lambda _origin, _route: self.room, self._begin)
 
     def expect(self, due_at_ms: float, host: str = "one.test") -> Request:
         request = Request(f"https://{host}/", "POST", (), b"")
