@@ -21,7 +21,7 @@ from wangtimer.core.timers.timeouts import AS_DEPLOYED
 
 _LOOK_FOR_STALE_S = 1.0
 # Closing one with TLS takes 150 µs; after so many other work has its turn.
-_MOST_CLOSED_A_TURN = 2
+_MOST_CLOSED_A_TURN = 1
 
 
 class Exchanges:
