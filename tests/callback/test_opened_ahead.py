@@ -95,6 +95,16 @@ def test_a_kept_connection_that_grows_stale_before_the_moment_is_replaced_ahead(
     assert far.accepted == 2
 
 
+def test_a_resting_engine_is_woken_in_time_for_a_call_to_come(engine, target, far, outcomes) -> None:
+    """While a connection idles, the engine rests for up to a second."""
+    engine.submit([outcomes.call(target.url)])
+    outcomes.wait(1)
+    wait_until(lambda: 600 < engine._inbox._rests_until_ms - time.time() * 1_000 < 2_000)
+    engine.submit([outcomes.call(far_url(far), engine._inbox._rests_until_ms + 50)])
+    outcomes.wait(2)
+    assert late_ms(outcomes)[1] < ONE_WAY_S * 1_000
+
+
 def test_no_connection_is_opened_long_before_the_moment(engine, plain_target, outcomes) -> None:
     engine.submit([outcomes.call(plain_target.url, soon(900))])
     time.sleep(0.4)
