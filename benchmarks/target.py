@@ -10,6 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import trustme
+
 from tests.servers.nginx import PACKAGE
 from tests.servers.server_process import ServerProcess, find_program
 from wangtimer.stack.ports import HOST, free_port
@@ -38,10 +40,18 @@ http {{
         location = /up {{ access_log off; return 204; }}
         location = /slow {{ limit_rate {slow_rate}; return 200 "{slow_answer}"; }}
     }}
+    server {{
+        listen {host}:{tls_port} ssl backlog=4096;
+        ssl_certificate {directory}/chain.pem;
+        ssl_certificate_key {directory}/key.pem;
+        location / {{ return 204; }}
+    }}
 }}
 """
 # Addresses to listen on, so that workloads can have many targets, each with its own connections.
 HOSTS = 50
+# Over TLS it answers to every name of this domain.
+DOMAIN = "target.test"
 # An answer of 1,000 bytes at 200 bytes a second: nginx cannot sleep, but it can be slow.
 SLOW_ANSWER_BYTES, SLOW_BYTES_A_SECOND = 1_000, 200
 # Twice the time for which nginx buffers lines.
@@ -67,7 +77,8 @@ class Target:
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True)
-        self._port = free_port()
+        self._port, self.tls_port = free_port(), free_port()
+        self.authority = _write_certificate(directory)
         self._log = directory / "arrivals.log"
         self._forgotten_bytes = 0
         self.url = self._url(1, "callback")
@@ -77,6 +88,8 @@ class Target:
             _CONFIGURATION.format(
                 directory=directory,
                 listens=listens,
+                host=HOST,
+                tls_port=self.tls_port,
                 slow_rate=SLOW_BYTES_A_SECOND,
                 slow_answer="." * SLOW_ANSWER_BYTES,
             )
@@ -139,6 +152,16 @@ class Target:
                 return True
         except (urllib.error.URLError, OSError):
             return False
+
+
+def _write_certificate(directory: Path) -> Path:
+    """Write a certificate for all names of `DOMAIN`, and its key; return the file of who vouches for it."""
+    authority = trustme.CA()
+    issued = authority.issue_cert(f"*.{DOMAIN}")
+    issued.private_key_pem.write_to_path(str(directory / "key.pem"))
+    (directory / "chain.pem").write_bytes(b"".join(one.bytes() for one in issued.cert_chain_pems))
+    authority.cert_pem.write_to_path(str(directory / "authority.pem"))
+    return directory / "authority.pem"
 
 
 def _host(number: int) -> str:

@@ -153,6 +153,25 @@ def _servers(text: str) -> str:
     return text.strip()
 
 
+def _name_servers(text: str) -> str:
+    """Return addresses of name servers with commas between, each with a port behind it or not."""
+    written = [one.strip() for one in text.split(",") if one.strip()]
+    for one in written:
+        address, port = one, "53"
+        if one.startswith("["):
+            address, _, port = one[1:].partition("]:")
+        elif one.count(":") == 1:
+            address, _, port = one.partition(":")
+        try:
+            ip_address(address)
+            is_whole = port.isascii() and port.isdecimal() and 0 < int(port) < 65_536
+        except ValueError:
+            is_whole = False
+        if not is_whole:
+            raise ValueError(f"{one}: write addresses as 10.0.0.2,10.0.0.3:5353,[fd00::2]:53")
+    return ",".join(written)
+
+
 def _default_limit(limit: AppLimit) -> Any:
     """Return the setting of a limit of all apps without an own one."""
     described = DESCRIBED[limit]
@@ -410,6 +429,12 @@ class Settings(BaseSettings):
         default=None,
         description="file with certificates of authorities (PEM) that vouch for targets, beside those that the system "
         "trusts; read when a callback process starts. `SSL_CERT_FILE` names another list in place of the system's",
+    )
+    callback_name_servers: Annotated[str, AfterValidator(_name_servers)] = Field(
+        default="",
+        max_length=1_024,
+        description="name servers that callback processes ask for the names of targets, with commas between: "
+        "`10.0.0.2`, `10.0.0.3:5353`. Empty: those of the machine",
     )
     brokers_file: Path | None = Field(
         default=None,

@@ -624,7 +624,8 @@ class Wiring:
     @once
     def engine(self) -> DeliveryEngine:
         """Makes calls over HTTP."""
-        return DeliveryEngine(self.clock, self.egress, self._limits(), permits=self.throttle, tls=self.tls)
+        name_servers = list(filter(None, self.settings.callback_name_servers.split(",")))
+        return DeliveryEngine(self.clock, self.egress, self._limits(), name_servers, self.throttle, self.tls)
 
     @once
     def deliveries(self) -> Delivery:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from benchmarks.workload import Workload
 from benchmarks.workloads.burst import BURST
+from benchmarks.workloads.cold import COLD
 from benchmarks.workloads.create import CREATE
 from benchmarks.workloads.dense import DENSE, DENSE_5000, DENSE_10000, FLUSHED
 from benchmarks.workloads.growth import GROWTH
@@ -25,6 +26,7 @@ _ALL: tuple[Workload, ...] = (
     HEAVY,
     BURST,
     MIXED,
+    COLD,
     SLOW_TARGETS,
     OUTAGE,
     *HUNG,

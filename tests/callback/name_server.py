@@ -4,23 +4,34 @@ import contextlib
 import socket
 import struct
 from collections.abc import Iterable
-from threading import Thread
+from threading import Thread, Timer
+from typing import Any
 
 A, AAAA = 1, 28
 _NO_SUCH_NAME = 3
 
 
 class NameServer:
-    """`addresses` has the IPv4 addresses of each name; `asked` each question, as (name, type)."""
+    """`addresses` has the IPv4 addresses of each name; `asked` each question, as (name, type).
 
-    def __init__(self, ttl_s: int = 60) -> None:
+    Every answer takes `takes_s`, however many questions come meanwhile.
+    """
+
+    def __init__(self, ttl_s: int = 60, takes_s: float = 0.0) -> None:
         self.addresses: dict[str, list[str]] = {}
         self.asked: list[tuple[str, int]] = []
         self._ttl_s = ttl_s
+        self._takes_s = takes_s
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
         self.address = f"127.0.0.1:{self._socket.getsockname()[1]}"
         Thread(target=self._serve, daemon=True).start()
+
+    def __enter__(self) -> "NameServer":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         with contextlib.suppress(OSError):
@@ -40,7 +51,19 @@ class NameServer:
                 name, kind, end = _question(query)
                 self.asked.append((name, kind))
                 if not name.startswith("hang"):
-                    self._socket.sendto(self._answer(query[:2], query[12:end], name, kind), caller)
+                    self._send_later(self._answer(query[:2], query[12:end], name, kind), caller)
+
+    def _send_later(self, answer: bytes, caller: Any) -> None:
+        if not self._takes_s:
+            self._socket.sendto(answer, caller)
+            return
+        later = Timer(self._takes_s, self._send, (answer, caller))
+        later.daemon = True
+        later.start()
+
+    def _send(self, answer: bytes, caller: Any) -> None:
+        with contextlib.suppress(OSError):
+            self._socket.sendto(answer, caller)
 
     def _answer(self, number: bytes, question: bytes, name: str, kind: int) -> bytes:
         found = self.addresses.get(name)

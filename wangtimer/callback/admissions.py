@@ -53,6 +53,10 @@ class Admissions:
         request = call.request
         return self._permits.may_begin(request.app, request.host, call.permits, self._longest_ms(call))
 
+    def is_unlimited(self, app: str, host: str) -> bool:
+        """Tell whether no limit applies to calls of this app to this host and port, nor a pause."""
+        return self._permits.may_begin(app, host, (), 0)
+
     def give_back_without_place(self) -> None:
         """Give back the permits of calls that came with one and did not get their place at once."""
         for call in self._arrived.values():

@@ -1,5 +1,6 @@
 """The one thread of a process that calls targets back over HTTP, each at its exact moment."""
 
+import math
 from collections.abc import Iterator, Sequence
 
 from wangtimer.callback.call import Call
@@ -9,9 +10,12 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
+from wangtimer.callback.openings_ahead import OpeningsAhead
+from wangtimer.callback.origin import Origin
 from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
+from wangtimer.callback.request import Route
 from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.timed_engine import Counts, EngineStopped, TimedEngine, next_look_at
 from wangtimer.callback.tls import Tls
@@ -21,11 +25,20 @@ from wangtimer.core.time.clock import Clock
 __all__ = ["Counts", "DeliveryEngine", "EngineStopped", "next_look_at"]
 
 
+# The part of all connections that may be being opened ahead at a time. One app has as many of these as are free.
+_AHEAD_SHARE = 4
+
+# A step of a handshake takes 1 ms, or 3 on a busy machine. What is done for calls to come gives way to a call that is
+# due by then, but not for long: where a call is due each ms, it delays a few of them.
+_STEP_MS = 3.0
+_GIVES_WAY_S = 0.01
+
+
 class DeliveryEngine(TimedEngine):
     """Sends calls at their moments over connections that are kept and shared, and tells their results.
 
-    Any thread may `submit`, best before the moment: names are looked up meanwhile. One daemon thread does the
-    rest. Nothing is sent early, and nothing twice.
+    Any thread may `submit`, best before the moment: meanwhile names are looked up, and connections opened. One daemon
+    thread does the rest. Nothing is sent early, and nothing twice.
     A slow host holds up only the calls to it: it takes at most the connections that are free of its app's share.
     Exception: if over a thousand hosts of an app are slow or hang, its other calls may wait too.
     A call of an app with a limit is sent once it has its place and a permit: `permits` gives those.
@@ -53,12 +66,18 @@ class DeliveryEngine(TimedEngine):
         self._openings = Openings(
             self._clock, self._limits, self._sockets, self._lookups, tls, egress, self._adopt, self._miss
         )
+        self._ahead = OpeningsAhead(self._clock, self._ready, self._room_ahead, self._openings.start_ahead)
+        self._gives_way_until = -math.inf
+        self._most_ahead = self._limits.connections_total // _AHEAD_SHARE
 
-    def _prepare(self, call: Call) -> None:
+    def _prepare(self, call: Call, in_s: float) -> None:
         request = call.request
-        if request.origin.is_address or request.fault or self._exchanges.has_idle(request.route):
+        if request.fault or self._exchanges.will_have_idle(request.route, in_s):
             return
-        self._lookups.prepare(request.origin.host, request.app)
+        if not request.origin.is_address:
+            self._lookups.prepare(request.origin.host, request.app)
+        if in_s > 0:
+            self._ahead.expect(request, call.due_at_ms)
 
     def _begin(self, call: Call, flow: Flow, deadline_at: float) -> None:
         if self._exchanges.start(call, flow, deadline_at):
@@ -71,9 +90,31 @@ class DeliveryEngine(TimedEngine):
         self._lookups.act()
         self._openings.act()
         self._exchanges.act()
+        if self._ahead_at <= self._clock.monotonic():
+            self._act_ahead()
+
+    def _act_ahead(self) -> None:
+        """Do a little for calls to come; a call that is due, or in a moment, goes first."""
+        now = self._clock.monotonic()
+        if self._gives_way_until == -math.inf and self._is_call_due(_STEP_MS):
+            self._gives_way_until = now + _GIVES_WAY_S
+        elif self._gives_way_until <= now or not self._is_call_due(_STEP_MS):
+            self._gives_way_until = -math.inf
+            if self._openings.has_steps_ahead:
+                self._openings.act_ahead()
+            else:
+                self._ahead.act()
+
+    @property
+    def _ahead_at(self) -> float:
+        """When there is something to do for calls to come, in monotonic seconds."""
+        if self._openings.has_steps_ahead:
+            return -math.inf
+        return self._ahead.rest_until if self._has_calls_to_come else math.inf
 
     def _acts_at(self) -> float:
-        until = min(self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until)
+        ahead_at = max(self._ahead_at, self._gives_way_until)
+        until = min(self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until, ahead_at)
         resolver_rest_s = self._resolver.rest_s
         return until if resolver_rest_s is None else min(until, self._clock.monotonic() + resolver_rest_s)
 
@@ -84,10 +125,34 @@ class DeliveryEngine(TimedEngine):
         yield from ((call, False) for call in self._exchanges.close())
 
     def _adopt(self, connection: Connection, opened: Opening) -> None:
-        """Send the call for which a connection was opened."""
-        self._flows.open_wide(opened.flow)
-        self._exchanges.adopt(connection, opened)
+        """Send the call for which a connection was opened; keep the connection until its call is due."""
+        self._flows.reach(opened.route, opened.origin.host_port)
+        if opened.placed is None:
+            self._exchanges.keep_for_later(connection, opened)
+        else:
+            self._exchanges.adopt(connection, opened, opened.placed)
+        took_ms = (self._clock.monotonic() - opened.began_at) * 1_000
+        self._ahead.learn(opened.origin, opened.route, took_ms)
 
     def _miss(self, call: Call, flow: Flow, reply: Reply) -> None:
         """End a call for which no connection could be opened; a refusal says nothing of its host."""
         self._end(call, flow, reply, reply.is_refused)
+
+    def _ready(self, route: Route, in_ms: float, enough: int) -> int:
+        return self._exchanges.idle_then(route, in_ms / 1_000, enough) + self._openings.ahead_to(route)
+
+    def _room_ahead(self, origin: Origin, route: Route) -> int:
+        """Return how many connections of a route may idle or be being opened for calls that are not due yet.
+
+        As many as calls could begin. One where a limit says how many calls may begin: only at their moment is it asked.
+        """
+        app = route[0]
+        of_app, of_all = self._openings.ahead_of(app)
+        if of_app >= self._most_ahead - of_all or self._has_all_connections:
+            return 0
+        room = self._flows.room_ahead(route)
+        return room if self._admissions.is_unlimited(app, origin.host_port) else min(room, 1)
+
+    @property
+    def _has_all_connections(self) -> bool:
+        return len(self._exchanges) + len(self._openings) >= self._limits.connections_total

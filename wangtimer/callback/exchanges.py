@@ -2,23 +2,26 @@
 
 import math
 from collections.abc import Callable
+from itertools import islice
 
 from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.deadlines import Deadlines
 from wangtimer.callback.egress import REFUSED, Egress
 from wangtimer.callback.exchange import Exchange
 from wangtimer.callback.limits import Limits
-from wangtimer.callback.opening import Opening
+from wangtimer.callback.opening import Opening, Placed
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
-from wangtimer.callback.sockets import Sockets
+from wangtimer.callback.sockets import READABLE, Sockets
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
 
 _LOOK_FOR_STALE_S = 1.0
+# Closing one with TLS takes 150 µs; after so many other work has its turn.
+_MOST_CLOSED_A_TURN = 1
 
 
 class Exchanges:
@@ -49,12 +52,22 @@ class Exchanges:
 
     @property
     def rest_until(self) -> float:
-        """When the next deadline comes, in monotonic seconds."""
-        return self._deadlines.next_at
+        """When the next deadline comes, or idle connections are to be looked at, in monotonic seconds."""
+        return min(self._deadlines.next_at, self._look_for_stale_at if self._idle else math.inf)
 
-    def has_idle(self, route: Route) -> bool:
-        """Tell whether a call of this route would find an idle connection now."""
-        return bool(self._idle.get(route))
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def will_have_idle(self, route: Route, in_s: float) -> bool:
+        """Tell whether the connection used last may still be used then, unless other calls take it."""
+        idle = self._idle.get(route)
+        return self._may_be_used(idle[-1], self._clock.monotonic() + in_s) if idle else False
+
+    def idle_then(self, route: Route, in_s: float, enough: int) -> int:
+        """Return how many idle connections may still be used then; no more than `enough` are counted."""
+        at = self._clock.monotonic() + in_s
+        usable = (True for each in reversed(self._idle.get(route, ())) if self._may_be_used(each, at))
+        return sum(islice(usable, enough))
 
     def start(self, call: Call, flow: Flow, deadline_at: float) -> bool:
         """Send on an idle connection; False if there is none."""
@@ -64,9 +77,20 @@ class Exchanges:
                 return True
         return False
 
-    def adopt(self, connection: Connection, opened: Opening) -> None:
+    def keep_for_later(self, connection: Connection, opened: Opening) -> None:
+        """Let a connection idle whose call is not due yet."""
+        try:
+            exchange = self._take_up(connection, opened)
+        except OSError:
+            connection.close()
+            return
+        self._keep(exchange, exchange.idle_since)
+        if exchange.stream is not None and exchange.stream.has_more:  # no reading of the socket tells of it
+            exchange.on_ready(READABLE)
+
+    def adopt(self, connection: Connection, opened: Opening, placed: Placed) -> None:
         """Send the call for which a connection was opened, and keep the connection for others."""
-        call, flow, started_at = opened.call, opened.flow, opened.started_at
+        call, flow, started_at, deadline_at = placed
         connect_ms = int((self._clock.monotonic() - started_at) * 1000)
         error = "the target closed the connection as soon as it was open"
         try:
@@ -81,7 +105,7 @@ class Exchanges:
                 self._drop(exchange)
                 self._tell_unsent(call, flow, started_at, connect_ms, REFUSED, is_refused=True)
                 return
-            if self._begin(exchange, call, flow, started_at, opened.deadline_at, connect_ms):
+            if self._begin(exchange, call, flow, started_at, deadline_at, connect_ms):
                 return
             if exchange.last_words:
                 error = f"TLS with {flow.host}: {exchange.last_words}"
@@ -107,7 +131,7 @@ class Exchanges:
         assert opened.peer is not None
         exchange = Exchange(
             connection,
-            opened.call.request.route,
+            opened.route,
             opened.peer,
             opened.judged_under,
             self._clock,
@@ -196,14 +220,13 @@ class Exchanges:
         idle = self._idle.get(route)
         while idle:
             exchange = idle.pop()
-            if (
-                now - exchange.idle_since <= self._limits.reuse_idle_s
-                and now < exchange.usable_until
-                and self._is_allowed_still(exchange)
-            ):
+            if self._may_be_used(exchange, now) and self._is_allowed_still(exchange):
                 return exchange
             self._drop(exchange)
         return None
+
+    def _may_be_used(self, exchange: Exchange, at: float) -> bool:
+        return at - exchange.idle_since <= self._limits.reuse_idle_s and at < exchange.usable_until
 
     def _over(self, exchange: Exchange, error: str, now: float) -> None:
         if exchange.call is None:  # the target closed an idle one
@@ -239,15 +262,17 @@ class Exchanges:
         exchange.close()
 
     def _close_stale(self, now: float) -> None:
-        """Close idle connections that would not be used again."""
-        oldest = now - self._limits.reuse_idle_s
+        """Close idle connections that would not be used again; those beyond `_MOST_CLOSED_A_TURN` in the next turn."""
+        closed = 0
         for route, idle in list(self._idle.items()):
-            fresh = [each for each in idle if each.idle_since >= oldest and now < each.usable_until]
-            for exchange in set(idle) - set(fresh):
+            for exchange in [each for each in idle if not self._may_be_used(each, now)]:
+                if closed == _MOST_CLOSED_A_TURN:
+                    self._look_for_stale_at = now
+                    return
+                idle.remove(exchange)
                 self._drop(exchange)
-            if fresh:
-                self._idle[route] = fresh
-            else:
+                closed += 1
+            if not idle:
                 del self._idle[route]
 
     def _drop_longest_idle(self) -> None:

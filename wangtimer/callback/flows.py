@@ -93,6 +93,23 @@ class Flows:
             flow.to.is_reached = True
             self._go_on(flow)
 
+    def reach(self, route: Route, host: str) -> None:
+        """Give the calls of a route all their places, because a connection is open, perhaps before any of them came."""
+        flow = self._flows.get(route)
+        if flow is None:
+            self._way(route, host).is_reached = True
+        else:
+            self.open_wide(flow)
+
+    def room_ahead(self, route: Route) -> int:
+        """Return how many calls of a route could begin if they were due now; none while its host is failing."""
+        way = self._ways.get(route)
+        if way is None:
+            return PLACES_UNTIL_REACHED
+        if way.health.is_failing:
+            return 0
+        return max(0, min(way.free, way.free_at_host) - way.waiting)
+
     def leave(self, flow: Flow, now: float, reply: Reply | None, *, is_unreachable: bool) -> None:
         """Free the place of a call that ended; `reply` is None if it was not sent at all.
 

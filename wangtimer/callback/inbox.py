@@ -7,12 +7,15 @@ from threading import Lock
 
 from wangtimer.callback.call import Call
 
+# So long before its moment a call is to be known: its connection may have to be opened by then.
+_KNOWN_MS = 500.0
+
 
 class Inbox:
     """Calls handed in by any thread for the engine's thread to take.
 
-    The engine is woken (by `wake_fd`, which becomes readable) only for a call that is due before the engine would wake
-    by itself, and at most once a rest: submitting ahead of the moment costs no system call.
+    The engine is woken (by `wake_fd`, which becomes readable) only for a call that it would otherwise know less than
+    `_KNOWN_MS` before its moment, and at most once a rest: submitting well ahead costs no system call.
     """
 
     def __init__(self) -> None:
@@ -29,12 +32,12 @@ class Inbox:
     def put(self, calls: Iterable[Call]) -> bool:
         """Hand calls in; once closed, return False and take none."""
         batch = list(calls)
-        earliest_ms = min((call.due_at_ms for call in batch), default=math.inf)
+        wanted_ms = min((call.due_at_ms for call in batch), default=math.inf) - _KNOWN_MS
         with self._lock:
             if self._is_closed:
                 return False
             self._calls += batch
-            if earliest_ms < self._rests_until_ms:
+            if wanted_ms < self._rests_until_ms:
                 self._wake()
         return True
 

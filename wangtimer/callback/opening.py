@@ -1,18 +1,21 @@
-"""A connection being opened for a call: its host's name, TCP to one address or another, TLS."""
+"""A connection being opened: its host's name, TCP to one address or another, TLS."""
 
 import errno
+import math
 import os
 import socket
 import ssl
 from collections import deque
 from collections.abc import Iterable
 from itertools import chain, zip_longest
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import REFUSED, Egress
+from wangtimer.callback.origin import Origin
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import TIME_OVER
+from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
 from wangtimer.callback.tls_stream import Connection, TlsStream
@@ -39,16 +42,28 @@ class Opener(Protocol):
         """Take the open connection, or learn why there is none."""
 
 
-class Opening:
-    """One call's way to a connection. Its opener calls `found`, `try_next`, `shake_hands` and `give_up`.
+class Placed(NamedTuple):
+    """A call that has its place, since `started_at`, and needs a connection; both moments in monotonic seconds."""
 
+    call: Call
+    flow: Flow
+    started_at: float
+    deadline_at: float
+
+
+class Opening:
+    """The way to a connection. Its opener calls `found`, `try_next`, `shake_hands`, `serve` and `give_up`.
+
+    `placed` is the call that it is opened for; None: its call is not due yet.
     Each address is judged right before its socket is made. `peer` is the one that it connected to; `judged_under` a
-    version of the rules that was not newer then. `is_refused`: no address was allowed.
+    version of the rules that was not newer then. `is_refused`: no address was allowed. A refusal is noted only for a
+    call that is due: it is tried again then.
     """
 
     __slots__ = (
         "_addresses",
         "_clock",
+        "_connected",
         "_egress",
         "_error",
         "_opener",
@@ -58,24 +73,24 @@ class Opening:
         "_tls",
         "_tries",
         "_was_refused",
-        "call",
-        "deadline_at",
-        "flow",
+        "began_at",
         "give_up_at",
         "is_over",
         "is_refused",
         "is_shaking_hands",
         "judged_under",
         "next_try_at",
+        "origin",
         "peer",
-        "started_at",
+        "placed",
+        "route",
     )
 
     def __init__(
         self,
-        call: Call,
-        flow: Flow,
-        deadline_at: float,
+        origin: Origin,
+        route: Route,
+        placed: Placed | None,
         give_up_at: float,
         clock: Clock,
         sockets: Sockets,
@@ -83,12 +98,12 @@ class Opening:
         egress: Egress,
         opener: Opener,
     ) -> None:
-        self.call = call
-        self.flow = flow
-        self.started_at = clock.monotonic()
-        self.deadline_at = deadline_at
+        self.origin = origin
+        self.route = route
+        self.placed = placed
+        self.began_at = clock.monotonic()
         self.give_up_at = give_up_at
-        self.next_try_at = self.give_up_at
+        self.next_try_at = math.inf
         self.is_over = False
         self.is_shaking_hands = False
         self.is_refused = False
@@ -101,6 +116,7 @@ class Opening:
         self._opener = opener
         self._addresses: deque[str] = deque()
         self._tries: dict[int, tuple[socket.socket, Peer]] = {}
+        self._connected: socket.socket | None = None
         self._stream: TlsStream | None = None
         self._error = ""
         self._was_refused = False
@@ -111,7 +127,7 @@ class Opening:
         if self.is_over:
             return
         if error:
-            self._fail(f"could not resolve host {self.call.request.origin.host}: {error}")
+            self._fail(f"could not resolve host {self.origin.host}: {error}")
             return
         self._addresses.extend(_taking_turns(addresses))
         self._stage = "connecting"
@@ -119,8 +135,8 @@ class Opening:
 
     def try_next(self) -> None:
         """Connect to the next address that can be tried; earlier tries go on."""
-        self.next_try_at = self.give_up_at
-        origin = self.call.request.origin
+        self.next_try_at = math.inf
+        origin = self.origin
         name = "" if origin.is_address else origin.host
         while self._addresses and not self.is_over:
             if self._try(Peer(name, self._addresses.popleft(), origin.port, origin.is_tls)):
@@ -135,23 +151,27 @@ class Opening:
 
     def shake_hands(self) -> None:
         """Go on with the handshake as far as the target's bytes reach."""
-        stream = self._stream
-        assert stream is not None
-        fd = stream.fileno()
         try:
+            stream = self._stream or self._begin_tls()
+            fd = stream.fileno()
             stream.shake_hands()
         except ssl.SSLWantReadError:
             self._sockets.watch_for(fd, READABLE)
         except ssl.SSLWantWriteError:
             self._sockets.watch_for(fd, WRITABLE)
         except (OSError, ValueError) as error:
-            self._fail(f"TLS with {self.flow.host}: {fault_of(error)}")
+            self._fail(f"TLS with {self.origin.host_port}: {fault_of(error)}")
         else:
             self._hand_over(stream)
 
+    def serve(self, placed: Placed, give_up_at: float) -> None:
+        """Go on for a call that is due now."""
+        self.placed = placed
+        self.give_up_at = give_up_at
+
     def give_up(self, now: float) -> None:
         """End it, because its time is over."""
-        took_ms = (now - self.started_at) * 1000
+        took_ms = (now - (self.placed.started_at if self.placed else self.began_at)) * 1000
         self._fail(f"{TIME_OVER} {took_ms:.0f} ms while {self._stage}")
 
     def close(self) -> None:
@@ -161,12 +181,15 @@ class Opening:
             self._drop(fd)
         if self._stream is not None:
             self._sockets.forget(self._stream.fileno())
-            self._stream.close()
-            self._stream = None
+        if self._connected is not None:
+            self._connected.close()
+        self._connected = self._stream = None
 
     def _try(self, peer: Peer) -> bool:
         """Begin to connect; False where that is not allowed, or failed at once."""
-        if not self._egress.allows(peer, self.call.request.app):
+        app = self.route[0]
+        allows = self._egress.allows_still if self.placed is None else self._egress.allows
+        if not allows(peer, app):
             self._was_refused = True
             return False
         family = socket.AF_INET6 if ":" in peer.address else socket.AF_INET
@@ -214,28 +237,25 @@ class Opening:
         for fd in list(self._tries):
             self._drop(fd)
         self._addresses.clear()
-        self.next_try_at = self.give_up_at
-        request = self.call.request
-        origin = request.origin
-        if not origin.is_tls:
+        self.next_try_at = math.inf
+        if not self.origin.is_tls:
             self._hand_over(connection)
             return
         self._stage = "shaking hands for TLS"
-        try:
-            self._stream = self._tls.begin(connection, origin.host, request.route, self._clock.monotonic())
-            fd = self._stream.fileno()
-            self._sockets.watch(fd, lambda _events: self._opener.queue_handshake(self))
-        except (OSError, ValueError) as error:
-            (self._stream or connection).close()
-            self._stream = None
-            self._fail(f"TLS with {self.flow.host}: {fault_of(error)}")
-        else:
-            self._opener.queue_handshake(self)
+        self._connected = connection
+        self._opener.queue_handshake(self)
+
+    def _begin_tls(self) -> TlsStream:
+        assert self._connected is not None
+        stream = self._tls.begin(self._connected, self.origin.host, self.route, self._clock.monotonic())
+        self._sockets.watch(stream.fileno(), lambda _events: self._opener.queue_handshake(self))
+        self._stream = stream
+        return stream
 
     def _hand_over(self, connection: Connection) -> None:
         if self._stream is not None:
             self._sockets.forget(connection.fileno())
-            self._stream = None
+        self._connected = self._stream = None
         self.is_over = True
         self._opener.end(self, connection, "")
 
@@ -248,7 +268,7 @@ class Opening:
         self._tries.pop(fd)[0].close()
 
     def _note(self, code: int) -> None:
-        self._error = f"could not connect to {self.flow.host}: {os.strerror(code)}"
+        self._error = f"could not connect to {self.origin.host_port}: {os.strerror(code)}"
 
 
 def _taking_turns(addresses: Iterable[str]) -> list[str]:

@@ -1,16 +1,18 @@
 """The connections that are being opened, each for the call that will use it first."""
 
 import math
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import Egress
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
-from wangtimer.callback.opening import Opening
+from wangtimer.callback.opening import Opening, Placed
+from wangtimer.callback.origin import Origin
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
+from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
@@ -25,8 +27,9 @@ _LOOK_EVERY_S = 0.01
 class Openings:
     """Opens connections. One thread uses it, and calls `act` when `rest_until` has come; `sockets` drive it too.
 
-    `on_open` learns of each connection that opened, with its opening; `on_fail` of each call that got none, with its
-    reply: nothing of it was sent.
+    A connection may be opened ahead, before the call that it is for is due. That call takes it over as it is: open or
+    not. `on_open` learns of each connection that opened, with its opening; `on_fail` of each call that got none, with
+    its reply: nothing of it was sent. What fails ahead, nobody learns.
     """
 
     def __init__(
@@ -49,8 +52,14 @@ class Openings:
         self._on_open = on_open
         self._on_fail = on_fail
         self._running: dict[Opening, None] = {}
+        self._ahead: dict[Route, deque[Opening]] = {}
+        self._ahead_of: Counter[str] = Counter()
         self._handshakes: deque[Opening] = deque()
+        self._handshakes_ahead: deque[Opening] = deque()
         self._look_at = math.inf
+
+    def __len__(self) -> int:
+        return len(self._running)
 
     @property
     def rest_until(self) -> float:
@@ -59,29 +68,40 @@ class Openings:
             return math.inf
         return -math.inf if self._handshakes else self._look_at
 
+    @property
+    def has_steps_ahead(self) -> bool:
+        """Whether `act_ahead` has something to do."""
+        return bool(self._handshakes_ahead)
+
+    def ahead_to(self, route: Route) -> int:
+        """Return how many connections of a route are being opened ahead."""
+        return len(self._ahead.get(route, ()))
+
+    def ahead_of(self, app: str) -> tuple[int, int]:
+        """Return how many connections are being opened ahead for an app, and how many for all apps."""
+        return self._ahead_of[app], self._ahead_of.total()
+
     def start(self, call: Call, flow: Flow, deadline_at: float) -> None:
-        """Begin to open a connection for a call."""
+        """Begin to open a connection for a call, or go on with one that was begun ahead."""
         now, own_ms = self._clock.monotonic(), call.timeouts.connect_ms
         usual = min(deadline_at, now + self._connect_timeout_s)
         give_up_at = usual if own_ms is None else now + own_ms / 1_000
-        opening = Opening(
-            call,
-            flow,
-            deadline_at,
-            give_up_at,
-            self._clock,
-            self._sockets,
-            self._tls,
-            self._egress,
-            self,
-        )
-        self._running[opening] = None
+        placed = Placed(call, flow, now, deadline_at)
+        request = call.request
+        ahead = self._ahead.get(request.route)
+        if not ahead:
+            self._begin(request.origin, request.route, placed, give_up_at)
+            return
+        opening = ahead[0]
+        self._forget_ahead(opening)
+        opening.serve(placed, give_up_at)
         self.look_by(give_up_at)
-        origin = call.request.origin
-        if origin.is_address:
-            opening.found((origin.host,), "")
-        else:
-            self._lookups.find(origin.host, call.request.app, opening.found)
+        if opening.is_shaking_hands:
+            self._handshakes.append(opening)
+
+    def start_ahead(self, origin: Origin, route: Route) -> None:
+        """Begin to open a connection for a call that is due soon."""
+        self._begin(origin, route, None, self._clock.monotonic() + self._connect_timeout_s)
 
     def act(self) -> None:
         """Go on with some handshakes, try further addresses, and give up openings that take too long."""
@@ -96,12 +116,23 @@ class Openings:
         if now >= self._look_at:
             self._look_at_all(now)
 
+    def act_ahead(self) -> None:
+        """Go on with one handshake of those that were begun ahead, if no call waits for another."""
+        while self._handshakes_ahead and not self._handshakes:
+            opening = self._handshakes_ahead.popleft()
+            if opening.placed is not None:  # it stands in the other queue
+                continue
+            opening.is_shaking_hands = False
+            if not opening.is_over:
+                opening.shake_hands()
+                return
+
     def close(self) -> list[Call]:
         """End what is under way; return the calls for which it was, whose listeners learn nothing."""
         running, self._running = list(self._running), {}
         for opening in running:
             opening.close()
-        return [opening.call for opening in running]
+        return [opening.placed.call for opening in running if opening.placed is not None]
 
     def look_by(self, at: float) -> None:
         """Look at all by then."""
@@ -109,18 +140,23 @@ class Openings:
             self._look_at = at
 
     def queue_handshake(self, opening: Opening) -> None:
-        """Put it into the queue for handshakes."""
+        """Put it into the queue for handshakes: calls that are due go first."""
         if not opening.is_shaking_hands:
             opening.is_shaking_hands = True
-            self._handshakes.append(opening)
+            (self._handshakes_ahead if opening.placed is None else self._handshakes).append(opening)
 
     def end(self, opening: Opening, connection: Connection | None, error: str) -> None:
         """Hand the connection on, or tell that there is none."""
         del self._running[opening]
+        placed = opening.placed
+        if placed is None:
+            self._forget_ahead(opening)
         if connection is not None:
             self._on_open(connection, opening)
             return
-        cost_ms = (self._clock.monotonic() - opening.started_at) * 1000
+        if placed is None:
+            return
+        cost_ms = (self._clock.monotonic() - placed.started_at) * 1000
         reply = Reply(
             self._clock.now_ms(),
             cost_ms,
@@ -130,7 +166,39 @@ class Openings:
             was_sent=False,
             is_refused=opening.is_refused,
         )
-        self._on_fail(opening.call, opening.flow, reply)
+        self._on_fail(placed.call, placed.flow, reply)
+
+    def _begin(self, origin: Origin, route: Route, placed: Placed | None, give_up_at: float) -> None:
+        opening = Opening(
+            origin,
+            route,
+            placed,
+            give_up_at,
+            self._clock,
+            self._sockets,
+            self._tls,
+            self._egress,
+            self,
+        )
+        self._running[opening] = None
+        if placed is None:
+            self._ahead.setdefault(route, deque()).append(opening)
+            self._ahead_of[route[0]] += 1
+        self.look_by(give_up_at)
+        if origin.is_address:
+            opening.found((origin.host,), "")
+        else:
+            self._lookups.find(origin.host, route[0], opening.found)
+
+    def _forget_ahead(self, opening: Opening) -> None:
+        app = opening.route[0]
+        ahead = self._ahead[opening.route]
+        ahead.remove(opening)
+        if not ahead:
+            del self._ahead[opening.route]
+        self._ahead_of[app] -= 1
+        if not self._ahead_of[app]:
+            del self._ahead_of[app]
 
     def _look_at_all(self, now: float) -> None:
         for opening in list(self._running):

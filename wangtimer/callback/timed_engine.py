@@ -77,8 +77,8 @@ class TimedEngine:
         self._sockets = Sockets(self._inbox.wake_fd)
         self._thread = Thread(target=self._run, name=self._thread_name, daemon=True)
 
-    def _prepare(self, call: Call) -> None:
-        """Learn of a call some time before its moment."""
+    def _prepare(self, call: Call, in_s: float) -> None:
+        """Learn of a call so many seconds before its moment."""
         raise NotImplementedError
 
     def _begin(self, call: Call, flow: Flow, deadline_at: float) -> None:
@@ -170,15 +170,26 @@ class TimedEngine:
         self._act()
 
     def _take_in(self) -> None:
-        for call in self._inbox.take():
+        calls = self._inbox.take()
+        now_ms = self._clock.now_ms() if calls else 0.0
+        for call in calls:
             heapq.heappush(self._to_come, (call.due_at_ms, next(self._arrivals), call))
             try:
-                self._prepare(call)
+                self._prepare(call, (call.due_at_ms - now_ms) / 1_000)
             except Exception:
                 # It fails once more at its moment; the others of the batch must not be lost for it.
                 _logger.exception("callback.not_prepared")
         for asked, answer in self._admissions.answers():
             self._go_on(asked, answer)
+
+    @property
+    def _has_calls_to_come(self) -> bool:
+        return bool(self._to_come)
+
+    def _is_call_due(self, in_ms: float) -> bool:
+        """Tell whether some call may begin now, or comes due within so many ms."""
+        is_ripe = bool(self._to_come) and self._to_come[0][0] <= self._clock.now_ms() + in_ms
+        return is_ripe or self._flows.can_send
 
     def _ripen(self) -> None:
         """Let the calls whose moment has come join their flows."""

@@ -76,7 +76,7 @@ class MessageEngine(TimedEngine):
         self._is_wanted = False  # a message is to come, and may find the connection open
         self._look_after_at = 0.0
 
-    def _prepare(self, call: Call) -> None:
+    def _prepare(self, call: Call, _in_s: float) -> None:
         """Write the message ahead of the moment, and ask for a connection; what fails then is tried again at it."""
         self._is_wanted = True
         with suppress(ValueError):

@@ -50,7 +50,8 @@ AttemptStatus = Annotated[
 ]
 AttemptLateness = Annotated[int | None, Field(description="its send minus the firing's scheduled moment")]
 ConnectMs = Annotated[
-    int | None, Field(description="until the connection was open, 0 on a kept connection; null: it never was")
+    int | None,
+    Field(description="until the connection was open, 0 where it was open before; null: it never was"),
 ]
 FirstByteMs = Annotated[int | None, Field(description="until the answer began; null: there was no answer")]
 DurationMs = Annotated[
