@@ -139,7 +139,7 @@ def test_many_handshakes_at_once_leave_others_their_turn(engine: DeliveryEngine,
     assert 1 <= most <= 2
 
 
-def test_a_second_connection_resumes_what_the_first_agreed_but_not_for_another_app(
+def test_a_third_connection_resumes_what_the_second_agreed_but_not_for_another_app(
     engine, new_target, outcomes
 ) -> None:
     target = new_target(answer_with(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
@@ -152,18 +152,30 @@ def test_a_second_connection_resumes_what_the_first_agreed_but_not_for_another_a
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TlsStream, "shake_hands", note)
-        for number, app in enumerate(["a", "a", "b", "b"], 1):
+        for number, app in enumerate(["a", "a", "a", "b", "b", "b"], 1):
             engine.submit([outcomes.call(target.url, app=app)])
             assert outcomes.wait(number)[-1].succeeded
-    assert resumed == [False, True, False, True]
+    assert resumed == [False, False, True, False, False, True]
+
+
+def test_no_session_is_read_of_a_target_that_is_called_once_in_a_while(
+    engine, new_target, outcomes, monkeypatch
+) -> None:
+    monkeypatch.setattr("wangtimer.callback.tls._SESSION_S", 0.1)
+    target = new_target(answer_with(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
+    for number in range(1, 4):
+        engine.submit([outcomes.call(target.url)])
+        assert outcomes.wait(number)[-1].succeeded
+        time.sleep(0.15)
+    assert not engine._exchanges._tls._sessions
 
 
 def test_of_more_sessions_than_are_kept_the_oldest_is_forgotten(
     engine, new_target, outcomes, monkeypatch
 ) -> None:
     monkeypatch.setattr("wangtimer.callback.tls._MOST_SESSIONS", 2)
-    target = new_target()
-    for number, app in enumerate("abc", 1):
+    target = new_target(answer_with(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"))
+    for number, app in enumerate("aabbcc", 1):
         engine.submit([outcomes.call(target.url, app=app)])
         assert outcomes.wait(number)[-1].succeeded
     assert [app for app, _ in engine._exchanges._tls._sessions] == ["b", "c"]

@@ -12,9 +12,11 @@ from wangtimer.callback.request import Route
 from wangtimer.callback.tls_stream import TlsStream
 
 # Reading a session costs 200 µs, because Python copies it with its certificate. A handshake that resumes one costs 350
-# µs, not 650. So a session is read now and then, and serves all connections of its route.
+# µs, not 650. So a session is read now and then, and serves all connections of its route; but none of a target that is
+# called once in a while.
 _SESSION_S = 60.0
 _MOST_SESSIONS = 2_000
+_LONG_AGO = (float("-inf"), float("-inf"))
 # For TLS 1.2: Python's choice without DHE. There the target picks the group; one of 10,000 bits took the engine's
 # thread 0.9 s. ECDHE and TLS 1.3 use groups that OpenSSL knows.
 _CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20:ECDHE+AES:!aNULL:!SHA1:!AESCCM"
@@ -37,6 +39,7 @@ class Tls:
         self._context = client_context(authorities)
         self._of_apps: Mapping[str, ssl.SSLContext | str] = {}
         self._sessions: dict[Route, _Agreed] = {}
+        self._begun: dict[Route, tuple[float, float]] = {}  # the last two handshakes
 
     def change(self, of_apps: Mapping[str, ssl.SSLContext | str]) -> None:
         """Use these contexts of apps from now on; a text says why an app has none that can be used."""
@@ -59,13 +62,20 @@ class Tls:
         """Return a stream ready for the handshake; raises OSError or ValueError. A cut answer counts as not ended."""
         if fault := self.fault_of(route[0]):
             raise ValueError(fault)
+        self._note_begun(route, now)
         context = self._context_of(route[0])
         known = self._sessions.get(route)
         is_good = known is not None and now < known.until and known.context is context
         return TlsStream(connection, context, host.rstrip("."), known.session if known and is_good else None)
 
     def learn(self, stream: TlsStream, route: Route, now: float) -> None:
-        """Keep a connection's session for others of its route, now that an answer has come over it."""
+        """Keep a connection's session for others of its route, now that an answer has come over it.
+
+        Only where handshakes of the route follow each other while a session counts.
+        """
+        before, latest = self._begun.get(route, _LONG_AGO)
+        if not latest - before <= _SESSION_S:
+            return
         known = self._sessions.get(route)
         if known is not None and now < known.until and known.context is stream.context:
             return
@@ -75,6 +85,12 @@ class Tls:
             if len(self._sessions) >= _MOST_SESSIONS:
                 del self._sessions[next(iter(self._sessions))]
             self._sessions[route] = _Agreed(session, stream.context, now + _SESSION_S)
+
+    def _note_begun(self, route: Route, now: float) -> None:
+        _, before = self._begun.pop(route, _LONG_AGO)
+        if len(self._begun) >= _MOST_SESSIONS:
+            del self._begun[next(iter(self._begun))]
+        self._begun[route] = before, now
 
 
 def client_context(*authorities: str) -> ssl.SSLContext:
