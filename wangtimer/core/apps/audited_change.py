@@ -47,8 +47,8 @@ class AuditedChange:
 
     `subject` is the id of a timer, of a firing's timer, of a key or of a signing secret, or the name of an app, a
     calendar, a host, a target or a rule of alerts; `name` the name of a timer or a key. `app` is whose it is; None: the
-    operators'. `fields` are names as in the API. A change of status has the words of before and after. `fire_at` is the moment of
-    a firing, ms UTC.
+    operators'. `fields` are names as in the API. A change of status has the words of before and after. `fire_at` is the
+    moment of a firing, ms UTC.
     """
 
     action: Action
