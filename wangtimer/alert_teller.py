@@ -65,13 +65,12 @@ class AlertCall:
         one: TakenMessage,
         kind: DestinationKind,
         request: Request,
-        due_at_ms: float,
         may_send: Callable[[], bool],
         end: Callable[[Ended], None],
     ) -> None:
         self.permits: tuple[Permit, ...] = ()
         self.request = request
-        self.due_at_ms = due_at_ms
+        self.due_at_ms: float = one.created_at
         self.may_send = may_send
         self._one, self._kind, self._end = one, kind, end
 
@@ -193,8 +192,9 @@ class AlertTeller:
             self._end(Ended(one, f"the app's certificate cannot be used: {fault}"))
             return
         request = self._webhook(one, to, now) if to.kind is DestinationKind.WEBHOOK else _robots(one, to, now)
-        call = AlertCall(one, to.kind, request, now, lambda: self._clock.monotonic() < sends_by, self._end)
-        self._engine.submit([call])
+        self._engine.submit(
+            [AlertCall(one, to.kind, request, lambda: self._clock.monotonic() < sends_by, self._end)]
+        )
 
     def _webhook(self, one: TakenMessage, to: Destination, now: int) -> Request:
         """Return the request, signed as the app's callbacks are."""
