@@ -15,6 +15,7 @@ from celery import Celery
 
 from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
 from wangtimer.alert_teller import AlertTeller
+from wangtimer.alert_trial import AlertTrial
 from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
@@ -360,6 +361,11 @@ class Wiring:
         """Says what is to be told."""
         troubles = AlertTroubles(self.database, self.seals)
         return AlertJudge(troubles, self.alert_messages, self.clock, Pace(self.clock, FORGET_EVERY_S))
+
+    @once
+    def alert_trial(self) -> AlertTrial:
+        """Tries their rules."""
+        return AlertTrial(self.alert_messages, self.clock)
 
     @once
     def alert_teller(self) -> AlertTeller:
