@@ -222,7 +222,7 @@ class AlertRuleBody(Given):
         duration("tell again of what goes on for so long; absent: once, until it is back to normal", "1h"),
         Field(alias="repeatAfter"),
     ] = None
-    destination: GivenDestination
+    destination: Annotated[GivenDestination, Field(description="where messages go")]
 
     def rule_of(self, app: str, name: str, was: AlertRule | None) -> AlertRule:
         """Return what the rule is to be; raises `Refused`."""
@@ -279,7 +279,7 @@ class ShownAlertRule(Sent):
     repeat_after: Annotated[
         str | None, Field(description="after which it is told again; null: once until it is over")
     ]
-    destination: ShownDestination
+    destination: Annotated[ShownDestination, Field(description="where messages go")]
     last_told_at: Annotated[Text | None, Field(description="when a message was last taken; null: none was")]
     last_error: Annotated[str, Field(description="why the last message was not taken; empty: it was")]
     created_at: Text
