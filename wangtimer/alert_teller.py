@@ -43,7 +43,7 @@ ANSWER_CHARACTERS = 1_000
 MAIL_BYTES = 20_000
 
 
-class Ended(NamedTuple):
+class MessageEnd(NamedTuple):
     """What came of a message. `error` "": it was taken. `is_final`: another attempt would end like this one."""
 
     one: TakenMessage
@@ -66,7 +66,7 @@ class AlertCall:
         kind: DestinationKind,
         request: Request,
         may_send: Callable[[], bool],
-        end: Callable[[Ended], None],
+        end: Callable[[MessageEnd], None],
     ) -> None:
         self.permits: tuple[Permit, ...] = ()
         self.request = request
@@ -79,17 +79,17 @@ class AlertCall:
 
     def on_held_back(self, _call: Call) -> None:
         """It waited for too long: another process may have it by now."""
-        self._end(Ended(self._one, "it waited too long for a place", was_tried=False))
+        self._end(MessageEnd(self._one, "it waited too long for a place", was_tried=False))
 
     def on_no_room(self, _call: Call, lane: SharedLane) -> None:
         """It waits outside."""
-        self._end(Ended(self._one, f"calls there have to wait ({lane.key})", was_tried=False))
+        self._end(MessageEnd(self._one, f"calls there have to wait ({lane.key})", was_tried=False))
 
     def on_reply(self, _call: Call, reply: Reply) -> None:
         """Learn what its destination said."""
         error = reply.shown_error or refusal(self._kind, reply.output)
         is_final = reply.is_refused or bool(self.request.fault)
-        self._end(Ended(self._one, error, reply.http_status, reply.output, is_final))
+        self._end(MessageEnd(self._one, error, reply.http_status, reply.output, is_final))
 
 
 class AlertTeller:
@@ -119,7 +119,7 @@ class AlertTeller:
         self._has_rules = has_rules
         self._tls_fault_of = tls_fault_of
         self._mails = ThreadPoolExecutor(MAIL_THREADS, "alert-mail")
-        self._ended: deque[Ended] = deque()
+        self._ended: deque[MessageEnd] = deque()
         self._under_way = 0
         self._wake = Event()
 
@@ -149,19 +149,19 @@ class AlertTeller:
             try:
                 self._send(one, now, sends_by)
             except StoreAway:
-                self._end(Ended(one, "SQL was away", was_tried=False))
+                self._end(MessageEnd(one, "SQL was away", was_tried=False))
                 raise
             except EngineStopped:
-                self._end(Ended(one, "the process stops", was_tried=False))
+                self._end(MessageEnd(one, "the process stops", was_tried=False))
             except Exception as error:
                 log.exception("alert_not_made", app=one.message.app, rule=one.message.rule)
-                self._end(Ended(one, f"no message could be made: {type(error).__name__}"))
+                self._end(MessageEnd(one, f"no message could be made: {type(error).__name__}"))
 
     def _send(self, one: TakenMessage, now: int, sends_by: float) -> None:
         rule = self._rules.get(one.message.app, one.message.rule)
         if rule is None:
             reason = "the rule is gone, or its secrets cannot be opened (WANGTIMER_SECRET_KEYS_FILE)"
-            self._end(Ended(one, reason))
+            self._end(MessageEnd(one, reason))
         elif rule.destination.kind is DestinationKind.MAIL:
             self._mail(one, rule, now)
         else:
@@ -169,7 +169,9 @@ class AlertTeller:
 
     def _mail(self, one: TakenMessage, rule: AlertRule, now: int) -> None:
         if self._mailer is None:
-            self._end(Ended(one, "this deployment has no mail server (WANGTIMER_SMTP_URL)", is_final=True))
+            self._end(
+                MessageEnd(one, "this deployment has no mail server (WANGTIMER_SMTP_URL)", is_final=True)
+            )
             return
         self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now))
 
@@ -178,18 +180,18 @@ class AlertTeller:
         try:
             said = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(one), now / 1_000)
         except MailNotTaken as error:
-            self._end(Ended(one, str(error), answer=str(error)))
+            self._end(MessageEnd(one, str(error), answer=str(error)))
         except Exception as error:
             log.exception("mail_stumbled", app=message.app, rule=message.rule)
-            self._end(Ended(one, f"no mail could be made: {type(error).__name__}"))
+            self._end(MessageEnd(one, f"no mail could be made: {type(error).__name__}"))
         else:
-            self._end(Ended(one, answer=said))
+            self._end(MessageEnd(one, answer=said))
 
     def _call(self, one: TakenMessage, to: Destination, now: int, sends_by: float) -> None:
         app = one.message.app
         fault = self._tls_fault_of(app)
         if fault and read_url(to.url)[0].is_tls:
-            self._end(Ended(one, f"the app's certificate cannot be used: {fault}"))
+            self._end(MessageEnd(one, f"the app's certificate cannot be used: {fault}"))
             return
         request = self._webhook(one, to, now) if to.kind is DestinationKind.WEBHOOK else _robots(one, to, now)
         self._engine.submit(
@@ -205,12 +207,12 @@ class AlertTeller:
         headers = (("Content-Type", "application/json"), ("X-WangTimer-App", one.message.app))
         return Request(to.url, "POST", headers, body, stamps, one.message.app)
 
-    def _end(self, ended: Ended) -> None:
+    def _end(self, ended: MessageEnd) -> None:
         """Note what came of a message; quick, from any thread."""
         self._ended.append(ended)
         self._wake.set()
 
-    def _write(self, ended: Ended) -> None:
+    def _write(self, ended: MessageEnd) -> None:
         one, now = ended.one, int(self._clock.now_ms())
         if one.is_test:
             self._messages.answer(one, _shown(ended))
@@ -247,7 +249,7 @@ def _id_of(one: TakenMessage) -> str:
     return f"alert-{one.id}-{one.created_at}"
 
 
-def _again_at(ended: Ended, now: int) -> int | None:
+def _again_at(ended: MessageEnd, now: int) -> int | None:
     """Return when a message that was not taken is tried again, ms UTC; None: no more."""
     if ended.is_final:
         return None
@@ -258,7 +260,7 @@ def _again_at(ended: Ended, now: int) -> int | None:
     return now + 1_000 * PAUSES_S[ended.one.attempt - 1]
 
 
-def _shown(ended: Ended) -> str:
+def _shown(ended: MessageEnd) -> str:
     """Return what whoever asked for a test is shown."""
     return orjson.dumps(
         {
