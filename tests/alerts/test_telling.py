@@ -11,6 +11,7 @@ from tests.alerts import robots
 from tests.alerts.conftest import SENDER, SIGNING_KEY, Mailbox, Telling
 from tests.alerts.robots import SECRET, TOKEN, Check, Said
 from tests.callback.calls import egress_of
+from tests.docs.blocks import ROOT, blocks
 from tests.store.alert_worlds import FAILED, SUCCEEDED, Statements, rule
 from wangtimer.alert_teller import HELD_MS, PAUSES_S
 from wangtimer.callback.egress import REFUSED
@@ -108,6 +109,24 @@ def test_a_webhook_is_signed_as_callbacks_are_and_says_all_there_is(telling: Tel
     assert (alert["timerId"], alert["timer"]) == (str(timer_id), "bill")
     assert (alert["times"], alert["httpStatus"]) == (1, 503)
     assert alert["error"] == "HTTP 503: <gone> & away"
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/how-to/be-told-of-failures.md", "docs/zh/how-to/be-told-of-failures.md"]
+)
+def test_the_page_shows_a_webhook_as_it_comes(telling: Telling, page: str) -> None:
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    telling.tell_until(telling.teller(), lambda: len(robot.got) == 1)
+    (shown,) = [json.loads(one.text) for one in blocks(ROOT / page) if '"wangtimer.alert"' in one.text]
+    assert _shape(shown) == _shape(robot.got[0].fields)
+
+
+def _shape(value: object) -> object:
+    """Return the names of all fields, in their order, without their values."""
+    if isinstance(value, dict):
+        return {name: _shape(one) for name, one in value.items()}
+    return [_shape(one) for one in value] if isinstance(value, list) else None
 
 
 def test_mail_comes_through_a_real_server_to_all_its_addresses(telling: Telling, mailbox: Mailbox) -> None:
