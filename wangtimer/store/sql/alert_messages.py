@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, RowMapping, and_, delete, exists, insert, select, update
+from sqlalchemy import Connection, RowMapping, and_, delete, insert, select, update
 
 from wangtimer.core.alerts.alert_message import Alert, AlertMessage
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule
@@ -60,12 +60,13 @@ class AlertMessages:
         Of each rule the oldest only: a later one waits for it. A process that dies leaves them to others.
         """
         older = alert_messages.alias("older")
-        waits = exists().where(
+        before = select(older.c.id).where(
             older.c.app == alert_messages.c.app,
             older.c.rule == alert_messages.c.rule,
             older.c.id < alert_messages.c.id,
             older.c.is_test == 0,
         )
+        waits = by_index(before, "alert_message_of_rule", older).exists()
         is_due = and_(
             alert_messages.c.due_at <= now,
             alert_messages.c.taken_until <= now,
