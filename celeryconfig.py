@@ -57,6 +57,7 @@ task_routes = {
     "wangtimer.feed_lanes": {"queue": "migrate"},
     "wangtimer.follow": {"queue": "migrate"},
     "wangtimer.stop_gone": {"queue": "migrate"},
+    "wangtimer.apply_controls": {"queue": "migrate"},
     "wangtimer.trigger": {"queue": "trigger"},
     "wangtimer.callback": {"queue": "callback"},
 }

@@ -66,6 +66,16 @@ CREATE TABLE disabled_host (
     PRIMARY KEY (app, origin)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- what answers make of their timers, until that is done
+CREATE TABLE reply_control (
+    timer_id BIGINT NOT NULL,
+    -- of the firing that was answered
+    fire_at BIGINT NOT NULL,
+    -- the timer's version, a word, and a moment
+    control VARCHAR(40) NOT NULL,
+    PRIMARY KEY (timer_id, fire_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- limits of calls to target hosts, over all apps
 CREATE TABLE host_limit (
     -- a host and port; *: every other
@@ -190,7 +200,7 @@ CREATE TABLE timer (
     keep_output ENUM('always', 'onFailure', 'never'),
     -- JSON: when a failed call is tried again, without what is as usual; NULL: as its target says, else the deployment
     retry VARCHAR(2048),
-    -- how its call is written, words with a space between: templates, cloud_events, body_is_base64; NULL: as it is given
+    -- how its call is written and what its answer may do, in words (core/timers/call_form.py); NULL: as given
     call_form VARCHAR(64),
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),

@@ -71,6 +71,10 @@ class Broker:
         given = [[timer_id, *versions] for timer_id, versions in called.items()]
         self._send("wangtimer.stop_gone", (given,), MIGRATE, f"{len(given)} timers")
 
+    def send_controls(self, controls: Mapping[int, str]) -> None:
+        """Ask for what answers make of timers, by their ids; lost, the next sweep does it."""
+        self._send("wangtimer.apply_controls", (list(controls.items()),), MIGRATE, f"{len(controls)} timers")
+
     def waiting_chunks(self, number: int = 0) -> int:
         """Return how many chunks of a queue wait for executors, looked up at most four times a second; 0 if unknown."""
         now, queue = time.monotonic(), self.queue_of(number)

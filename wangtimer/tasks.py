@@ -72,6 +72,7 @@ def sweep() -> None:
                 wiring().calendar_follower.ask,
                 wiring().app_stopper.sweep,
                 wiring().host_judge.sweep,
+                wiring().control_applier.sweep,
                 wiring().alert_judge.sweep,
             )
 
@@ -128,6 +129,13 @@ def follow() -> None:
 def stop_gone(called: list[tuple[int, int, int]]) -> None:
     """Disable timers whose target answered 410; each has its id, its version, and that of the target it names."""
     wiring().gone_stopper.stop({timer_id: (own, target) for timer_id, own, target in called})
+
+
+# A control is of a timer's version, and what it changes makes a new one.
+@shared_task(name="wangtimer.apply_controls", throws=(StoreAway,))
+def apply_controls(controls: list[tuple[int, str]]) -> None:
+    """Do what answers make of timers; each has the timer's id, and the control as text."""
+    wiring().control_applier.take(dict(controls))
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

@@ -23,6 +23,7 @@ from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.origin import read_url
 from wangtimer.calls_teller import CallsTeller
+from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
 from wangtimer.core.alerts.alert_rule import AlertedApps
 from wangtimer.core.apps.described_limits import AppLimit
@@ -139,6 +140,7 @@ from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
+from wangtimer.store.sql.reply_controls import ReplyControlStore
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
@@ -772,6 +774,11 @@ class Wiring:
         return NoteTeller("gone", self.broker.send_stop_gone, self.clock)
 
     @once
+    def control_teller(self) -> NoteTeller[int, str]:
+        """Tells what answers make of timers."""
+        return NoteTeller("control", self.broker.send_controls, self.clock)
+
+    @once
     def answer_teller(self) -> NoteTeller[HostKey, None]:
         """Tells of disabled hosts that answered."""
         return NoteTeller("answer", lambda noted: self.host_judge.note_answers(list(noted)), self.clock)
@@ -885,6 +892,7 @@ class Wiring:
             targets=targets,
             queue_of=self.app_queues.number_of,
             note_gone=self.gone_teller.note,
+            note_control=self.control_teller.note,
             note_answer=lambda key: self.answer_teller.note(key, None),
             ack_token_of=self.ack_tokens.token,
         )
@@ -917,6 +925,7 @@ class Wiring:
             self.egress_watch,
             self.health_teller,
             self.gone_teller,
+            self.control_teller,
             self.answer_teller,
             self.alert_teller,
         ):
@@ -999,6 +1008,16 @@ class Wiring:
     def gone_stopper(self) -> GoneStopper:
         """Disables timers whose target is gone."""
         return GoneStopper(self.timer_lists, self.target_store, self.batches)
+
+    @once
+    def reply_controls(self) -> ReplyControlStore:
+        """What answers make of timers, in SQL."""
+        return ReplyControlStore(self.database)
+
+    @once
+    def control_applier(self) -> ControlApplier:
+        """Does what answers make of timers."""
+        return ControlApplier(self.reply_controls, self.timer_lists, self.registrar, self.clock)
 
     @once
     def feeder(self) -> Feeder:

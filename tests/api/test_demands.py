@@ -6,10 +6,10 @@ import pytest
 
 from tests.api.world import DEF, ENABLE, RECORDS, World
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.rfc3339 import read_moment
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.time.rfc3339 import read_moment
 
 FIRE, REPLAY, CANCEL, BACKFILL = (f"/api/task/v1/{verb}" for verb in ("fire", "replay", "cancel", "backfill"))
 MINUTE, HOUR, DAY = 60_000, 3_600_000, 86_400_000

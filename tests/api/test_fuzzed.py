@@ -12,6 +12,13 @@ from tests.fuzz.standing import APP, Standing
 
 CASES_AN_OPERATION = 30
 SEED = 1
+# Only a target has the token of a call, and only days of failures disable a host.
+NEVER_DONE = {
+    "POST /v1/firings/{firing_id}:ack",
+    "POST /v1/firings/{firing_id}:nack",
+    "POST /v1/firings/{firing_id}:heartbeat",
+    "POST /v1/failing-hosts:enable",
+}
 
 
 def fuzzed(world: World, document: dict[str, Any], cases: int) -> Tally:
@@ -45,7 +52,8 @@ def test_every_answer_is_as_documented_and_enough_requests_do_something(small_wo
         for label, counted in tally.statuses.items()
         if not any(200 <= status < 300 for status in counted)
     ]
-    assert not idle, "no request of these did anything: tests/fuzz/sensible.py picks nothing for their fields"
+    why = "no request of these did anything: tests/fuzz/sensible.py picks nothing for their fields"
+    assert set(idle) <= NEVER_DONE, why
 
 
 def test_an_undocumented_status_and_a_wrong_answer_are_faults(small_world: World) -> None:

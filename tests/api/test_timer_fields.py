@@ -28,7 +28,7 @@ VALUES: dict[str, list[Any]] = {
     "keep_days": [0, 7],
     "timeouts": [Timeouts(2_000), Timeouts(None, 300, 1_000)],
     "keep_output": [KeepOutput.ON_FAILURE, KeepOutput.NEVER],
-    "form": [CallForm(templates=True), CallForm(cloud_events=True, body_is_base64=True)],
+    "form": [CallForm(templates=True), CallForm(cloud_events=True, allow_control=True)],
 }
 by_name = pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
 

@@ -1,5 +1,6 @@
 """Secrets searched for in all that the deployment wrote and answered. The last section: it looks at all before it."""
 
+import sys
 from contextlib import closing
 from functools import cache
 
@@ -125,7 +126,10 @@ def _logs(ground: Ground) -> str:
     logs = {one.stem: one.read_bytes() for one in ground.deployment.logs()}
     secrets = [*CANARIES.values(), "wtk_", "whsec_", *ground.deployment.passwords.values()]
     found = sum(one.encode() in log for one in secrets for log in logs.values())
-    return f"{found} secrets in {len(logs)} logs; {logs['web'].count(b'Traceback')} stack traces of the API"
+    traces = logs["web"].split(b"Traceback")[1:]
+    for trace in traces:
+        print(trace[:4_000].decode(errors="replace"), file=sys.stderr)
+    return f"{found} secrets in {len(logs)} logs; {len(traces)} stack traces of the API"
 
 
 def _audit(ground: Ground) -> str:

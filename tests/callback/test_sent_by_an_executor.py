@@ -40,6 +40,7 @@ class NobodyWaits:
 
     pauses = Pauses()
     retries: ClassVar[dict[str, RetryPolicy]] = {}
+    disabled_hosts: ClassVar[frozenset[tuple[str, str]]] = frozenset()
     knows_lanes = False
 
     def is_behind(self, _lane: object) -> bool:

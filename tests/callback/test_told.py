@@ -1,4 +1,4 @@
-"""What an answer says beside its status: when to come again, or where the target moved to."""
+"""What an answer says beside its status: when to come again, where the target moved to, what becomes of the timer."""
 
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -30,6 +30,9 @@ EMPTY = b"Content-Length: 0\r\n\r\n"
         (b"HTTP/1.1 503 Away\r\n", ""),
         (b"HTTP/1.1 503 Away\r\nX-Retry-After: 12\r\nLocation: /a\r\n", ""),
         (b"HTTP/1.1 200 OK\r\nRetry-After: 12\r\n", ""),
+        (b"HTTP/1.1 202 Accepted\r\nA: b\r\nx-WangTimer-CONTROL: \tdelay=1h \r\n", "delay=1h"),
+        (b"HTTP/1.1 503 Away\r\nX-WangTimer-Control: stop\r\n", ""),
+        (b"HTTP/1.1 200 OK\r\nA: X-WangTimer-Control: stop\r\n", ""),
         (b"HTTP/1.1 503 Away\r\nRetry-After: " + b"9" * 100 + b"\r\n", "9" * 100),
     ],
 )
@@ -46,14 +49,14 @@ def test_headers_that_count_are_read_however_they_come(
     assert reader.told == ""
 
 
-@pytest.mark.parametrize("name", [b"Retry-After", b"Location"])
+@pytest.mark.parametrize("name", [b"Retry-After", b"Location", b"X-WangTimer-Control"])
 @pytest.mark.parametrize(
     "line", [b" " * 250_000 + b"x" * 3_000, b"x" + b" " * 250_000 + b"y", b" " * 250_000]
 )
 def test_a_head_full_of_blanks_costs_no_more_than_its_reading(name: bytes, line: bytes) -> None:
     # An expression that tries each division of the blanks would read for hours.
     reader = AnswerReader(excerpt_bytes=10, answer_bytes=100)
-    status = b"503 Away" if name == b"Retry-After" else b"302 Found"
+    status = {b"Retry-After": b"503 Away", b"Location": b"302 Found"}.get(name, b"200 OK")
     assert reader.feed(b"HTTP/1.1 " + status + b"\r\n" + name + b":" + line + b"\r\n" + EMPTY)
     assert reader.told == ""
 

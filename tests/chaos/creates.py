@@ -144,6 +144,7 @@ class Changes:
         self._aim()
         self._limit()
         self._lose_target()
+        self._let_stop()
 
     def _limit(self) -> None:
         """Give the app a limit that it does not reach, so that each of its calls needs a permit."""
@@ -166,6 +167,14 @@ class Changes:
         notify = {"url": urljoin(self._target_url, "/gone"), "method": "POST", "body": "{}"}
         made = self._ask("POST", "def", name=f"gone-{uuid4().hex}", cron="* * * * *", notifyHTTPParam=notify)
         self._ask("POST", "fire", TASK, id=made["id"])
+
+    def _let_stop(self) -> None:
+        """Call a target once whose answer stops its timer."""
+        target = {"url": urljoin(self._target_url, "/stop"), "allowControl": True}
+        timer = {"key": f"stop-{uuid4().hex}", "schedule": {"cron": "* * * * *"}, "target": target}
+        url, of_app = f"{self._api_url}/v1/timers", {"WangTimer-App": APP}
+        made = requests.post(url, json=timer, headers=of_app, timeout=5).json()
+        requests.post(f"{url}/{made['id']}:fire", headers=of_app, timeout=5)
 
     def _make_many(self) -> None:
         """Make two timers in one request, enabled; disable, enable and delete them, and what was left over."""

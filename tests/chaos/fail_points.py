@@ -177,6 +177,14 @@ REACHED = (
     Reached(
         "telling of targets that are gone", {"callback": (Step.PUBLISH_STOP_GONE,)}, faults.changes, nth=1
     ),
+    Reached("telling of what answers control", {"callback": (Step.PUBLISH_CONTROLS,)}, faults.changes, nth=1),
+    Reached(
+        "doing what answers control",
+        {"migrate": (Step.SQL_FORGET_CONTROLS,)},
+        faults.changes,
+        nth=1,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
     # Only one process of the kind, so that the work that the second fault makes is the armed one's.
     Reached(
         "loading again",

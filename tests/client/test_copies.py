@@ -12,7 +12,6 @@ from wangtimer.api.asked.new_timers import MOST_TIMERS
 from wangtimer.api.http import kept_answer, own_callbacks
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_A_PAGE, MOST_ID, MethodWord
-from wangtimer.api.v1.durations import read_duration
 from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, Target
 from wangtimer.client import Client, calls, many_timer_calls, receiver
@@ -28,6 +27,7 @@ from wangtimer.client.timer_fields import (
 )
 from wangtimer.client.values import read_span
 from wangtimer.core.cron.cron_dialect import CronDialect
+from wangtimer.core.time.durations import read_duration
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.keep_output import KeepOutput as KeepOutputOfService
 from wangtimer.core.timers.misfire import USUAL

@@ -27,6 +27,7 @@ SPELLINGS = (
     ("firings", "since"),
     ("ids", "since"),
     ("body", "json"),
+    ("url", "name"),
 )
 APP_NAMES = {"app", "WangTimer-App"}
 # What says which firings besides a list of them.
@@ -148,7 +149,19 @@ PICKS: dict[str, Pick] = {
     "privateKey": _one_of(PAIR.key),
     "allow": _one_of(None, ["10.1.0.0/16:443"]),
     "caCertificates": _one_of(None, PAIR.chain),
+    "name of a target": _one_of(CALENDARS[0], SPARE),
     "queue": _one_of(None),
+    "celery": _one_of(None),
+    "secretHeaders": _one_of({}),
+    "path": _one_of(None, None, "/orders?order=7"),
+    "connectTimeout": _one_of(None, "1s"),
+    "firstByteTimeout": _one_of(None, "5s"),
+    "timeout": _one_of(None, "10s"),
+    # It needs a secret key of the deployment.
+    "ackTimeout": _one_of(None),
+    "pause": _one_of("1s", "30s"),
+    "longestPause": _one_of("1m", "1h"),
+    "within": _one_of("1h", "75h"),
     "json": _one_of({"order": 7}, [1, None]),
 }
 
@@ -185,6 +198,8 @@ def _word(name: str, known: dict[str, Any], root: Any) -> str:
         return "ids of firings"
     if name == "filter" and "keys" in known:
         return "filter of v1"
+    if name == "name" and "url" in known:
+        return "name of a target"
     # Alone in a path it is a calendar's.
     return "name of a calendar" if known.keys() == {"name"} else name
 

@@ -31,6 +31,7 @@ http {{
         location / {{ return 204; }}
         location = /up {{ access_log off; return 204; }}
         location = /gone {{ access_log off; return 410; }}
+        location = /stop {{ access_log off; add_header X-WangTimer-Control stop; return 204; }}
     }}
 }}
 """

@@ -126,6 +126,8 @@ def test_nothing_is_dropped_or_changed(old: Database) -> None:
             # Save for an index that is there again at once, and longer.
             r"|ALTER TABLE firing DROP INDEX firing_due, ADD INDEX firing_due \(status, due_at, "
             r"|DROP INDEX firing_due$"
+            # Save for words behind those that a column has.
+            r"|ALTER TABLE firing MODIFY COLUMN status ENUM\('pending',[a-z',]*,'accepted'\) NOT NULL$"
             # Rows of apps, which nothing had before.
             r"|INSERT INTO app ",
             lack.statement,
@@ -182,12 +184,25 @@ def test_what_is_there_but_another_is_left_to_a_person(database: Database, datab
     assert upgrade(database_url) == []
 
 
-def test_a_missing_word_of_an_enumeration_is_told(mariadb: Database) -> None:
+def test_words_are_added_behind_those_of_an_enumeration(mariadb: Database) -> None:
+    """Without a write of any row; what else a column says stays."""
     mariadb.write(
-        lambda sql: sql.exec_driver_sql("ALTER TABLE firing MODIFY kind ENUM('scheduled') NOT NULL")
+        lambda sql: sql.exec_driver_sql(
+            "ALTER TABLE firing MODIFY kind ENUM('scheduled') NOT NULL DEFAULT 'scheduled'"
+        )
     )
     (lack,) = mariadb.read(lacks)
     assert lack.what == "words of column firing.kind: manual, backfill"
+    mariadb.write(lambda sql: sql.exec_driver_sql(f"{lack.statement}, ALGORITHM = INSTANT"))
+    assert mariadb.read(lacks) == []
+    made = mariadb.read(lambda sql: sql.exec_driver_sql("SHOW CREATE TABLE firing").one()[1])
+    assert "`kind` enum('scheduled','manual','backfill') NOT NULL DEFAULT 'scheduled'" in made
+
+
+def test_words_of_an_enumeration_that_stand_in_another_order_are_left_to_a_person(mariadb: Database) -> None:
+    mariadb.write(lambda sql: sql.exec_driver_sql("ALTER TABLE firing MODIFY kind ENUM('backfill') NOT NULL"))
+    (lack,) = mariadb.read(lacks)
+    assert (lack.what, lack.statement) == ("words of column firing.kind: scheduled, manual", None)
 
 
 def test_a_column_that_is_too_short_is_told(mariadb: Database) -> None:

@@ -23,11 +23,15 @@ _SAYS_WHERE_IT_ENDS = re.compile(
     rb"\n(?:content-length[ \t]*:|transfer-encoding[ \t]*:(?![ \t]*identity))", re.IGNORECASE
 )
 _FINAL = 200  # statuses below announce another answer
-# Of these answers a header counts: when to come again, or where the target moved to.
+# Of these answers a header counts: when to come again, where the target moved to, or what becomes of the timer.
+_SUCCESSES = range(200, 300)
 _REDIRECTS = range(300, 400)
-_TELLING = frozenset((*SAY_WHEN, *_REDIRECTS))
+_TELLING = frozenset((*SAY_WHEN, *_REDIRECTS, *_SUCCESSES))
+# Nearly no answer has it: without the search for a line of the head.
+_CONTROL_NAME = b"x-wangtimer-control"
 # Each reads a line once, whatever stands in it: the blanks around a value are taken off afterwards.
 _RETRY_AFTER = re.compile(rb"\nretry-after[ \t]*:([^\r\n]*)", re.IGNORECASE)
+_CONTROL = re.compile(rb"\nx-wangtimer-control[ \t]*:([^\r\n]*)", re.IGNORECASE)
 _LOCATION = re.compile(rb"\nlocation[ \t]*:([^\r\n]*)", re.IGNORECASE)
 _MOST_TOLD_BYTES = 2_048
 
@@ -46,7 +50,8 @@ class AnswerReader:
     `status`      of the answer, None before it is known
     `excerpt`     the first `excerpt_bytes` of its body
     `keeps_open`  whether the connection may carry another call, once the answer is whole
-    `told`        of a 429 or 503 its Retry-After, of a redirect its Location, as written; "" where there is none
+    `told`        of a 429 or 503 its Retry-After, of a redirect its Location, of a success its X-WangTimer-Control,
+                  as written; "" where there is none
 
     An answer that breaks RFC 9112 is read if its meaning is clear, because only the status and an excerpt are taken
     from it. If only the status line can be read, that is the answer. A body longer than `answer_bytes` counts as whole
@@ -122,7 +127,9 @@ class AnswerReader:
         except httptools.HttpParserError as error:
             self._make_do(data, error)
         if not had_status and self.status is not None and self.status in _TELLING:
-            self.told = _told(self.status, _final_head(self._came + data))
+            came = self._came + data
+            if self.status not in _SUCCESSES or _CONTROL_NAME in came.lower():
+                self.told = _told(self.status, _final_head(came))
         if self.is_whole:
             self.keeps_open = self.keeps_open and not self._is_out_of_step
             return True
@@ -216,7 +223,8 @@ class AnswerReader:
 
 
 def _told(status: int, head: bytes) -> str:
-    found = (_LOCATION if status in _REDIRECTS else _RETRY_AFTER).search(head)
+    line = _LOCATION if status in _REDIRECTS else _CONTROL if status in _SUCCESSES else _RETRY_AFTER
+    found = line.search(head)
     told = b"" if found is None else found[1].strip(b" \t")
     return told.decode("latin-1") if len(told) <= _MOST_TOLD_BYTES else ""
 

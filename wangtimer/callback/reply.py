@@ -32,7 +32,8 @@ class Reply(NamedTuple):
                    kept open); None if there was none
     `first_byte_ms`  the part until the answer began; None if none did
     `host_failing_ms`  between the call's moment and its sending, how long its host was failing; None: not at all
-    `told`         of a 429 or 503 its Retry-After, of a redirect its Location, as written; "" where there is none
+    `told`         of a 429 or 503 its Retry-After, of a redirect its Location, of a success its X-WangTimer-Control,
+                   as written; "" where there is none
     `is_refused`   the rules of egress do not allow it; another attempt would be refused too
     `broker`       of a message what its broker said of it; None of a call, and where no word came
     """

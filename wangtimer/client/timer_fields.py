@@ -109,6 +109,14 @@ class CallPatch(TypedDict, total=False):
         bool | None,
         About("The body is sent as the bytes that it says in Base64.", default=False, can_be_cleared=True),
     ]
+    allowControl: Annotated[
+        bool | None,
+        About(
+            "An answer may stop the timer, put it off, or set its next moment (X-WangTimer-Control).",
+            default=False,
+            can_be_cleared=True,
+        ),
+    ]
     secretHeaders: Annotated[
         list[str] | None,
         About(
@@ -229,6 +237,7 @@ class NewNamedTarget(TypedDict):
     templates: NotRequired[bool | None]
     cloudEvents: NotRequired[bool | None]
     bodyIsBase64: NotRequired[bool | None]
+    allowControl: NotRequired[bool | None]
     secretHeaders: NotRequired[list[str] | None]
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
@@ -257,6 +266,7 @@ class Target(TypedDict):
     templates: NotRequired[bool | None]
     cloudEvents: NotRequired[bool | None]
     bodyIsBase64: NotRequired[bool | None]
+    allowControl: NotRequired[bool | None]
     secretHeaders: NotRequired[list[str] | None]
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
@@ -281,6 +291,7 @@ class ShownTarget(TypedDict):
     templates: NotRequired[bool]
     cloudEvents: NotRequired[bool]
     bodyIsBase64: NotRequired[bool]
+    allowControl: NotRequired[bool]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]

@@ -107,6 +107,7 @@ class NamedTarget(TypedDict):
     templates: NotRequired[bool]
     cloudEvents: NotRequired[bool]
     bodyIsBase64: NotRequired[bool]
+    allowControl: NotRequired[bool]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]
@@ -132,10 +133,10 @@ class TargetsPage(TypedDict):
 
 
 class LastOutcome(TypedDict):
-    """The outcome of a timer's latest firing that has one."""
+    """What came of a timer's latest firing that was called or has ended; accepted: its target is at it."""
 
     fireAt: str
-    status: Literal["succeeded", "failed", "skipped"]
+    status: Literal["accepted", "succeeded", "failed", "skipped"]
     latenessMs: int | None
     httpStatus: int | None
     error: str

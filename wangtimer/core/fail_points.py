@@ -79,6 +79,7 @@ class Step(StrEnum):
     SQL_PURGE_AUDIT = "sql_purge_audit"
     SQL_PURGE_FINISHED = "sql_purge_finished"
     SQL_PURGE_DEAD_LETTERS = "sql_purge_dead_letters"
+    SQL_FORGET_CONTROLS = "sql_forget_controls"
 
     # Messages, by the names of their tasks.
     PUBLISH_SCHEDULE = "wangtimer.schedule"
@@ -90,6 +91,7 @@ class Step(StrEnum):
     PUBLISH_FEED_LANES = "wangtimer.feed_lanes"
     PUBLISH_FOLLOW = "wangtimer.follow"
     PUBLISH_STOP_GONE = "wangtimer.stop_gone"
+    PUBLISH_CONTROLS = "wangtimer.apply_controls"
     PUBLISH_TRIGGER = "wangtimer.trigger"
     PUBLISH_CALLBACK = "wangtimer.callback"
 

@@ -79,6 +79,7 @@ class Executor:
         may_fire: Callable[[], bool] = lambda: True,
         queue_of: Callable[[str], int] = lambda _app: 0,
         note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
+        note_control: Callable[[int, str], None] = lambda *_: None,
         note_answer: Callable[[HostKey], None] = lambda _key: None,
         ack_token_of: Callable[[Member], str] = lambda _member: "",
     ) -> None:
@@ -103,6 +104,7 @@ class Executor:
             call_of,
             queue_of,
             note_gone,
+            note_control,
             note_answer,
             ack_token_of,
         )

@@ -26,6 +26,7 @@ from wangtimer.core.flow.dead_letter import (
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.reply_control import read_control
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.retry import SAY_WHEN, RetryPolicy
 from wangtimer.core.signing.app_signing import AppSigning
@@ -137,11 +138,13 @@ class Sender:
         call_of: CallOf = call_through,
         queue_of: Callable[[str], int] = lambda _app: 0,
         note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
+        note_control: Callable[[int, str], None] = lambda *_: None,
         note_answer: Callable[[HostKey], None] = lambda _key: None,
         ack_token_of: Callable[[Member], str] = lambda _member: "",
     ) -> None:
         self._ack_token_of = ack_token_of
         self._note_gone = note_gone
+        self._note_control = note_control
         self._disabled_hosts = DisabledHosts(lambda: puller.disabled_hosts, note_answer, clock)
         self._call_of = call_of
         self._queue_of = queue_of
@@ -288,6 +291,7 @@ class Sender:
             definition.retry if target is None else target.retry_of(definition.retry),
             (definition.version, 0 if target is None else target.version),
             token,
+            form.allow_control,
         )
 
     def _keep_for(self, held: Held, due_at: int, timeouts: Timeouts) -> None:
@@ -348,8 +352,11 @@ class Sender:
             due_at = due_at if wait_ms is None else int(self._clock.now_ms()) + wait_ms
         elif attempt.timeouts.ack_ms is not None and attempt.is_accepted_by(reply):
             status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + attempt.timeouts.ack_ms
+        control = ""
+        if reply.told and reply.succeeded and attempt.allows_control:
+            control, error = self._control(attempt, reply)
         sent_at = int(reply.sent_at_ms) if reply.was_sent else None
-        return Outcome(
+        outcome = Outcome(
             member,
             attempt.bucket,
             status,
@@ -365,6 +372,16 @@ class Sender:
             reply.host_failing_ms,
             *(_failure(attempt.request, reply, self._clock) if status is FiringStatus.FAILED else ()),
         )
+        return outcome._replace(control=control) if control else outcome
+
+    def _control(self, attempt: "Attempt", reply: Reply) -> tuple[str, str]:
+        """Return what an answer makes of its timer, as text, and what is wrong with it; one of both is empty."""
+        try:
+            control = read_control(reply.told, attempt.versions[0], int(self._clock.now_ms())).text
+        except ValueError as fault:
+            return "", str(fault)
+        self._note_control(attempt.held.member.timer_id, control)
+        return control, ""
 
     def _retry_of(self, attempt: "Attempt") -> RetryPolicy:
         """Return the policy of a call. Rules are known here: before, no call begins."""
@@ -385,7 +402,7 @@ class Attempt:
 
     `queue` is the number of its app's queue, `versions` those of its timer and of the target
     that it names (0: none). `retry` None: as its app does, else as the deployment does. `ack_token` is what its target
-    acknowledges it by; "": its answer is the outcome.
+    acknowledges it by; "": its answer is the outcome. `allows_control`: its answer may change its timer.
     """
 
     __slots__ = (
@@ -393,6 +410,7 @@ class Attempt:
         "_sender",
         "_timestamp_s",
         "ack_token",
+        "allows_control",
         "bucket",
         "due_at_ms",
         "held",
@@ -422,8 +440,10 @@ class Attempt:
         retry: RetryPolicy | None = None,
         versions: tuple[int, int] = (0, 0),
         ack_token: str = "",
+        allows_control: bool = False,
     ) -> None:
         self._sender = sender
+        self.allows_control = allows_control
         self.ack_token = ack_token
         self.versions = versions
         self.retry = retry

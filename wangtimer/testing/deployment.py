@@ -185,6 +185,7 @@ class Deployment(Wiring):
             failing_hosts=NoFailingHosts(),
             ways_out=EveryWayOut(),
             gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
+            control_teller=PromptNoteTeller("control", self.messages.send_controls, clock),
             bad_timers=BadTimers(),
             claims=Claims(most=PLENTY),
             room=Room(PLENTY),

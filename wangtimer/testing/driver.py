@@ -4,7 +4,7 @@ A stage that runs every second or two in a deployment runs here only when it wou
 firing passes at once. The calls and their moments are the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from math import ceil, floor, inf
@@ -40,6 +40,7 @@ class Driver:
         parts.messages.take_gone = lambda called: self._events.soon(
             partial(self._parts.gone_stopper.stop, called)
         )
+        parts.messages.take_controls = lambda controls: self._events.soon(partial(self._control, controls))
         parts.settler.on_taken = self._settle_soon
 
     def run_to(self, moment_ms: float) -> None:
@@ -171,6 +172,12 @@ class Driver:
         self._wait_for_accepted()
         if self._is_a_day_since_purge:
             self._purge()
+
+    # what answers make of their timers
+
+    def _control(self, controls: Mapping[int, str]) -> None:
+        self._parts.control_applier.take(controls)
+        self.note_change()
 
     # long work
 

@@ -17,7 +17,7 @@ class Answer:
     """A target's HTTP answer: its status, the text of its body, and how long after the request it comes.
 
     `retry_after` is the header of that name, seconds or an HTTP date, in an answer 429 or 503; `location` that of a
-    redirect.
+    redirect, `control` the header X-WangTimer-Control in an answer 2xx.
 
     An answer after more than the call's time-out counts as none: that is the timer's `target.timeout`, else the
     service's `callback_timeout` (10 s by default). Raises ValueError for a status outside 200 to 599 or a negative
@@ -29,6 +29,7 @@ class Answer:
     after: timedelta = NO_TIME
     retry_after: str = ""
     location: str = ""
+    control: str = ""
 
     def __post_init__(self) -> None:
         """Refuse an impossible answer."""
@@ -72,10 +73,16 @@ class Targets:
         return _scripted(200 if found is None else found)
 
 
+def _told(answer: Answer) -> str:
+    if answer.status < 300:
+        return answer.control
+    return answer.location if answer.status < 400 else answer.retry_after
+
+
 def _scripted(outcome: object) -> ScriptedAnswer:
     if isinstance(outcome, Answer):
         after_ms = outcome.after / timedelta(milliseconds=1)
-        told = outcome.location if 300 <= outcome.status < 400 else outcome.retry_after
+        told = _told(outcome)
         return ScriptedAnswer(outcome.status, outcome.body, after_ms, told=told)
     if isinstance(outcome, int) and not isinstance(outcome, bool):
         return _scripted(Answer(outcome))

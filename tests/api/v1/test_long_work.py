@@ -122,3 +122,24 @@ def test_a_purge_deletes_no_firing_whose_target_still_works(work: Work) -> None:
     assert firings.purge(work.world.clock.now, 100) == 0
     assert work.say("ack").status == 204
     assert firings.purge(work.world.clock.now, 100) == 1
+
+
+def test_an_accepted_firing_is_shown_as_documented_wherever_firings_are(work: Work) -> None:
+    """Each answer is checked against the document."""
+    work.accept()
+    world, member = work.world, work.attempt
+    (timer,) = world.send("GET", "/v1/timers").json["items"]
+    assert timer["lastOutcome"]["status"] == "accepted"
+    (firing,) = world.send("GET", "/v1/firings").json["items"]
+    assert firing["status"] == "accepted"
+    one = world.send("GET", f"/v1/firings/{member.firing_id}", rule=ONE)
+    assert [attempt["status"] for attempt in one.json["attempts"]] == ["accepted"]
+    assert world.send("GET", "/v1/firings:count").json["accepted"] == 1
+    timers = world.get("/api/timer/v1/defs", app="shop").data
+    timers += world.get("/api/timer/v1/defsByName", app="shop", name="work", pageIndex=1, pageSize=9).data
+    assert [one["lastOutcome"]["statusName"] for one in timers] == ["accepted", "accepted"]
+    found = world.get("/api/task/v1/records", app="shop", id=member.timer_id).data
+    found += world.get("/api/task/v1/firings", app="shop").data
+    found.append(world.get("/api/task/v1/firing", app="shop", id=member.timer_id, fireAt=member.fire_at).data)
+    assert [(one["status"], one["statusName"]) for one in found] == [(1, "accepted")] * 3
+    assert world.get("/api/task/v1/counts", app="shop").data["pending"] == 1

@@ -52,8 +52,8 @@ class Preview(Sent):
 class NotifyData(Sent):
     """The HTTP call a timer makes."""
 
-    url: str
-    method: str
+    url: Annotated[str, Field(description="target:NAME where the timer names a target of its app")]
+    method: Annotated[str, Field(description="empty where the named target says it")]
     header: dict[str, list[str]]
     body: str
 
@@ -249,7 +249,7 @@ class RecordData(Sent):
         int, Field(description="ms of the last attempt's call, connecting included; 0: no attempt yet")
     ]
     attempt: int
-    status: Annotated[int, Field(description="0 pending, 2 succeeded, 3 failed, 4 skipped")]
+    status: Annotated[int, Field(description="0 pending, 1 accepted, 2 succeeded, 3 failed, 4 skipped")]
     status_name: str
     http_status: int | None
     output: LastOutput

@@ -8,7 +8,7 @@ from wangtimer.callback.request import METHODS
 
 # xTimer's numbers, with their names in generated clients.
 _TIMER_NUMBERS = {1: "disabled", 2: "enabled", 3: "finished"}
-_FIRING_NUMBERS = {0: "pending", 2: "succeeded", 3: "failed", 4: "skipped"}
+_FIRING_NUMBERS = {0: "pending", 1: "accepted", 2: "succeeded", 3: "failed", 4: "skipped"}
 _TIMERS = ("TimerData", "PlannedTimerData", "ListedTimerData")
 _FIRINGS = ("RecordData", "HistoryData")
 
@@ -43,7 +43,7 @@ def name_values(document: dict[str, Any]) -> None:
             schemas[name]["properties"]["status"] |= _numbers(numbers)
             schemas[name]["properties"]["statusName"]["enum"] = list(numbers.values())
     schemas["LastOutcome"]["properties"]["statusName"]["enum"] = list(_FIRING_NUMBERS.values())
-    schemas["NotifyData"]["properties"]["method"]["enum"] = sorted(METHODS)
+    schemas["NotifyData"]["properties"]["method"]["enum"] = ["", *sorted(METHODS)]
     codes = _numbers({code.number: code.name for code in ErrorCode})
     for name in ("Problem", "ErrorAnswer"):
         schemas[name]["properties"]["code"] |= codes

@@ -5,8 +5,8 @@ from typing import Any
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.http.rfc3339 import read_moment
 from wangtimer.core.cron.cron import END_MS
+from wangtimer.core.time.rfc3339 import read_moment
 
 # A time, and an offset whose + has become a space.
 _LOST_PLUS = re.compile(r"\d\d:\d\d(?:\.\d+)? \d\d:\d\d\Z", re.ASCII)

@@ -6,11 +6,11 @@ from itertools import chain
 from typing import Annotated, Any
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
@@ -79,6 +79,7 @@ class EnableHostBody(Given):
             description="scheme, host and port, as the list of failing hosts has it",
             examples=["https://shop.example:443"],
         ),
+        AfterValidator(plain),
     ]
 
 

@@ -11,13 +11,14 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import LEAST_BYTES, MOST_BYTES, new_key, read_key
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.signing_changes import SigningChange, SigningChanges

@@ -125,6 +125,7 @@ def _show(one: NamedTarget) -> None:
         "templates": one.get("templates"),
         "cloud events": one.get("cloudEvents"),
         "body is Base64": one.get("bodyIsBase64"),
+        "answers may control": one.get("allowControl"),
         "keep output": one.get("keepOutput"),
         **further(RETRY, one),
         "timers": one.get("timers"),

@@ -1,25 +1,27 @@
-"""How a call is written: as its owner gave it, or with what only its firing knows; of a timer, or of a named target."""
+"""How a call is written, and what its answer may do; of a timer, or of a named target."""
 
 from typing import NamedTuple
 
 
 class CallForm(NamedTuple):
-    """What is done to a call before it is sent.
+    """What is done to a call before it is sent, and to its timer once it is answered.
 
     `templates`        placeholders such as `{{fireAt}}` are filled in (`core/timers/templates.py`)
     `cloud_events`     it has the headers of a CloudEvent, in binary mode
     `body_is_base64`   its body is sent as the bytes that it says in Base64
+    `allow_control`    its answer may stop its timer, put it off, or set its next moment
     """
 
     templates: bool = False
     cloud_events: bool = False
     body_is_base64: bool = False
+    allow_control: bool = False
 
     def beside(self, other: "CallForm", *, has_body: bool) -> "CallForm":
         """Return the form of a timer's call through a target with another form.
 
-        `templates` and `cloud_events` count if either side has them. `body_is_base64` is that of the side that gives
-        the body: the timer's if `has_body`, else the other's.
+        `body_is_base64` is that of the side that gives the body: the timer's if `has_body`, else the other's. The
+        others count if either side has them.
         """
         if self == other:
             return self
@@ -27,11 +29,12 @@ class CallForm(NamedTuple):
             self.templates or other.templates,
             self.cloud_events or other.cloud_events,
             self.body_is_base64 if has_body else other.body_is_base64,
+            self.allow_control or other.allow_control,
         )
 
 
-# The names of the three, in their order, in requests to the rules and in stored texts.
-FORM_NAMES = ("templates", "cloud_events", "body_is_base64")
+# Their names, in their order, in requests to the rules and in stored texts.
+FORM_NAMES = ("templates", "cloud_events", "body_is_base64", "allow_control")
 FORM_CHARACTERS = 64
 # As its owner gave it.
 UNTOUCHED = CallForm()

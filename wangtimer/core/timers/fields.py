@@ -255,7 +255,7 @@ _TIMEOUTS = _Timeouts(
 
 
 def _flag_of_form(name: str, description: str) -> ApiField:
-    """Return the description of a flag of `/v1` that says how the call is written."""
+    """Return the description of a flag of `/v1` that says how the call is written, or what its answer may do."""
     return ApiField(name, ValueType.FLAG, description, v1=f"target.{json_name(name)}", is_of_v1_only=True)
 
 
@@ -266,6 +266,9 @@ _FORM = _Form(
         _flag_of_form("templates", "true: placeholders such as {{fireAt}} are filled in"),
         _flag_of_form("cloud_events", "true: it is sent as a CloudEvent, in binary mode"),
         _flag_of_form("body_is_base64", "true: the body is sent as the bytes that it says in Base64"),
+        _flag_of_form(
+            "allow_control", "true: an answer may stop the timer, put it off, or set its next moment"
+        ),
     ),
     columns=(FieldColumn("call_form", ColumnType.TEXT, characters=FORM_CHARACTERS),),
     in_definition=True,

@@ -19,6 +19,7 @@ from sqlalchemy import (
     UniqueConstraint,
     inspect,
 )
+from sqlalchemy.engine.interfaces import ReflectedColumn
 from sqlalchemy.engine.reflection import Inspector
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler
@@ -91,7 +92,8 @@ def _of_columns(sql: Connection, inspector: Inspector, table: Table) -> Iterator
         if column.name not in there:
             yield Lack(f"column {table.name}.{column.name}", _column_text(sql, column))
         elif missing := _missing_words(column, there[column.name]["type"]):
-            yield Lack(f"words of column {table.name}.{column.name}: {', '.join(missing)}", None)
+            what = f"words of column {table.name}.{column.name}: {', '.join(missing)}"
+            yield Lack(what, _more_words_text(sql, column, there[column.name]))
         elif sql.dialect.name != "sqlite" and _is_shorter(there[column.name]["type"], column.type):
             yield Lack(f"room in column {table.name}.{column.name}: it is to be {column.type}", None)
     for name, column_there in there.items():
@@ -147,6 +149,19 @@ def _missing_words(column: Column[object], there: object) -> list[str]:
     return [word for word in column.type.enums if word not in there.enums]
 
 
+def _more_words_text(sql: Connection, column: Column[object], there: ReflectedColumn) -> str | None:
+    """Return the statement that adds words behind those there are, without writing rows; None if others are there."""
+    assert isinstance(column.type, Enum)
+    assert isinstance(there["type"], Enum)
+    words = there["type"].enums
+    if column.type.enums[: len(words)] != words:
+        return None
+    text = _specification(sql, column)
+    if column.server_default is None and there.get("default") is not None:
+        text += f" DEFAULT {there['default']}"
+    return f"ALTER TABLE {column.table.name} MODIFY COLUMN {text}"
+
+
 def _is_shorter(there: object, wanted: object) -> bool:
     if isinstance(wanted, Enum) or not isinstance(wanted, String) or not isinstance(there, String):
         return False
@@ -154,14 +169,19 @@ def _is_shorter(there: object, wanted: object) -> bool:
 
 
 def _column_text(sql: Connection, column: Column[object]) -> str:
-    compiler = sql.dialect.ddl_compiler(sql.dialect, None)  # type: ignore[arg-type]
-    assert isinstance(compiler, DDLCompiler)
     # In a column that may be NULL, older rows get NULL, whatever default a new database has.
-    added = Column(column.name, column.type, nullable=True) if column.nullable else column
-    words = compiler.get_column_specification(added)
+    words = _specification(
+        sql, Column(column.name, column.type, nullable=True) if column.nullable else column
+    )
     if not column.nullable and column.server_default is None:
         words += _default(sql, column)
     return f"ALTER TABLE {column.table.name} ADD COLUMN {words}"
+
+
+def _specification(sql: Connection, column: Column[object]) -> str:
+    compiler = sql.dialect.ddl_compiler(sql.dialect, None)  # type: ignore[arg-type]
+    assert isinstance(compiler, DDLCompiler)
+    return str(compiler.get_column_specification(column))
 
 
 def _default(sql: Connection, column: Column[object]) -> str:

@@ -38,6 +38,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import keep_dead_letters
 from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
 from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.reply_controls import keep_controls
 from wangtimer.store.sql.tables import attempts, firings
 
 log = structlog.get_logger()
@@ -301,12 +302,14 @@ def settle_rows(sql: Connection, by_key: Sequence[Outcome]) -> None:
         upsert.run(sql, by_key, settled_row)
         keep_dead_letters(sql, by_key)
         note_outcomes(sql, by_key)
+        keep_controls(sql, by_key)
         return
     for part in _one_of_each(by_key):
         upsert.run(sql, part, settled_row)
         keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
         keep_dead_letters(sql, part)
         note_outcomes(sql, part)
+    keep_controls(sql, by_key)
 
 
 def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:

@@ -30,6 +30,7 @@ from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.pauses import REASON_CHARACTERS
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
+from wangtimer.core.flow.reply_control import CONTROL_CHARACTERS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.retry import RETRY_CHARACTERS
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
@@ -173,6 +174,17 @@ disabled_hosts = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False),
     # When it answered, or somebody enabled it: its days count from then. NULL: it is disabled.
     Column("enabled_at", BigInteger, nullable=True),
+    **_MYSQL,
+)
+
+# What answers make of their timers, until that is done.
+reply_controls = Table(
+    "reply_control",
+    metadata,
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
+    # The timer's version, a word, and a moment (`core/flow/reply_control.py`).
+    Column("control", String(CONTROL_CHARACTERS), nullable=False),
     **_MYSQL,
 )
 

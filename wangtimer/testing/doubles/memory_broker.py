@@ -19,6 +19,7 @@ class MemoryBroker:
     take_trigger: Callable[[TriggerOrder], object] = field(default=_to_nobody)
     take_follow: Callable[[], object] = field(default=_to_nobody)
     take_gone: Callable[[Mapping[int, tuple[int, int]]], object] = field(default=_to_nobody)
+    take_controls: Callable[[Mapping[int, str]], object] = field(default=_to_nobody)
 
     def warm_up(self) -> None:
         pass
@@ -40,6 +41,9 @@ class MemoryBroker:
 
     def send_stop_gone(self, called: Mapping[int, tuple[int, int]]) -> None:
         self.take_gone(called)
+
+    def send_controls(self, controls: Mapping[int, str]) -> None:
+        self.take_controls(controls)
 
     def waiting_chunks(self, _queue: int = 0) -> int:
         return 0

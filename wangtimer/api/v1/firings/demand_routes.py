@@ -29,7 +29,6 @@ from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once, once_with_it
@@ -38,6 +37,7 @@ from wangtimer.api.v1.serving import Reply, Routes, View, response_of
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.on_demand import Rate, Replayed

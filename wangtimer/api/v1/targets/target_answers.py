@@ -6,7 +6,6 @@ from pydantic import Field
 
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
-from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import ListPage, Span, Text
 from wangtimer.api.v1.targets.message_models import ShownCelery, ShownQueue, place_fields
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
@@ -18,12 +17,14 @@ from wangtimer.api.v1.timers.timer_answers import (
     WhetherBase64,
     WhetherBodySecret,
     WhetherCloudEvent,
+    WhetherControl,
     WhetherQuerySecret,
     WhetherTemplates,
     WhichHeadersSecret,
     call_fields,
 )
 from wangtimer.core.messages.message_place import is_message_url, place_from
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
@@ -58,6 +59,7 @@ class ShownNamedTarget(Sent):
     templates: WhetherTemplates = None
     cloud_events: WhetherCloudEvent = None
     body_is_base64: WhetherBase64 = None
+    allow_control: WhetherControl = None
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None

@@ -14,7 +14,6 @@ from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
@@ -23,6 +22,7 @@ from wangtimer.api.v1.shown import Span
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.timer_answers import ShownStop, shown_stop
 from wangtimer.api.v1.timers.timer_conditions import TimerConditions
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timer_lists import TimerFilter
 from wangtimer.wiring import Wiring

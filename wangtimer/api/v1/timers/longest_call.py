@@ -3,7 +3,7 @@
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
-from wangtimer.api.v1.durations import show_duration
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import NewTimer, Timer
 

@@ -9,7 +9,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.shown import Span
 from wangtimer.core.retry import (
     LEAST_PAUSE_MS,
@@ -18,6 +18,7 @@ from wangtimer.core.retry import (
     Backoff,
     RetryPolicy,
 )
+from wangtimer.core.time.durations import show_duration
 
 USUAL = RetryPolicy()
 MOST_STATUSES = 30

@@ -7,11 +7,12 @@ from pydantic import Field
 
 from wangtimer.api.asked.field_models import Model, given_type, with_fields_first
 from wangtimer.api.http.envelope import is_none
-from wangtimer.api.v1.durations import GivenDuration, duration, show_duration
+from wangtimer.api.v1.durations import GivenDuration, duration
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, kind_of, shown_fields
 from wangtimer.core.schedules.rule import Rule
+from wangtimer.core.time.durations import show_duration
 
 # By the name in the shared rules: those of which exactly one says what the rule is, and those that are spans of time.
 ASKED_BY = {field.name: field.place for kind in KINDS for field in kind.asked_by}

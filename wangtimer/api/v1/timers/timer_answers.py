@@ -7,7 +7,6 @@ from pydantic import Field
 from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
-from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
@@ -17,6 +16,7 @@ from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.call_form import FORM_NAMES, CallForm
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
@@ -78,6 +78,13 @@ WhetherBase64 = Annotated[
     bool | None,
     Field(exclude_if=is_none, description="true: the body is sent as the bytes that it says in Base64"),
 ]
+WhetherControl = Annotated[
+    bool | None,
+    Field(
+        exclude_if=is_none,
+        description="true: an answer may stop the timer, put it off, or set its next moment",
+    ),
+]
 WhichHeadersSecret = Annotated[
     list[str] | None,
     Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
@@ -129,6 +136,7 @@ class ShownTarget(Sent):
     templates: WhetherTemplates = None
     cloud_events: WhetherCloudEvent = None
     body_is_base64: WhetherBase64 = None
+    allow_control: WhetherControl = None
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None

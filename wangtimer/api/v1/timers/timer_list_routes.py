@@ -45,10 +45,13 @@ class TimerListQuery(TimerConditions):
 
 
 class ShownLastOutcome(Sent):
-    """The outcome of a timer's latest firing that has one."""
+    """What came of a timer's latest firing that was called or has ended."""
 
     fire_at: Text
-    status: Literal["succeeded", "failed", "skipped"]
+    status: Annotated[
+        Literal["accepted", "succeeded", "failed", "skipped"],
+        Field(description="accepted: its target is to say that it is done"),
+    ]
     lateness_ms: int | None
     http_status: int | None
     error: str

@@ -22,12 +22,13 @@ from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given,
 from wangtimer.api.http.fractions_as_written import json_text
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.longest_call import ACK_FIELD, CALL_FIELDS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
@@ -112,6 +113,14 @@ _CloudEvents = Annotated[
 _BodyIsBase64 = Annotated[
     bool | None,
     Field(alias="bodyIsBase64", description="true: the body is sent as the bytes that it says in Base64"),
+]
+_AllowControl = Annotated[
+    bool | None,
+    Field(
+        alias="allowControl",
+        description="true: an answer 2xx may stop the timer, put it off, or set its next moment, by the header "
+        "X-WangTimer-Control: stop, delay=30m, or next=2026-12-01T09:00:00Z",
+    ),
 ]
 # The names of a call's time-outs in models, and where requests have them.
 _TIMEOUTS = dict(
@@ -244,6 +253,7 @@ class CallFields(Given):
     templates: _Templates = None
     cloud_events: _CloudEvents = None
     body_is_base64: _BodyIsBase64 = None
+    allow_control: _AllowControl = None
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
@@ -303,6 +313,7 @@ class CallChange(Given):
     templates: _Templates = None
     cloud_events: _CloudEvents = None
     body_is_base64: _BodyIsBase64 = None
+    allow_control: _AllowControl = None
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None

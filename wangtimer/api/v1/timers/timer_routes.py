@@ -13,7 +13,6 @@ from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_ti
 from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.v1.durations import show_duration
 from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once, once_with_it
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.serving import Reply, Routes, response_of
@@ -33,6 +32,7 @@ from wangtimer.api.v1.timers.timer_answers import (
 )
 from wangtimer.api.v1.timers.timer_list_routes import add_list_route
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar, refuse_past

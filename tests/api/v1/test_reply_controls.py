@@ -1,0 +1,135 @@
+"""What answers make of their timers is on record with their outcome, and done by a sweep where its message was lost."""
+
+import pytest
+
+from tests.api.v1.world import URL, V1World
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.firing import Firing, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
+from wangtimer.core.timers.timer import Timer
+from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.tables import reply_controls
+
+
+class Answered:
+    """A timer whose firings are answered."""
+
+    def __init__(self, world: V1World, key: str = "paced") -> None:
+        self.world, self.wiring = world, world.wiring
+        made = world.made(key=key, target={"url": URL, "allowControl": True}, schedule={"every": "1h"})
+        self.timer_id, self.version = made.json["id"], made.json["version"]
+
+    @property
+    def timer(self) -> Timer:
+        return self.wiring.timers.get("shop", self.timer_id)
+
+    def outcome(self, control: str, before_s: int = 60) -> Outcome:
+        member = Member(self.timer_id, self.world.clock.now - before_s * 1_000, 1)
+        self.wiring.database.write(lambda sql: insert_missing(sql, [Firing.planned(*member.key, 0)]))
+        return Outcome(member, 0, FiringStatus.SUCCEEDED, 0, member.fire_at, 0, 9, 200, control=control)
+
+    def settle(self, *outcomes: Outcome) -> None:
+        """Write them by way of the outbox, as where SQL was away, and once more."""
+        for _ in range(2):
+            self.wiring.firings.settle([Outcome.from_wire(one.to_wire()) for one in outcomes])
+
+    def control(self, kind: ControlKind, until: int = 0) -> str:
+        return ReplyControl(self.version, kind, until).text
+
+
+def kept(world: V1World) -> int:
+    return len(world.wiring.reply_controls.first(99))
+
+
+@pytest.fixture
+def answered(world: V1World) -> Answered:
+    return Answered(world)
+
+
+def test_a_sweep_does_what_the_outcome_says_once(answered: Answered) -> None:
+    until = answered.world.clock.now + 86_400_000
+    answered.settle(answered.outcome(answered.control(ControlKind.DELAY, until)))
+    assert kept(answered.world) == 1
+    answered.wiring.control_applier.sweep()
+    assert kept(answered.world) == 0
+    assert answered.timer.next_fire_at is not None
+    assert answered.timer.next_fire_at >= until
+    assert answered.timer.definition.version == answered.version + 1
+
+
+def test_what_its_message_brought_is_not_done_again(answered: Answered) -> None:
+    control = answered.control(ControlKind.STOP)
+    answered.settle(answered.outcome(control))
+    answered.wiring.control_applier.take({answered.timer_id: control})
+    answered.wiring.registrar.enable("shop", answered.timer_id)
+    answered.wiring.control_applier.sweep()
+    assert answered.timer.definition.is_enabled
+    assert kept(answered.world) == 0
+
+
+def test_of_several_answers_that_of_the_latest_firing_counts(answered: Answered) -> None:
+    until = answered.world.clock.now + 86_400_000
+    stop = answered.outcome(answered.control(ControlKind.STOP), before_s=120)
+    answered.settle(stop, answered.outcome(answered.control(ControlKind.DELAY, until)))
+    answered.wiring.control_applier.sweep()
+    assert answered.timer.definition.is_enabled
+    assert answered.timer.definition.version == answered.version + 1
+
+
+@pytest.mark.parametrize("text", ["1 halt 0", "nonsense", "1 stop"])
+def test_what_this_version_cannot_read_holds_up_no_other(world: V1World, text: str) -> None:
+    first, second = Answered(world, "first"), Answered(world, "second")
+    first.settle(first.outcome(text), second.outcome(second.control(ControlKind.STOP)))
+    world.wiring.control_applier.sweep()
+    assert (first.timer.definition.is_enabled, second.timer.definition.is_enabled) == (True, False)
+    assert kept(world) == 0
+
+
+def test_one_that_cannot_be_changed_holds_up_no_other(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = Answered(world, "first"), Answered(world, "second")
+    first.settle(
+        first.outcome(first.control(ControlKind.DELAY, 1)), second.outcome(second.control(ControlKind.STOP))
+    )
+    monkeypatch.setattr("wangtimer.control_applier.put_off", lambda *_: 1 // 0)
+    world.wiring.control_applier.sweep()
+    assert not second.timer.definition.is_enabled
+
+
+def test_while_sql_is_away_it_stays_on_record(answered: Answered, monkeypatch: pytest.MonkeyPatch) -> None:
+    answered.settle(answered.outcome(answered.control(ControlKind.STOP)))
+
+    def be_away(*_: object) -> None:
+        raise StoreAway("sql", "it is away")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(answered.wiring.registrar), "disable", be_away)
+        with pytest.raises(StoreAway):
+            answered.wiring.control_applier.sweep()
+    assert kept(answered.world) == 1
+    answered.wiring.control_applier.sweep()
+    assert not answered.timer.definition.is_enabled
+
+
+def test_more_than_a_page_is_done(world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wangtimer.control_applier.PAGE", 2)
+    several = [Answered(world, f"paced-{number}") for number in range(5)]
+    for one in several:
+        one.settle(one.outcome(one.control(ControlKind.STOP)))
+    world.wiring.control_applier.sweep()
+    assert not any(one.timer.definition.is_enabled for one in several)
+
+
+def test_a_deleted_timer_is_left_alone(answered: Answered) -> None:
+    answered.settle(answered.outcome(answered.control(ControlKind.STOP)))
+    answered.wiring.registrar.delete("shop", answered.timer_id)
+    answered.wiring.control_applier.sweep()
+    assert kept(answered.world) == 0
+
+
+def test_an_answer_that_says_nothing_leaves_no_row(answered: Answered) -> None:
+    answered.settle(answered.outcome(""))
+    rows = answered.wiring.database.read(lambda sql: sql.execute(reply_controls.select()).all())
+    assert rows == []

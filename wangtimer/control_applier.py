@@ -1,0 +1,130 @@
+"""The control applier: stops timers, puts them off, or sets their next moment, as their targets' answers say."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from threading import Lock
+
+import structlog
+
+from wangtimer.core.apps.caller import Caller, calling
+from wangtimer.core.errors import StoreAway, UnknownTimer, VersionChanged
+from wangtimer.core.flow.firing import MemberKey
+from wangtimer.core.flow.reply_control import ControlKind, ReplyControl, control_from
+from wangtimer.core.schedules.ending import Ending
+from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.schedule import Once, Schedule, as_bounded
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timer import Timer
+from wangtimer.registrar import Registrar
+from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.timer_lists import TimerLists
+
+log = structlog.get_logger()
+
+# As the audit names who did it.
+CALLER = Caller(None, "the target's answer", None, frozenset(), "")
+# Controls that are read at once.
+PAGE = 500
+# s. A sweep that takes longer is gone on with by the next one.
+LONGEST_S = 5.0
+# Timers that wait while others are changed. A further one is left to the next sweep.
+MOST_ASKED = 5_000
+
+
+@dataclass(slots=True)
+class ControlApplier:
+    """Repeatable: a change makes a new version of its timer, and a control is of the version that was called.
+
+    So a timer that its owner changed since its call is left alone. One thread of a process applies, so that the others
+    are free for the rest.
+    """
+
+    controls: ReplyControlStore
+    lists: TimerLists
+    registrar: Registrar
+    clock: Clock
+    _asked: dict[int, str] = field(default_factory=dict, init=False)
+    _lock: Lock = field(default_factory=Lock, init=False)
+    _busy: Lock = field(default_factory=Lock, init=False)
+
+    def take(self, controls: Mapping[int, str]) -> None:
+        """Apply what answers make of timers, by their ids; what is lost here is applied by the next sweep.
+
+        While another thread is at it, that one applies these too. Raises `StoreAway`.
+        """
+        with self._lock:
+            for timer_id, text in controls.items():
+                if timer_id in self._asked or len(self._asked) < MOST_ASKED:
+                    self._asked[timer_id] = text
+        while self._asked and self._busy.acquire(blocking=False):
+            try:
+                with self._lock:
+                    asked, self._asked = self._asked, {}
+                self._apply(asked)
+            finally:
+                self._busy.release()
+
+    def sweep(self) -> None:
+        """Apply what is on record and was not applied yet; then it is forgotten. Raises `StoreAway`."""
+        ends_at, number = self.clock.monotonic() + LONGEST_S, 0
+        while self.clock.monotonic() < ends_at:
+            page = self.controls.first(PAGE)
+            self._apply(_last_of_each(page))
+            self.controls.forget(list(page))
+            number += len(page)
+            if len(page) < PAGE:
+                break
+        if number:
+            log.info("controls_applied", firings=number)
+
+    def _apply(self, controls: Mapping[int, str]) -> None:
+        apps = self.lists.apps_of(controls) if controls else {}
+        with calling(CALLER):
+            for timer_id, app in apps.items():
+                try:
+                    self._change(app, timer_id, control_from(controls[timer_id]))
+                except StoreAway:
+                    raise
+                except Exception as fault:
+                    # It would fail each time, and others wait behind it.
+                    log.error("control_not_applied", timer_id=timer_id, error=repr(fault))
+
+    def _change(self, app: str, timer_id: int, control: ReplyControl) -> None:
+        # Changed since by its owner, or by this control before.
+        with suppress(VersionChanged, UnknownTimer):
+            if control.kind is ControlKind.STOP:
+                self.registrar.disable(app, timer_id, control.version)
+            else:
+                self.registrar.edit(app, timer_id, lambda timer: put_off(timer, control), control.version)
+
+
+def put_off(timer: Timer, control: ReplyControl) -> Timer:
+    """Return a timer that has no moment before the control's.
+
+    A single moment becomes that one. An interval begins anew there, if it is to be the next moment. Any other timer
+    goes on with the first moment of its schedule from there on. The number of its firings was counted, and its last one
+    stays: it is its end now.
+    """
+    schedule, until = timer.definition.schedule, control.until
+    if schedule.only_moment is not None:
+        return _with_schedule(timer, Once(until))
+    bounded = as_bounded(schedule)
+    ending = timer.ending
+    if ending.most is not None and bounded.last_ms is not None:
+        ending = Ending(bounded.last_ms)
+    rule = bounded.rule
+    if control.kind is ControlKind.NEXT and isinstance(rule, Every):
+        rule = replace(rule, anchor_ms=until)
+    # Moments that were cancelled one by one stay so.
+    later = replace(bounded, rule=rule, start_ms=max(until, bounded.start_ms or until))
+    return replace(_with_schedule(timer, later), ending=ending)
+
+
+def _with_schedule(timer: Timer, schedule: Schedule) -> Timer:
+    return replace(timer, definition=timer.definition._replace(schedule=schedule))
+
+
+def _last_of_each(page: Mapping[MemberKey, str]) -> dict[int, str]:
+    """Return each timer's control of its latest firing; the page is in the order of moments."""
+    return {timer_id: text for (timer_id, _), text in page.items()}
