@@ -13,7 +13,7 @@ from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit, plain
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.settings_in_use import settings_in_use
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, show_duration
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.callback.origin import read_url
 from wangtimer.core.alerts.alert_rule import (
@@ -28,6 +28,7 @@ from wangtimer.core.alerts.alert_rule import (
 )
 from wangtimer.core.alerts.mail_server import is_address
 from wangtimer.core.errors import Subject
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import NAME_CHARACTERS
 
