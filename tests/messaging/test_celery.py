@@ -29,7 +29,8 @@ def worker(url: str) -> Iterator["Queue[dict[str, Any]]"]:
     app = Celery("shop", broker=url, set_as_current=False)
     app.conf.task_default_queue = "app.tasks"
 
-    @app.task(name="app.expire", bind=True)
+    # Shared by default: the first worker's would run for the second too.
+    @app.task(name="app.expire", bind=True, shared=False)
     def expire(task: Any, order: int, why: str = "") -> None:
         ran.put({"order": order, "why": why, "id": task.request.id, "headers": task.request.headers})
 

@@ -172,7 +172,11 @@ class TimedEngine:
     def _take_in(self) -> None:
         for call in self._inbox.take():
             heapq.heappush(self._to_come, (call.due_at_ms, next(self._arrivals), call))
-            self._prepare(call)
+            try:
+                self._prepare(call)
+            except Exception:
+                # It fails once more at its moment; the others of the batch must not be lost for it.
+                _logger.exception("callback.not_prepared")
         for asked, answer in self._admissions.answers():
             self._go_on(asked, answer)
 

@@ -4,8 +4,12 @@ py-amqp by itself waits for each confirm. A message that is not routed to a queu
 confirm: https://www.rabbitmq.com/docs/confirms#when-publishes-are-confirmed
 """
 
+import logging
+import os
 import socket
 import ssl
+import time
+from contextlib import suppress
 from typing import Any
 
 import amqp
@@ -20,34 +24,43 @@ from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.link import Confirm, LinkBroken
 from wangtimer.messaging.message import Message
 
+_logger = logging.getLogger(__name__)
+
 PERSISTENT = 2
 # The broker closes a connection of which it hears nothing for so long, and we do.
 HEARTBEAT_S = 30
 # A channel for each exchange: an exchange that is not there costs the messages of no other. RabbitMQ has 2,047 at most.
 MOST_CHANNELS = 500
+MOST_BUSY_CHANNELS = 2_000
+# s. A channel that the broker closed is not opened again before: that takes two of its answers.
+CLOSED_FOR_S = 1.0
+# AMQP's bound of names.
+_NAME_BYTES = 255
 
 
 class _ConfirmingChannel(Channel):
-    """A channel of one exchange in confirm mode; once the broker has closed it, it is not opened again."""
+    """A channel of one exchange in confirm mode; once the broker has closed it, it is not opened again.
 
-    was_closed = False
+    py-amqp raises the end of a channel in whatever is read then, also in the wait for another channel.
+    """
 
-    def _do_revive(self) -> None:
-        self.was_closed = True
+    why_closed = ""
+
+    def _on_close(self, reply_code: int, reply_text: str, _class_id: int, _method_id: int) -> None:
+        self.send_method(spec.Channel.CloseOk)
         self.is_open = False
+        self.why_closed = f"{reply_code} {_first_words(reply_text)}"
+        _logger.warning("broker.channel_closed", extra={"said": reply_text[:300]})
 
 
 class _Content(amqp.Message):  # type: ignore[misc]
-    """A message whose properties may be written ahead."""
-
-    _ahead: bytes | None = None
+    """A message whose properties are written ahead: what cannot be written touches no connection."""
 
     def write_ahead(self) -> None:
-        self._ahead = super()._serialize_properties()
+        self._ahead: bytes = super()._serialize_properties()
 
     def _serialize_properties(self) -> bytes:
-        written: bytes = super()._serialize_properties() if self._ahead is None else self._ahead
-        return written
+        return self._ahead
 
 
 class _Publishing:
@@ -79,9 +92,9 @@ class _Publishing:
 
     def _note_nack(self, tag: int, multiple: bool) -> None:
         error = "the broker did not take the message (nack): a queue is full, or its disk failed"
-        self.confirms += [
-            Confirm(number, BrokerAnswer.REJECTED, error) for number, _ in self._taken_out(tag, multiple)
-        ]
+        for number, message_id in self._taken_out(tag, multiple):
+            self.returned.pop(message_id, None)
+            self.confirms.append(Confirm(number, BrokerAnswer.REJECTED, error))
 
     def _taken_out(self, tag: int, multiple: bool) -> list[tuple[int, str]]:
         if not multiple:
@@ -104,6 +117,8 @@ class AmqpLink:
         self._ca_file = ca_file
         self._connection: Connection | None = None
         self._by_exchange: dict[str, _Publishing] = {}
+        self._closed: dict[str, tuple[float, str]] = {}  # until when, and why, by exchange
+        self._ready: list[Confirm] = []
         self.why_blocked = ""
 
     @property
@@ -139,19 +154,25 @@ class AmqpLink:
     def prepare(self, message: Message) -> None:
         """Write its properties, which take half of the time that publishing takes."""
         message.written = _written(message)
-        message.written[2].write_ahead()
 
     def send(self, number: int, message: Message) -> None:
         """Publish, and wait for nothing."""
         exchange, routing_key, content = message.written or _written(message)
         message.written = None
+        if exchange in self._closed:
+            self._refuse_closed(exchange)
         try:
             publishing = self._publishing(exchange)
             # Not `basic_publish`: it looks for an event of the broker before each message, 15 µs.
             publishing.channel.send_method(
                 spec.Basic.Publish, "Bssbb", (0, exchange, routing_key, True, False), content
             )
+        except ValueError:
+            raise
         except Exception as error:
+            # What came before is known.
+            with suppress(Exception):
+                self._read()
             raise self._broken(error) from None
         publishing.last_tag += 1
         publishing.numbers[publishing.last_tag] = (number, message.firing_id)
@@ -160,36 +181,65 @@ class AmqpLink:
         """Answer the broker's heartbeats."""
         try:
             if self._connection is not None:
+                # After a long pause what it sent is still to be read: it is not silent.
+                self._read()
                 self._connection.heartbeat_tick()
         except Exception as error:
             raise self._broken(error) from None
 
     def confirms(self) -> list[Confirm]:
         """Read what came."""
-        confirms: list[Confirm] = []
-        connection = self._connection
-        while connection is not None:
-            try:
-                connection.drain_events(timeout=0)
-            except (TimeoutError, BlockingIOError):
-                break
-            except Exception as error:
-                closed = self._closed_channels()
-                if not closed:
-                    raise self._broken(error) from None
-                confirms += (one for each in closed for one in _closed(each, error))
-        for publishing in self._by_exchange.values():
-            if publishing.confirms:
-                confirms += publishing.confirms
-                publishing.confirms = []
+        try:
+            self._read()
+        except Exception as error:
+            raise self._broken(error) from None
+        confirms, self._ready = self._ready, []
         return confirms
 
     def close(self) -> None:
         """Close the connection at once: what is not confirmed is unknown."""
+        self._gather()
         connection, self._connection = self._connection, None
-        self._by_exchange = {}
+        self._by_exchange, self._closed = {}, {}
         if connection is not None:
             connection.collect()
+
+    def _read(self) -> None:
+        """Read what came; raises what ends the connection, and keeps the confirms before it."""
+        try:
+            while self._connection is not None:
+                self._connection.drain_events(timeout=0)
+        except (TimeoutError, BlockingIOError):
+            pass
+        finally:
+            self._gather()
+
+    def _gather(self) -> None:
+        """Keep the confirms that were read, and end what stands on channels that the broker closed."""
+        closed: list[str] = []
+        for exchange, publishing in self._by_exchange.items():
+            if publishing.confirms:
+                self._ready += publishing.confirms
+                publishing.confirms = []
+            if publishing.channel.why_closed:
+                closed.append(exchange)
+        for exchange in closed:
+            publishing = self._by_exchange.pop(exchange)
+            why = f"the broker refuses exchange {exchange!r}: {publishing.channel.why_closed}"
+            self._ready += (
+                Confirm(number, BrokerAnswer.REJECTED, why) for number, _ in publishing.numbers.values()
+            )
+            if len(self._closed) >= MOST_CHANNELS:
+                self._closed.clear()
+            self._closed[exchange] = (time.monotonic() + CLOSED_FOR_S, why)
+            publishing.channel.collect()
+
+    def _refuse_closed(self, exchange: str) -> None:
+        """Raise ValueError while the exchange's channel was closed a moment ago."""
+        until, why = self._closed[exchange]
+        if time.monotonic() < until:
+            raise ValueError(why)
+        del self._closed[exchange]
 
     def _publishing(self, exchange: str) -> _Publishing:
         held = self._by_exchange.get(exchange)
@@ -197,19 +247,17 @@ class AmqpLink:
             return held
         assert self._connection is not None, "the link is not open"
         if len(self._by_exchange) >= MOST_CHANNELS:
-            for name in [
-                name for name, one in self._by_exchange.items() if not one.numbers and not one.confirms
-            ]:
-                self._by_exchange.pop(name).channel.close()
+            self._close_an_idle_one()
         made = self._by_exchange[exchange] = _Publishing(self._connection.channel())
         return made
 
-    def _closed_channels(self) -> list[_Publishing]:
-        closed = {name: one for name, one in self._by_exchange.items() if one.channel.was_closed}
-        for name, one in closed.items():
-            del self._by_exchange[name]
-            one.channel.collect()
-        return list(closed.values())
+    def _close_an_idle_one(self) -> None:
+        every = self._by_exchange.items()
+        idle = next((name for name, one in every if not one.numbers and not one.confirms), None)
+        if idle is not None:
+            self._by_exchange.pop(idle).channel.close()
+        elif len(self._by_exchange) >= MOST_BUSY_CHANNELS:
+            raise ValueError(f"messages to {MOST_BUSY_CHANNELS} exchanges wait for the broker's confirm")
 
     def _broken(self, error: Exception) -> LinkBroken:
         self.close()
@@ -229,14 +277,8 @@ class AmqpLink:
         self.why_blocked = ""
 
 
-def _closed(publishing: _Publishing, error: Exception) -> list[Confirm]:
-    """Return what became of the messages on a channel that the broker closed: its exchange is missing or forbidden."""
-    why = f"the broker closed the channel: {_said(error)}"
-    left = [Confirm(number, BrokerAnswer.REJECTED, why) for number, _ in publishing.numbers.values()]
-    return publishing.confirms + left
-
-
 def _written(message: Message) -> tuple[str, str, _Content]:
+    """Write a message for AMQP; raises ValueError for one that it cannot say."""
     place = message.place
     properties: dict[str, Any] = {
         "delivery_mode": PERSISTENT,
@@ -245,18 +287,36 @@ def _written(message: Message) -> tuple[str, str, _Content]:
     }
     if place.kind is PlaceKind.CELERY:
         queue, headers, body, extra = celery_parts(message)
-        return "", queue, _Content(body, application_headers=headers, **properties, **extra)
-    content = _Content(
-        message.body,
-        application_headers=message.fields,
-        content_type=message.content_type,
-        **properties,
-    )
-    return place.name, place.routing_key, content
+        exchange, routing_key = "", queue
+        content = _Content(body, application_headers=headers, **properties, **extra)
+    else:
+        exchange, routing_key, headers = place.name, place.routing_key, message.fields
+        content = _Content(
+            message.body, application_headers=headers, content_type=message.content_type, **properties
+        )
+    names = {"exchange": exchange, "routing key or queue": routing_key, "content type": message.content_type}
+    for what, name in (*names.items(), *(("name of a header", name) for name in headers)):
+        if len(name.encode()) > _NAME_BYTES:
+            raise ValueError(f"a {what} of more than {_NAME_BYTES} bytes is none of AMQP")
+    try:
+        content.write_ahead()
+    except Exception as error:
+        raise ValueError(f"the message cannot be written for AMQP: {type(error).__name__}") from None
+    return exchange, routing_key, content
 
 
 def _said(error: Exception) -> str:
-    """Return what an error says, without a URL: py-amqp names none, and the socket's errors neither."""
+    """Return what an error says to apps: no address, user or virtual host."""
     if isinstance(error, TimeoutError | socket.timeout):
         return "timed out"
-    return str(error)[:300] or type(error).__name__
+    _logger.warning("broker.said", extra={"said": str(error)[:300]})
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
+    if isinstance(error, amqp.AMQPError) and error.reply_code:
+        return f"{error.reply_code} {_first_words(str(error.reply_text))}"
+    return type(error).__name__
+
+
+def _first_words(reply_text: str) -> str:
+    """Return the broker's word for an error: what follows it names users and virtual hosts."""
+    return reply_text.partition(" - ")[0][:100]

@@ -46,7 +46,7 @@ class Link(Protocol):
         """Send what is kept."""
 
     def confirms(self) -> list[Confirm]:
-        """Return the confirms that came since the last time."""
+        """Return the confirms that came since the last time, also after `close`, which connects to nothing."""
 
     def close(self) -> None:
         """Close the connection; never raises."""

@@ -62,7 +62,8 @@ class Message(Request):
     def without_body(self) -> "Message":
         """Return what is known of a message that was sent: all but its bytes."""
         sent = copy(self)
-        sent.body, sent.written = b"", None
+        sent.body, sent.written, sent.task = b"", None, None
+        sent.__dict__.pop("fields", None)
         return sent
 
     @cached_property

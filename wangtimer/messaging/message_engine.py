@@ -43,7 +43,8 @@ class _UnderWay(NamedTuple):
 class MessageEngine(TimedEngine):
     """Sends many messages without waiting for each, and tells what the broker says of them.
 
-    * A broker that cannot be reached is tried once a second at most, in one go for all that wait.
+    * A broker that cannot be reached is tried once a second at most, in one go for all that wait. One that lets the
+      attempt time out is left alone for as long again.
     * Once the connection breaks, what was not confirmed has failed: it may have been taken.
     * A confirm that does not come in time ends the connection too: nobody knows whether it still works.
     * `refusal` tells, before each connection, why there may be none.
@@ -72,15 +73,14 @@ class MessageEngine(TimedEngine):
         ] = []  # wait for a connection, or for the broker; since when
         self._judged: dict[tuple[str, MessagePlace, str], str] = {}
         self._connect_at = 0.0
+        self._is_wanted = False  # a message is to come, and may find the connection open
         self._look_after_at = 0.0
 
     def _prepare(self, call: Call) -> None:
-        """Write the message, and connect, ahead of the moment; what fails then is tried again at the moment."""
+        """Write the message ahead of the moment, and ask for a connection; what fails then is tried again at it."""
+        self._is_wanted = True
         with suppress(ValueError):
             self._link.prepare(_message_of(call))
-        if not self._link.is_open and self._clock.monotonic() >= self._connect_at:
-            with suppress(LinkBroken):
-                self._connect()
 
     def _begin(self, call: Call, flow: Flow, _deadline_at: float) -> None:
         message = _message_of(call)
@@ -123,6 +123,12 @@ class MessageEngine(TimedEngine):
         except LinkBroken as error:
             self._break(error)
             return
+        except Exception as error:
+            _logger.exception("broker.message_not_sent", extra={"broker": self._broker.name})
+            del self._under_way[number]
+            reply = self._unsent(f"not sent: {type(error).__name__}")._replace(broker=BrokerAnswer.REJECTED)
+            self._end(call, flow, reply, True)
+            return
         timeout_ms = call.timeouts.total_ms or self._limits.timeout_ms
         heapq.heappush(self._ends, (sent.began + timeout_ms / 1_000, number))
         if call.timeouts != AS_DEPLOYED:
@@ -132,6 +138,9 @@ class MessageEngine(TimedEngine):
         now = self._clock.monotonic()
         if self._held:
             self._see_to_held(now)
+        elif self._is_wanted and not self._link.is_open and now >= self._connect_at:
+            with suppress(LinkBroken):
+                self._connect()
         try:
             if self._link.is_open:
                 self._link.flush()
@@ -170,12 +179,15 @@ class MessageEngine(TimedEngine):
             self._send(call, flow)
 
     def _connect(self) -> None:
-        """Connect; raises `LinkBroken`."""
-        self._connect_at = self._clock.monotonic() + RECONNECT_S
-        if why_not := self._refusal():
-            raise LinkBroken(why_not)
-        self._fd = self._link.open()
-        self._connect_at = self._clock.monotonic() + RECONNECT_S
+        """Connect; raises `LinkBroken`. The next time is after as long as that took, and `RECONNECT_S` at least."""
+        began, self._is_wanted = self._clock.monotonic(), False
+        try:
+            if why_not := self._refusal():
+                raise LinkBroken(why_not)
+            self._fd = self._link.open()
+        finally:
+            now = self._clock.monotonic()
+            self._connect_at = now + max(RECONNECT_S, now - began)
         if self._fd is not None:
             self._sockets.watch(self._fd, lambda _events: None)
 
@@ -185,8 +197,10 @@ class MessageEngine(TimedEngine):
             self._end(sent.call, sent.flow, self._reply(sent, confirm.error, confirm.answer), True)
 
     def _break(self, error: LinkBroken) -> None:
-        """Forget the connection; what was under way has failed."""
+        """Forget the connection; what was under way has failed, but for what the broker has confirmed."""
         self._forget_link()
+        for confirm in self._link.confirms():
+            self._take(confirm)
         lost, self._under_way, self._ends = self._under_way, {}, []
         if lost:
             _logger.warning(
@@ -217,6 +231,8 @@ class MessageEngine(TimedEngine):
         until = self._look_after_at if self._link.is_open else float("inf")
         if self._ends:
             until = min(until, self._ends[0][0])
+        if self._is_wanted and not self._link.is_open:
+            until = min(until, self._connect_at)
         if self._held:
             at = self._held[0][2] + BLOCKED_PATIENCE_S if self._link.is_open else self._connect_at
             until = min(until, at)

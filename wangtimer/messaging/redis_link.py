@@ -3,6 +3,8 @@
 A stream's entry has the fields `id`, `body` and `headers` (JSON), an element of a list is a JSON object of the same.
 """
 
+import logging
+import os
 from base64 import b64encode
 from typing import Any
 from uuid import uuid4
@@ -18,6 +20,8 @@ from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.link import Confirm, LinkBroken
 from wangtimer.messaging.message import Message
 
+_logger = logging.getLogger(__name__)
+
 # What Redis says when it takes no writes for now; any other error is of one command.
 _TURNS_AWAY = (
     "OOM",
@@ -30,6 +34,8 @@ _TURNS_AWAY = (
     "TRYAGAIN",
     "BUSY",
 )
+# Of these only the first word is for apps.
+_NAMES_A_USER = ("NOPERM", "NOAUTH", "WRONGPASS")
 _Command = tuple[Any, ...]
 
 
@@ -61,7 +67,7 @@ class RedisLink:
         except redis.ResponseError as error:
             # It is there, and says why it takes nothing; each command will.
             if not str(error).startswith(_TURNS_AWAY):
-                raise LinkBroken(f"could not connect to the broker: {error}") from None
+                raise LinkBroken(f"could not connect to the broker: {_said(error)}") from None
         except (redis.RedisError, OSError) as error:
             self.close()
             raise LinkBroken(f"could not connect to the broker: {_said(error)}") from None
@@ -110,6 +116,8 @@ def _confirm(number: int, answer: Any) -> Confirm:
     if not isinstance(answer, Exception):
         return Confirm(number, BrokerAnswer.TAKEN)
     said = str(answer)[:300]
+    if said.startswith(_NAMES_A_USER):
+        said = said.partition(" ")[0]
     # redis-py takes the first word off some errors, and names them by their class.
     turns_away = said.startswith(_TURNS_AWAY) or isinstance(
         answer, redis.OutOfMemoryError | redis.ReadOnlyError | redis.BusyLoadingError
@@ -148,4 +156,11 @@ def _command_of(message: Message) -> _Command:
 
 
 def _said(error: Exception) -> str:
-    return "timed out" if isinstance(error, redis.TimeoutError | TimeoutError) else str(error)[:300]
+    """Return what an error says to apps: no address and no user."""
+    if isinstance(error, redis.TimeoutError | TimeoutError):
+        return "timed out"
+    _logger.warning("broker.said", extra={"said": str(error)[:300]})
+    cause = error if isinstance(error, OSError) else error.__context__
+    if isinstance(cause, OSError) and cause.errno:
+        return os.strerror(cause.errno).lower()
+    return type(error).__name__

@@ -15,6 +15,7 @@ from wangtimer.core.messages.message_place import (
     PlaceKind,
 )
 
+PLACE_BYTES = PLACE_CHARACTERS
 MOST_STREAM_LENGTH = 1_000_000_000
 _Broker = Annotated[
     str,
@@ -62,11 +63,20 @@ class MessageQueue(Given):
         place = MessagePlace(self.broker, PlaceKind(kind), name, self.routing_key or "", self.max_length)
         if not name and (kind != "exchange" or not place.routing_key):
             raise Refused(ErrorCode.BAD_VALUE, f"queue.{kind}", "it is empty", "write a name")
+        _refuse_long(name, f"queue.{kind}")
+        _refuse_long(place.routing_key, "queue.routingKey")
         of_one_kind = (("routingKey", self.routing_key, "exchange"), ("maxLength", self.max_length, "stream"))
         for field, value, of in of_one_kind:
             if value is not None and kind != of:
                 raise Refused(ErrorCode.BAD_VALUE, f"queue.{field}", f"a {kind} has none", "leave it out")
         return place
+
+
+def _refuse_long(name: str, field: str) -> None:
+    """Raise `Refused` for a name that AMQP cannot say."""
+    if len(name.encode()) > PLACE_BYTES or not name.isprintable():
+        reason = f"it has more than {PLACE_BYTES} bytes in UTF-8, or a character that is not printable"
+        raise Refused(ErrorCode.BAD_VALUE, field, reason, "use a shorter name of printable characters")
 
 
 class CeleryQueue(Given):
@@ -81,6 +91,7 @@ class CeleryQueue(Given):
 
     def place(self) -> MessagePlace:
         """Return where that is."""
+        _refuse_long(self.queue, "celery.queue")
         return MessagePlace(self.broker, PlaceKind.CELERY, self.queue)
 
 
