@@ -377,3 +377,77 @@ CREATE TABLE dead_letter (
     -- that of a firing
     INDEX dead_letter_of_firing (timer_id, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- of what apps want to be told
+CREATE TABLE alert_rule (
+    app VARCHAR(64) NOT NULL,
+    name VARCHAR(64) NOT NULL,
+    -- JSON: events, timers, where messages go (sealed)
+    content MEDIUMTEXT NOT NULL,
+    -- the lateness that it tells of; NULL: it tells of none
+    late_ms BIGINT,
+    created_at BIGINT NOT NULL,
+    updated_at BIGINT NOT NULL,
+    -- when a message was last taken; NULL: none was
+    told_at BIGINT,
+    -- why the last one was not
+    error VARCHAR(255) NOT NULL DEFAULT '',
+    PRIMARY KEY (app, name)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- attempts and skipped firings of apps with such rules, until the judge of alerts has seen them
+CREATE TABLE alert_note (
+    fire_at BIGINT NOT NULL,
+    timer_id BIGINT NOT NULL,
+    attempt SMALLINT NOT NULL,
+    status ENUM('pending', 'succeeded', 'failed', 'skipped', 'accepted') NOT NULL,
+    lateness_ms BIGINT,
+    http_status SMALLINT,
+    error VARCHAR(255) NOT NULL,
+    PRIMARY KEY (fire_at, timer_id, attempt)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- what is not normal: one of a rule, a timer and an event, until it is over
+CREATE TABLE alert (
+    app VARCHAR(64) NOT NULL,
+    rule VARCHAR(64) NOT NULL,
+    timer_id BIGINT NOT NULL,
+    event VARCHAR(32) NOT NULL,
+    timer_name VARCHAR(128) NOT NULL,
+    -- the moment of the last firing that it is about
+    fire_at BIGINT NOT NULL,
+    since BIGINT NOT NULL,
+    last_at BIGINT NOT NULL,
+    times BIGINT NOT NULL,
+    -- when it was told; NULL: it was not yet
+    told_at BIGINT,
+    -- it is over only if a firing was not later than this; NULL: lateness does not matter
+    late_ms BIGINT,
+    PRIMARY KEY (app, rule, timer_id, event),
+    -- those of a page of timers
+    INDEX alert_of_timer (timer_id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
+-- messages of rules: one on its way, and one that gathers what happens meanwhile
+CREATE TABLE alert_message (
+    id BIGINT NOT NULL AUTO_INCREMENT,
+    app VARCHAR(64) NOT NULL,
+    rule VARCHAR(64) NOT NULL,
+    -- 1: somebody asked for it, and waits for what becomes of it
+    is_test SMALLINT NOT NULL,
+    -- JSON: the alerts that it tells
+    content MEDIUMTEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    due_at BIGINT NOT NULL,
+    -- attempts that began; 0: it still gathers
+    attempt SMALLINT NOT NULL,
+    -- until then a process is at it; 0: none is
+    taken_until BIGINT NOT NULL,
+    -- JSON of what became of a test; NULL: nobody knows yet
+    answer MEDIUMTEXT,
+    PRIMARY KEY (id),
+    -- those that are due
+    INDEX alert_message_due (due_at),
+    -- those of a rule
+    INDEX alert_message_of_rule (app, rule, id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

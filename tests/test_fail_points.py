@@ -23,7 +23,10 @@ SQL = {step for step in Step if step.name.startswith("SQL_")}
 # Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more. What is
 # not disabled or enabled now is so within a minute.
 OPERATORS = (
-    ["api_keys.py"] * 3
+    ["alert_messages.py"] * 7
+    + ["alert_rules.py"] * 3
+    + ["alert_troubles.py"] * 3
+    + ["api_keys.py"] * 3
     + ["apps.py"] * 2
     + ["client_certificates.py"] * 3
     + ["dead_letters.py"]

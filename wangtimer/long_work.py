@@ -1,6 +1,6 @@
 """Long work: firings that targets have accepted by an answer 202, until they say that they are done, or do not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from threading import Semaphore
@@ -8,6 +8,7 @@ from threading import Semaphore
 import structlog
 
 from wangtimer.callback.origin import read_url
+from wangtimer.core.alerts.alert_rule import AlertedApps, noted
 from wangtimer.core.errors import Conflict, StoreAway, Subject, UnknownTarget, WrongToken
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
 from wangtimer.core.flow.firing import FiringStatus, Member
@@ -42,8 +43,9 @@ ERROR_CHARACTERS = 200
 class LongWork:
     """Takes targets' words on accepted firings, and ends those whose time is over.
 
-    `usual` is the deployment's policy of retries. Who has the token of a call may speak for its firing. Raises
-    `WrongToken` for any other, `Conflict` where the firing is not, or no longer, accepted, and `StoreAway`.
+    `usual` is the deployment's policy of retries; `alerted` returns the apps that have rules of alerts. Who has the
+    token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict` where the firing is not, or
+    no longer, accepted, and `StoreAway`.
     """
 
     accepted: AcceptedFirings
@@ -55,6 +57,7 @@ class LongWork:
     clock: Clock
     random: Random
     usual: RetryPolicy
+    alerted: Callable[[], AlertedApps] = dict
     waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
@@ -159,10 +162,11 @@ class LongWork:
         is_final: bool = False,
     ) -> int:
         """End firings as failed attempts, to be tried again where their policies say so; return how many ended."""
-        of_apps, outcomes = self.apps.retries(), []
+        of_apps, alerted, outcomes = self.apps.retries(), self.alerted() if page else {}, []
         for one, its in page:
             try:
-                outcomes.append((one, self._outcome(one, its, of_apps, error, reason, is_final)))
+                outcome = self._outcome(one, its, of_apps, error, reason, is_final)
+                outcomes.append((one, noted(outcome, "" if its is None else its.app, alerted)))
             except StoreAway:
                 raise
             except Exception as fault:

@@ -89,6 +89,8 @@ def _servers(settings: Settings) -> Iterator[OwnServer]:
     # Celery takes several brokers, with ; between.
     for url in settings.broker_url.split(";"):
         yield from _of_url("broker", url)
+    if mail := settings.mail_server:
+        yield _server("mail", mail.host, mail.port)
     ports = set()
     for bind in settings.http_bind.split(","):
         if not bind.strip().startswith(("unix:", "fd://")):

@@ -14,6 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
@@ -487,6 +488,18 @@ class Settings(BaseSettings):
         "it; 0: never",
     )
 
+    smtp_url: SecretStr = Field(
+        default=SecretStr(""),
+        description="the server that mail of alerts goes through, as smtp://, smtp+starttls:// or "
+        "smtps://[user:password@]host[:port]; only callback processes need it. Without one, alert rules with mail fail",
+    )
+    smtp_sender: str = Field(
+        default="",
+        max_length=320,
+        description="the address that mail of alerts comes from; the API needs it too: without it, it refuses alert "
+        "rules with mail",
+    )
+
     audit_days: int = Field(
         default=400,
         ge=1,
@@ -644,6 +657,17 @@ class Settings(BaseSettings):
         except ValueError as error:
             raise BadSetting(f"{name}: {error}") from None
 
+    @cached_property
+    def mail_server(self) -> MailServer | None:
+        """The server that mail of alerts goes through; None: there is none. Raises `BadSetting`."""
+        url = self.smtp_url.get_secret_value()
+        if not url:
+            return None
+        try:
+            return read_mail_server(url, self.smtp_sender)
+        except ValueError as error:
+            raise BadSetting(f"{ENV_PREFIX}SMTP_URL: {error}") from None
+
     @property
     def drain_s(self) -> float:
         """How long a stopping callback process waits for its calls: none is cut off before its time-out."""
@@ -732,6 +756,7 @@ def _check_together(settings: Settings) -> None:
         )
     # Read here, so that bad keys stop the start.
     _ = settings.secret_key_ring
+    _ = settings.mail_server
     if settings.renew_every_ms * 2 > settings.running_lease_ms:
         raise BadSetting(
             f"{ENV_PREFIX}RENEW_EVERY_MS={settings.renew_every_ms} is over half of {ENV_PREFIX}RUNNING_LEASE_MS="

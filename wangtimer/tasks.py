@@ -56,10 +56,11 @@ def migrate() -> None:
             wiring().migrator.plan_due()
 
 
-# Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
+# Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so; a
+# note is judged in the transaction that deletes it.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars, apps, hosts."""
+    """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars, apps, alerts."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
@@ -72,6 +73,7 @@ def sweep() -> None:
                 wiring().app_stopper.sweep,
                 wiring().host_judge.sweep,
                 wiring().control_applier.sweep,
+                wiring().alert_judge.sweep,
             )
 
 

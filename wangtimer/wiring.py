@@ -13,6 +13,9 @@ from typing import Any, Self, TypeVar, overload
 
 from celery import Celery
 
+from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
+from wangtimer.alert_teller import AlertTeller
+from wangtimer.alert_trial import AlertTrial
 from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
@@ -22,6 +25,7 @@ from wangtimer.callback.origin import read_url
 from wangtimer.calls_teller import CallsTeller
 from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
+from wangtimer.core.alerts.alert_rule import AlertedApps
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.call_limit import CallLimit
@@ -36,6 +40,7 @@ from wangtimer.core.flow.strain import Strain
 from wangtimer.core.messages.named_broker import NamedBroker
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
+from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.timer import Definition, Notify
@@ -66,6 +71,7 @@ from wangtimer.health_teller import HealthTeller
 from wangtimer.host_judge import JUDGE_EVERY_S, HostJudge
 from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.long_work import LongWork
+from wangtimer.mailer import Mailer
 from wangtimer.messaging import Deliveries, MessageEngine
 from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
 from wangtimer.migrator import Migrator, PlanRule
@@ -109,6 +115,9 @@ from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
+from wangtimer.store.sql.alert_messages import AlertMessages
+from wangtimer.store.sql.alert_rules import AlertRuleStore
+from wangtimer.store.sql.alert_troubles import AlertTroubles
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.app_totals import AppTotals
@@ -330,7 +339,63 @@ class Wiring:
     @once
     def rule_source(self) -> CallRuleSource:
         """The other rules in SQL."""
-        return CallRuleSource(self.pauses, self.host_limits, self.app_limits, self.apps, self.disabled_hosts)
+        return CallRuleSource(
+            self.pauses,
+            self.host_limits,
+            self.app_limits,
+            self.apps,
+            self.disabled_hosts,
+            self.alert_rules,
+        )
+
+    @once
+    def alert_rules(self) -> AlertRuleStore:
+        """Of what apps want to be told, in SQL."""
+        return AlertRuleStore(self.database, self.seals)
+
+    @once
+    def alert_messages(self) -> AlertMessages:
+        """What they are told."""
+        return AlertMessages(self.database)
+
+    @once
+    def alert_judge(self) -> AlertJudge:
+        """Says what is to be told."""
+        troubles = AlertTroubles(self.database, self.seals)
+        return AlertJudge(troubles, self.alert_messages, self.clock, Pace(self.clock, FORGET_EVERY_S))
+
+    @once
+    def alert_trial(self) -> AlertTrial:
+        """Tries their rules."""
+        return AlertTrial(self.alert_messages, self.clock)
+
+    @once
+    def alert_teller(self) -> AlertTeller:
+        """Tells it."""
+        server = self.settings.mail_server
+        mailer = None if server is None else Mailer(server, self.settings.callback_authorities)
+        return AlertTeller(
+            self.alert_rules,
+            self.alert_messages,
+            self._signing_of,
+            self.deliveries,
+            mailer,
+            self.clock,
+            lambda: bool(self.throttle.alerted),
+            self.tls.fault_of,
+        )
+
+    def _signing_of(self, app: str) -> AppSigning:
+        """Return how an app signs, from SQL; raises `StoreAway`, ValueError."""
+        found = self.signing_store.needed([app], int(self.clock.now_ms()))
+        if app in found.bad:
+            raise ValueError(found.bad[app])
+        return found[app]
+
+    def _alerted(self) -> AlertedApps:
+        """Return the apps that have rules of alerts, as Redis was told; SQL is asked if it has lost them."""
+        told = self.call_rules.read()
+        return self.alert_rules.alerted() if told is None else told.alerted
 
     @once
     def disabled_hosts(self) -> DisabledHostStore:
@@ -863,6 +928,7 @@ class Wiring:
             self.gone_teller,
             self.control_teller,
             self.answer_teller,
+            self.alert_teller,
         ):
             watching.start()
         self.puller.start(executor.fire_pulled)
@@ -901,6 +967,7 @@ class Wiring:
             self.clock,
             self.chance,
             RetryPolicy(self.settings.most_attempts),
+            self._alerted,
         )
 
     @once

@@ -26,6 +26,7 @@ BEFORE = 2 * HOUR_MS
 SCHEDULE = {"cron": "* * * * *"}
 TARGET = {"url": f"{URL}?token=hush", "headers": {"Authorization": "hush"}, "body": "hush"}
 DAYS = {"days": ["2027-01-01"]}
+RULE = {"events": ["failed_for_good"], "destination": {"kind": "webhook", "url": f"{URL}?token=hush"}}
 
 
 class Day:
@@ -39,6 +40,7 @@ class Day:
         self.coming = self._minute + 5 * MINUTE_MS
         self.ask("PUT", "/v1/calendars/plant", DAYS)
         self.ask("PUT", "/v1/targets/orders", TARGET)
+        self.ask("PUT", "/v1/alert-rules/on-call", RULE)
         world.app_of("bank")
         self.key_id = self._key_made("/v1/apps/bank/keys")
         self.operator_key_id = self._key_made("/v1/operator-keys")
@@ -170,6 +172,14 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         [("target", "edit")],
     ),
     "DELETE /v1/targets/{name}": (lambda day: ("/v1/targets/orders", None), [("target", "delete")]),
+    "PUT /v1/alert-rules/{name}": (
+        lambda day: ("/v1/alert-rules/on-call", RULE | {"lateBy": "5s"}),
+        [("alert_rule", "edit")],
+    ),
+    "DELETE /v1/alert-rules/{name}": (
+        lambda day: ("/v1/alert-rules/on-call", None),
+        [("alert_rule", "delete")],
+    ),
     "POST /v1/signing-secrets": (
         lambda day: ("/v1/signing-secrets", {"overlap": "0s"}),
         [("signing", "create")],
@@ -308,7 +318,8 @@ def test_every_route_that_changes_something_is_tried_here() -> None:
         for route, right in RIGHTS.items()
         if right in CHANGING_SCOPES or (right is Scope.APPS_ADMIN and not route.startswith("GET "))
     }
-    assert set(ROUTES) == changing
+    # A test message changes nothing.
+    assert set(ROUTES) == changing - {"POST /v1/alert-rules/{name}:test"}
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -8,7 +8,9 @@ from tests.attack.ground import Ground
 from tests.attack.things import Things
 
 UNKNOWN = ", as with nobody's id; nothing has changed"
-GONE, NO_CALENDAR, NO_SECRET, NO_TARGET = (f"404 {code}{UNKNOWN}" for code in (40401, 40403, 40407, 40409))
+GONE, NO_CALENDAR, NO_SECRET, NO_TARGET, NO_RULE = (
+    f"404 {code}{UNKNOWN}" for code in (40401, 40403, 40407, 40409, 40410)
+)
 BAD_VALUE, BAD_CALENDAR, BAD_CURSOR = (f"400 {code}{UNKNOWN}" for code in (40007, 40008, 40010))
 OPERATORS = f"403 40301{UNKNOWN}"
 # A list, a count, or a row for each id: of nothing.
@@ -124,6 +126,14 @@ V1 = (
     ForeignId("PATCH /v1/targets/{name}", "target", "/v1/targets/$target", '{"timeout": "5s"}', NO_TARGET),
     ForeignId("DELETE /v1/targets/{name}", "target", "/v1/targets/$target", None, NO_TARGET),
     ForeignId("GET /v1/targets", "cursor", "/v1/targets?limit=1&cursor=$targets_cursor", expected=BAD_CURSOR),
+    ForeignId("DELETE /v1/alert-rules/{name}", "alert rule", "/v1/alert-rules/$rule", None, NO_RULE),
+    ForeignId("POST /v1/alert-rules/{name}:test", "alert rule", "/v1/alert-rules/$rule:test", None, NO_RULE),
+    ForeignId(
+        "GET /v1/alert-rules",
+        "cursor",
+        "/v1/alert-rules?limit=1&cursor=$rules_cursor",
+        expected=BAD_CURSOR,
+    ),
     ForeignId("POST /v1/timers", "target", "/v1/timers", NAMED, BAD_VALUE),
     ForeignId(
         "PUT /v1/timers/{which}",
@@ -240,6 +250,7 @@ WITHOUT_ID = {
     "PUT /v1/calendars/{name}": "a calendar of this name is the key's own app's",
     "PUT /api/timer/v1/calendar": "a calendar of this name is the key's own app's",
     "PUT /v1/targets/{name}": "a target of this name is the key's own app's",
+    "PUT /v1/alert-rules/{name}": "a rule of this name is the key's own app's",
     "GET /v1/calendars": "a list of the key's own app",
     "GET /api/timer/v1/calendars": "a list of the key's own app",
     "GET /v1/signing-secrets": "a list of the key's own app",

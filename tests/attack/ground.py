@@ -286,6 +286,8 @@ class Ground:
             "(SELECT id FROM timer WHERE app = :app)",
             "key": "SELECT id, revoked_at FROM api_key WHERE app = :app",
             "target": "SELECT name, content, version FROM target WHERE app = :app",
+            "alert rule": "SELECT name, content, updated_at FROM alert_rule WHERE app = :app",
+            "alert message": "SELECT id FROM alert_message WHERE app = :app",
             "certificate": "SELECT chain, version FROM client_certificate WHERE app = :app",
             "app": "SELECT name, disabled_at, limits, queue, egress FROM app WHERE name = :app",
             # Of no app: nobody but an operator may change them.

@@ -6,6 +6,7 @@ docs/security.md anew.
 
 from tests.attack import (
     acks,
+    alerts,
     app_limits,
     callbacks,
     clients,
@@ -37,6 +38,7 @@ SECTIONS: tuple[Section, ...] = (
     named_targets.SECTION,
     signatures.SECTION,
     acks.SECTION,
+    alerts.SECTION,
     callbacks.SECTION,
     hosts.SECTION,
     framing.SECTION,

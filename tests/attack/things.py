@@ -49,6 +49,8 @@ class Things:
                 "cursor": "bm90aGluZw",
                 "target": "erp-no",
                 "targets_cursor": "bm90aGluZw",
+                "rule": "night-no",
+                "rules_cursor": "bm90aGluZw",
                 "pause": "host:nobody.example:443",
                 "limited": "nobody.example:443",
             }
@@ -73,6 +75,11 @@ class Things:
         for name in ("erp-1", "erp-2"):
             ground.done("PUT", f"/v1/targets/{name}", key, target)
         targets = ground.done("GET", "/v1/targets?limit=1", key)
+        told = {"kind": "webhook", "url": f"{url}told-to-the-shop"}
+        for name in ("night-1", "night-2"):
+            rule = {"events": ["missed"], "destination": told}
+            ground.done("PUT", f"/v1/alert-rules/{name}", key, rule)
+        rules = ground.done("GET", "/v1/alert-rules?limit=1", key)
         chain, private_key = pair_of(trustme.CA(), "shop")
         ground.done("PUT", "/v1/client-certificate", key, {"certificate": chain, "privateKey": private_key})
         host, operator = "pays-the-shop.example:443", ground.operator
@@ -96,6 +103,8 @@ class Things:
                 "cursor": page["nextCursor"],
                 "target": "erp-1",
                 "targets_cursor": targets["nextCursor"],
+                "rule": "night-1",
+                "rules_cursor": rules["nextCursor"],
                 "pause": f"host:{host}",
                 "limited": host,
             }

@@ -10,6 +10,7 @@ from wangtimer.cli.admin.schema_command import schema
 from wangtimer.cli.admin.secrets_commands import secrets
 from wangtimer.cli.admin.settings import settings
 from wangtimer.cli.admin.signing_commands import signing
+from wangtimer.cli.apps.alert_commands import alerts
 from wangtimer.cli.apps.app_commands import apps
 from wangtimer.cli.apps.audit_command import audit
 from wangtimer.cli.apps.host_commands import hosts
@@ -70,6 +71,7 @@ commands.add_command(firings)
 commands.add_command(dead_letters)
 commands.add_command(load)
 commands.add_command(failing_hosts)
+commands.add_command(alerts)
 commands.add_command(apps)
 commands.add_command(keys)
 commands.add_command(signing)

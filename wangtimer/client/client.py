@@ -6,6 +6,7 @@ from types import TracebackType
 
 import requests
 
+from .alert_calls import AlertCalls
 from .app_calls import AppCalls
 from .audit_calls import AuditCalls
 from .calendar_calls import CalendarCalls, HealthCalls
@@ -30,6 +31,7 @@ class Client(
     TargetCalls,
     DeadLetterCalls,
     FailingHostCalls,
+    AlertCalls,
     CalendarCalls,
     AppCalls,
     HostLimitCalls,

@@ -7,6 +7,7 @@ WangTimerError
 ├── UnknownFiring           this timer has no firing of this moment
 ├── UnknownSecret           this app has no signing secret of this id
 ├── UnknownTarget           this app has no target of this name
+├── UnknownAlertRule        this app has no rule of alerts of this name
 ├── WrongToken              the token is none of this firing
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 │   ├── NameInUse           the app has a living timer of this name
@@ -38,6 +39,7 @@ class Subject(Enum):
     SECRET = auto()
     PAUSE = auto()
     TARGET = auto()
+    ALERT_RULE = auto()
 
 
 class WangTimerError(Exception):
@@ -112,6 +114,17 @@ class UnknownTarget(WangTimerError):
 
     def __init__(self, app: str, name: str) -> None:
         super().__init__(f"app {app!r} has no target {name!r}; GET /v1/targets lists those it has")
+        self.app = app
+        self.name = name
+
+
+class UnknownAlertRule(WangTimerError):
+    """No rule of alerts of this name in this app."""
+
+    about = Subject.ALERT_RULE
+
+    def __init__(self, app: str, name: str) -> None:
+        super().__init__(f"app {app!r} has no alert rule {name!r}; GET /v1/alert-rules lists those it has")
         self.app = app
         self.name = name
 

@@ -373,7 +373,7 @@ class Executor:
         refused |= self._misfires(claim, asked, verdicts, known)
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
-        self._skip(claim, refused, verdicts)
+        self._skip(claim, refused, verdicts, known)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
         left = [
             due for due in asked if due.member not in refused and not isinstance(verdicts[due.member], Fail)
@@ -460,10 +460,18 @@ class Executor:
                     verdicts[member] = self._verifier.unjudged(due, why, verdict.row)
         return {member: reason for member, reason in reasons.items() if reason}
 
-    def _skip(self, claim: Claim, refused: dict[Member, str], verdicts: dict[Member, Verdict]) -> None:
+    def _skip(
+        self,
+        claim: Claim,
+        refused: dict[Member, str],
+        verdicts: dict[Member, Verdict],
+        definitions: Mapping[int, Definition],
+    ) -> None:
         for member, reason in refused.items():
             bucket = _bucket(claim, verdicts.get(member))
             outcome = Outcome(member, bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason)
+            definition = definitions.get(member.timer_id)
+            outcome = self._sender.noted(outcome, "" if definition is None else definition.app)
             self._settler.take(Finished(Held(claim, member), outcome))
             claim.hand_on([member])
 

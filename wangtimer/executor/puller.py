@@ -8,6 +8,7 @@ from threading import Event, Thread
 import structlog
 
 from wangtimer.callback.permits import Permit
+from wangtimer.core.alerts.alert_rule import AlertedApps
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk
@@ -132,6 +133,11 @@ class Puller:
     def pauses(self) -> Pauses:
         """What operators paused, as this process last read it."""
         return self._throttle.pauses
+
+    @property
+    def alerted(self) -> AlertedApps:
+        """The apps that have rules of alerts."""
+        return self._throttle.alerted
 
     @property
     def disabled_hosts(self) -> frozenset[HostKey]:

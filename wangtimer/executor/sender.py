@@ -10,6 +10,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
 from wangtimer.core import fail_points
+from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.dead_letter import (
@@ -177,6 +178,7 @@ class Sender:
                     one.due_at,
                     "each executor that ran it died, the last of them while it ran alone",
                     one.bucket,
+                    app=one.definition.app,
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
@@ -248,7 +250,8 @@ class Sender:
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
-        self._settler.take(Finished(attempt.held, self._outcome(attempt, reply)))
+        outcome = self.noted(self._outcome(attempt, reply), attempt.request.app)
+        self._settler.take(Finished(attempt.held, outcome))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
         request, stood_in = attempt.request, attempt.held.claim.stands_in
@@ -269,7 +272,7 @@ class Sender:
             token = "" if timeouts.ack_ms is None else self._ack_token_of(held.member)
             request = request_of(call, definition.app, held.member, keys, timestamp_s, form, zone, token)
         except ValueError as error:
-            self.fail(held, due_at, str(error), bucket)
+            self.fail(held, due_at, str(error), bucket, app=definition.app)
             return None
         if timeouts != AS_DEPLOYED:
             self._keep_for(held, due_at, timeouts)
@@ -304,9 +307,16 @@ class Sender:
         return int(self._clock.now_ms() // 1_000)
 
     def fail(
-        self, held: Held, due_at: int, error: str, bucket: int, reason: str = NOT_MADE, host: str = ""
+        self,
+        held: Held,
+        due_at: int,
+        error: str,
+        bucket: int,
+        reason: str = NOT_MADE,
+        host: str = "",
+        app: str = "",
     ) -> None:
-        """Queue the outcome "failed", without another attempt."""
+        """Queue the outcome "failed", without another attempt; `app` "": nobody knows whose it is."""
         outcome = Outcome(
             held.member,
             bucket,
@@ -317,11 +327,17 @@ class Sender:
             reason=reason,
             failed_at=int(self._clock.now_ms()),
         )
-        self._settler.take(Finished(held, outcome))
+        self._settler.take(Finished(held, self.noted(outcome, app)))
         _hand_on([held])
 
+    def noted(self, outcome: Outcome, app: str) -> Outcome:
+        """Return the outcome, marked if the judge of alerts is to see it."""
+        return noted(outcome, app, self._puller.alerted)
+
     def _fail_unasked(self, ready: Ready) -> None:
-        self.fail(ready.held, ready.due_at, HOST_DISABLED_ERROR, ready.bucket, HOST_DISABLED, ready.host_port)
+        app = ready.definition.app
+        host = ready.host_port
+        self.fail(ready.held, ready.due_at, HOST_DISABLED_ERROR, ready.bucket, HOST_DISABLED, host, app)
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
         member = attempt.held.member

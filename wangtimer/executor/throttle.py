@@ -12,6 +12,7 @@ from uuid import uuid4
 import structlog
 
 from wangtimer.callback.permits import Permit, PermitAnswer
+from wangtimer.core.alerts.alert_rule import AlertedApps
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.limits import CallLimits
@@ -119,6 +120,11 @@ class Throttle:
     def retries(self) -> Mapping[str, RetryPolicy]:
         """When failed calls are made again, of each app that an operator set it for."""
         return self._rules.limits.rules.retries
+
+    @property
+    def alerted(self) -> AlertedApps:
+        """The apps that have rules of alerts."""
+        return self._rules.limits.rules.alerted
 
     @property
     def disabled_hosts(self) -> frozenset[HostKey]:

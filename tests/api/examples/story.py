@@ -1,11 +1,13 @@
 """One day of a shop: each operation of the API once, in an order in which each has something to answer."""
 
+import json
 from datetime import UTC, datetime
 from typing import Any
 
 from tests.api.examples.recorder import Recorder
 from tests.api.world import World
 from tests.certificates import self_signed
+from wangtimer.alert_trial import AlertTrial
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -42,6 +44,7 @@ def tell(recorder: Recorder) -> None:
     recorder.shows("v1GetLoad", minutes=30)
     recorder.shows("v1GetLoadOfAllApps", minutes=30)
     _failing_hosts(recorder, world)
+    _alert_rules(recorder, world)
     _apps(recorder)
     recorder.shows("v1DeleteTimer", which="key:order-42", If_Match='"4"')
     _compatible(recorder, world)
@@ -58,6 +61,42 @@ def _failing_hosts(recorder: Recorder, world: World) -> None:
     recorder.shows("v1GetFailingHosts")
     recorder.shows("v1GetFailingHostsOfAllApps")
     recorder.shows("v1EnableHost", {"host": "https://away.example:443"})
+
+
+class AnsweringClock:
+    """Stands in for the callback process that sends a test message while the API waits for its answer."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def now_ms(self) -> float:
+        return self._world.clock.now_ms()
+
+    def monotonic(self) -> float:
+        return 0.0
+
+    def sleep(self, _seconds: float) -> None:
+        messages, now = self._world.wiring.alert_messages, int(self.now_ms())
+        (one,) = messages.take(1, now, now + 60_000)
+        taken = {"is_taken": True, "http_status": 200, "answer": '{"errcode":0,"errmsg":"ok"}', "error": ""}
+        messages.answer(one, json.dumps(taken))
+
+
+def _alert_rules(recorder: Recorder, world: World) -> None:
+    robot = "https://oapi.dingtalk.com/robot/send?access_token=0f1e2d"
+    rule = {
+        "events": ["first_failure", "failed_for_good", "recovered"],
+        "failuresInARow": 5,
+        "lateBy": "30s",
+        "repeatAfter": "1h",
+        "destination": {"kind": "dingtalk", "url": robot, "secret": "SEC0f1e2d"},
+    }
+    vars(world.wiring)["alert_trial"] = AlertTrial(world.wiring.alert_messages, AnsweringClock(world))
+    recorder.shows("v1PutAlertRule", rule, name="on-call")
+    recorder.shows("v1PutAlertRule", rule | {"namePrefix": "billing-"}, name="on-call")
+    recorder.shows("v1ListAlertRules", limit=20)
+    recorder.shows("v1TestAlertRule", name="on-call")
+    recorder.shows("v1DeleteAlertRule", name="on-call")
 
 
 def _timers(recorder: Recorder, world: World) -> None:

@@ -35,6 +35,8 @@ ACTING = {
     "v1ReplayDeadLetters",
     "v1DiscardDeadLetters",
     "v1EnableHost",
+    "v1PutAlertRule",
+    "v1TestAlertRule",
     "v1CreateApp",
     "v1PatchApp",
     "v1CreateAppKey",

@@ -25,6 +25,7 @@ KEYED = {
     "v1ReplayDeadLetters",
     "v1DiscardDeadLetters",
     "v1EnableHost",
+    "v1TestAlertRule",
     "v1ReplayFiring",
     "v1CancelFiring",
 }

@@ -97,7 +97,14 @@ def test_every_list_of_v1_has_the_same_pages() -> None:
         and methods.get("get", {}).get("operationId", "").startswith("v1List")
     }
     of_operators = {"/v1/apps", "/v1/operator-keys", "/v1/audit", "/v1/pauses", "/v1/host-limits"}
-    of_apps = {"/v1/timers", "/v1/firings", "/v1/dead-letters", "/v1/calendars", "/v1/targets"}
+    of_apps = {
+        "/v1/timers",
+        "/v1/firings",
+        "/v1/dead-letters",
+        "/v1/calendars",
+        "/v1/targets",
+        "/v1/alert-rules",
+    }
     assert lists.keys() == of_apps | of_operators
     for operation in lists.values():
         assert {"limit", "cursor"} <= {one["name"] for one in operation["parameters"]}

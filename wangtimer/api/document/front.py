@@ -31,6 +31,7 @@ _TAGS = {
     "load": "Load: how many firings are planned in each future minute.",
     "dead letters": "Dead letters: firings that have failed for good, until they are replayed or discarded.",
     "failing hosts": "Failing hosts: those to which calls wait, or are made no more, because call after call failed.",
+    "alert rules": "Alert rules: of which trouble an app is told, by webhook, mail or a robot of a chat.",
     "callbacks": "Callbacks: the calls that the service makes to yours.",
     "health": "Health: probes for an operator's tools.",
     "apps": "Apps and their API keys: for operators.",

@@ -86,6 +86,11 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/failing-hosts": _SEEN,
     "GET /v1/failing-hosts:allApps": Scope.LOAD_READ,
     "POST /v1/failing-hosts:enable": _ACT,
+    # As for targets: they say where requests go.
+    "GET /v1/alert-rules": _READ,
+    "PUT /v1/alert-rules/{name}": Scope.TARGETS_WRITE,
+    "DELETE /v1/alert-rules/{name}": Scope.TARGETS_WRITE,
+    "POST /v1/alert-rules/{name}:test": Scope.TARGETS_WRITE,
     "GET /v1/apps": _ADMIN,
     "POST /v1/apps": _ADMIN,
     "GET /v1/apps/{name}": _ADMIN,

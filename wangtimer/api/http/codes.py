@@ -88,6 +88,7 @@ class ErrorCode(Enum):
     UNKNOWN_SECRET = 40407, "No signing secret with this id signs callbacks of this app."
     UNKNOWN_PAUSE = 40408, "Nothing of this name is paused."
     UNKNOWN_TARGET = 40409, "This app has no named target of this name."
+    UNKNOWN_ALERT_RULE = 40410, "This app has no rule of alerts of this name."
     WRONG_METHOD = 40501, "The path has no operation with this HTTP method."
     NAME_TAKEN = (
         40901,

@@ -22,6 +22,7 @@ from wangtimer.core.errors import (
     TooFast,
     TooManyAtOnce,
     TooMuchWork,
+    UnknownAlertRule,
     UnknownFiring,
     UnknownSecret,
     UnknownTarget,
@@ -119,6 +120,8 @@ def fault_of(error: WangTimerError) -> Fault:
             return Fault(ErrorCode.UNKNOWN_SECRET, str(error), "id", cause=error)
         case UnknownTarget():
             return Fault(ErrorCode.UNKNOWN_TARGET, str(error), "name", cause=error)
+        case UnknownAlertRule():
+            return Fault(ErrorCode.UNKNOWN_ALERT_RULE, str(error), "name", cause=error)
         case WrongToken():
             return Fault(ErrorCode.WRONG_TOKEN, str(error), "token", cause=error)
         case Conflict():

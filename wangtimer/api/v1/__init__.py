@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from flask_openapi.blueprint import APIBlueprint
 
+from wangtimer.api.v1.alerts.alert_routes import alert_routes
 from wangtimer.api.v1.apps.app_routes import add_app_routes
 from wangtimer.api.v1.apps.audit_routes import add_audit_routes
 from wangtimer.api.v1.apps.host_routes import add_host_routes
@@ -35,6 +36,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         calendar_routes(wiring),
         load_routes(wiring),
         failing_host_routes(wiring),
+        alert_routes(wiring),
         _operators_routes(wiring),
         signing_routes(wiring),
         certificate_routes(wiring),

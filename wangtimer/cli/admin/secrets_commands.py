@@ -24,6 +24,7 @@ from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
@@ -98,14 +99,17 @@ def _rotate(settings: Settings) -> None:
         targets = _seal_targets(TargetStore(database, seals), TargetCopies(redis, redis_keys, seals))
         teller = WayOutTeller(WaysOutInSql(database), WayOutCopies(redis, redis_keys))
         certificates = _seal_certificates(ClientCertificates(database, seals), teller)
+        alerts = _seal_alert_rules(AlertRuleStore(database, seals))
     click.echo(
         f"{count} timers, {targets.count} targets and the signing secrets of {signings.count} apps written anew; "
         f"key {seals.sealing_id} encrypts"
     )
     if certificates.count:
         click.echo(f"the keys of {certificates.count} client certificates written anew")
+    if alerts.count:
+        click.echo(f"where the messages of {alerts.count} alert rules go written anew")
     are_told = are_forgotten and signings.are_told and targets.are_told and certificates.are_told
-    _tell_what_is_left([*bad.values(), *targets.bad, *signings.bad, *certificates.bad], are_told)
+    _tell_what_is_left([*bad.values(), *targets.bad, *signings.bad, *certificates.bad, *alerts.bad], are_told)
 
 
 @dataclass(slots=True)
@@ -167,6 +171,18 @@ def _seal_targets(store: TargetStore, copies: TargetCopies) -> SealedCopies:
                 done.bad.append(f"app {key[0]!r}: {error}")
             except ValueError as error:
                 done.bad.append(f"target {key[1]!r} of app {key[0]!r} cannot be read: {type(error).__name__}")
+    return done
+
+
+def _seal_alert_rules(store: AlertRuleStore) -> SealedCopies:
+    """Seal where the messages of all alert rules go; only SQL has that."""
+    done, key = SealedCopies(), ("", "")
+    while keys := store.keys_behind(key, SEALED_AT_ONCE):
+        for key in keys:
+            try:
+                done.count += store.seal_anew(key)
+            except ValueError as error:
+                done.bad.append(f"alert rule {key[1]!r} of app {key[0]!r}: {error}")
     return done
 
 

@@ -15,6 +15,7 @@ class Outcome(NamedTuple):
     long its host was failing; None: not at all. Of a firing that has failed for good, `host` (host and port) is what
     was called, `reason` says why in a word (`core/flow/dead_letter.py`), and `failed_at` when that was known (ms UTC).
     `control` is what its answer makes of its timer (`core/flow/reply_control.py`), as text; "": nothing.
+    `is_noted`: the judge of alerts is to see it (`core/alerts/alert_rule.py`).
     """
 
     member: Member
@@ -34,6 +35,7 @@ class Outcome(NamedTuple):
     reason: str = ""
     failed_at: int | None = None
     control: str = ""
+    is_noted: bool = False
 
     @property
     def next_attempt(self) -> int:
@@ -58,10 +60,10 @@ class Outcome(NamedTuple):
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return a JSON-able form for the outbox; older versions read it where none of the last five is set."""
+        """Return a JSON-able form for the outbox; older versions read it where none of the last six is set."""
         fields = self._asdict() | {"member": str(self.member)}
-        for name in ("host_failing_ms", "host", "reason", "failed_at", "control"):
-            if fields[name] in (None, ""):
+        for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "is_noted"):
+            if fields[name] is None or fields[name] is False or fields[name] == "":
                 del fields[name]
         return fields
 

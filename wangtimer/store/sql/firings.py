@@ -31,6 +31,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.store.sql.alert_notes import note_outcomes
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_parts, update_waiting, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
@@ -115,7 +116,8 @@ class FiringStore:
         * It succeeded, and its firing is pending at this attempt or a later one.
         * It was sent, though its firing was cancelled meanwhile.
 
-        Attempts that others follow are kept, and a dead letter of what has failed for good. Repeating it is harmless.
+        Attempts that others follow are kept, a dead letter of what has failed for good, and a note of what the judge of
+        alerts is to see. Repeating it is harmless.
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
         if by_key:
@@ -299,12 +301,14 @@ def settle_rows(sql: Connection, by_key: Sequence[Outcome]) -> None:
     if FiringStatus.PENDING not in [outcome.status for outcome in by_key]:
         upsert.run(sql, by_key, settled_row)
         keep_dead_letters(sql, by_key)
+        note_outcomes(sql, by_key)
         keep_controls(sql, by_key)
         return
     for part in _one_of_each(by_key):
         upsert.run(sql, part, settled_row)
         keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
         keep_dead_letters(sql, part)
+        note_outcomes(sql, part)
     keep_controls(sql, by_key)
 
 

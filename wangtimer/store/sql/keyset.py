@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, Table, Update, and_, or_
+from sqlalchemy import ColumnElement, FromClause, Select, Update, and_, or_
 
 from wangtimer.store.sql.tables import firings
 
@@ -23,7 +23,7 @@ def behind(
     return and_(reached, or_(beyond, and_(column == value, behind(columns, values, descending))))
 
 
-def by_index(query: Select[Any], index: str, table: Table = firings) -> Select[Any]:
+def by_index(query: Select[Any], index: str, table: FromClause = firings) -> Select[Any]:
     """Return the query with a hint to read firings, or another table, along this index, from the page's begin.
 
     Without the hint MariaDB may read the whole table and sort it: always, or while it has no statistics of a table that

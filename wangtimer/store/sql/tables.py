@@ -21,6 +21,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.alerts.alert_rule import EVENT_CHARACTERS, RULE_NAME_CHARACTERS
 from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
@@ -488,5 +489,88 @@ dead_letters = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False),
     # That of a firing.
     Index("dead_letter_of_firing", "timer_id", "fire_at"),
+    **_MYSQL,
+)
+
+# Of what apps want to be told.
+alert_rules = Table(
+    "alert_rule",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("name", String(RULE_NAME_CHARACTERS), primary_key=True),
+    # JSON (`store/alert_text.py`)
+    Column("content", _LongText, nullable=False),
+    # The lateness that it tells of; NULL: it tells of none.
+    Column("late_ms", BigInteger, nullable=True),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+    # When a message was last taken; NULL: none was.
+    Column("told_at", BigInteger, nullable=True),
+    # Why the last one was not.
+    Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
+    **_MYSQL,
+)
+
+# Attempts and skipped firings of apps with such rules, until the judge of alerts has seen them.
+alert_notes = Table(
+    "alert_note",
+    metadata,
+    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("attempt", SmallInteger, primary_key=True, autoincrement=False),
+    Column("status", _words(FiringStatus), nullable=False),
+    Column("lateness_ms", BigInteger, nullable=True),
+    Column("http_status", SmallInteger, nullable=True),
+    Column("error", String(ERROR_CHARACTERS), nullable=False),
+    **_MYSQL,
+)
+
+# What is not normal: one of a rule, a timer and an event, until it is over.
+alerts = Table(
+    "alert",
+    metadata,
+    Column("app", String(APP_CHARACTERS), primary_key=True),
+    Column("rule", String(RULE_NAME_CHARACTERS), primary_key=True),
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("event", String(EVENT_CHARACTERS), primary_key=True),
+    Column("timer_name", String(NAME_CHARACTERS), nullable=False),
+    # The moment of the last firing that it is about.
+    Column("fire_at", BigInteger, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    Column("last_at", BigInteger, nullable=False),
+    Column("times", BigInteger, nullable=False),
+    # When it was told; NULL: it was not yet.
+    Column("told_at", BigInteger, nullable=True),
+    # It is over only if a firing was not later than this; NULL: lateness does not matter.
+    Column("late_ms", BigInteger, nullable=True),
+    # Those of a page of timers.
+    Index("alert_of_timer", "timer_id"),
+    **_MYSQL,
+)
+
+# Messages of rules: one on its way, and one that gathers what happens meanwhile.
+alert_messages = Table(
+    "alert_message",
+    metadata,
+    Column("id", _CountedId, primary_key=True, autoincrement=True),
+    Column("app", String(APP_CHARACTERS), nullable=False),
+    Column("rule", String(RULE_NAME_CHARACTERS), nullable=False),
+    # 1: somebody asked for it, and waits for what becomes of it.
+    Column("is_test", SmallInteger, nullable=False),
+    # JSON (`core/alerts/alert_message.py`)
+    Column("content", _LongText, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("due_at", BigInteger, nullable=False),
+    # Attempts that began; 0: it still gathers.
+    Column("attempt", SmallInteger, nullable=False),
+    # Until then a process is at it; 0: none is.
+    Column("taken_until", BigInteger, nullable=False),
+    # JSON of what became of a test; NULL: nobody knows yet.
+    Column("answer", _LongText, nullable=True),
+    # Those that are due.
+    Index("alert_message_due", "due_at"),
+    # Those of a rule.
+    Index("alert_message_of_rule", "app", "rule", "id"),
+    sqlite_autoincrement=True,
     **_MYSQL,
 )

@@ -32,7 +32,17 @@ _FIRING = re.compile(r"([0-9]{1,16})-([0-9]{1,16})", re.ASCII)
 _Moment = Annotated[GivenMoment, BeforeValidator(number)]
 # The words of `AuditedKind`; a test compares the two.
 AuditedKindWord = Literal[
-    "timer", "firing", "calendar", "app", "key", "signing", "certificate", "host", "all", "target"
+    "timer",
+    "firing",
+    "calendar",
+    "app",
+    "key",
+    "signing",
+    "certificate",
+    "host",
+    "all",
+    "target",
+    "alert_rule",
 ]
 
 

@@ -1,0 +1,1 @@
+"""Alerts on their way out, to real servers of each protocol."""

@@ -1,0 +1,314 @@
+"""Alerts come as each protocol wants them, are tried again, and end with the rule, never with another alert."""
+
+import email.header
+import json
+
+import pytest
+from sqlalchemy import select, text
+from standardwebhooks import Webhook
+
+from tests.alerts import robots
+from tests.alerts.conftest import SENDER, SIGNING_KEY, Mailbox, Telling
+from tests.alerts.robots import SECRET, TOKEN, Check, Said
+from tests.callback.calls import egress_of
+from tests.docs.blocks import ROOT, blocks
+from tests.store.alert_worlds import FAILED, SUCCEEDED, Statements, rule
+from wangtimer.alert_teller import HELD_MS, PAUSES_S
+from wangtimer.callback.egress import REFUSED
+from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
+from wangtimer.core.signing.signing_secret import SigningSecret
+from wangtimer.store.seals import NO_KEYS
+from wangtimer.store.sql.tables import alert_messages, alert_notes
+
+FIRST, FOR_GOOD, RECOVERED = AlertEvent.FIRST_FAILURE, AlertEvent.FAILED_FOR_GOOD, AlertEvent.RECOVERED
+KINDS = DestinationKind
+
+# Where each robot is called, and what it checks.
+ROBOTS: dict[DestinationKind, tuple[str, str, Check]] = {
+    KINDS.DINGTALK: (f"/robot/send?access_token={TOKEN}", SECRET, robots.dingtalk),
+    KINDS.WECOM: (f"/cgi-bin/webhook/send?key={TOKEN}", "", robots.wecom),
+    KINDS.FEISHU: (f"/open-apis/bot/v2/hook/{TOKEN}", SECRET, robots.feishu),
+    KINDS.SLACK: (f"/services/T0/B0/{TOKEN}", "", robots.slack),
+}
+
+
+def alerted(telling: Telling, destination: Destination, name: str = "bill", *events: AlertEvent) -> int:
+    """Make a rule, let a timer's firing fail for good, and judge it; return the timer."""
+    telling.put(rule("ops", "shop", *(events or (FOR_GOOD,)), destination=destination))
+    timer_id = telling.timer(name)
+    telling.fire(timer_id, 0, FAILED, error="HTTP 503: <gone> & away", http_status=503)
+    telling.now = int(telling.clock.now_ms())
+    telling.judge()
+    return timer_id
+
+
+def webhook_of(telling: Telling, check: Check = robots.webhook) -> tuple[robots.Robot, Destination]:
+    robot = telling.robot(check)
+    return robot, Destination(KINDS.WEBHOOK, f"{robot.url}/alerts")
+
+
+# formats
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_each_robot_takes_what_is_told_by_the_rules_of_its_vendor(
+    telling: Telling, kind: DestinationKind
+) -> None:
+    path, secret, check = ROBOTS[kind]
+    robot = telling.robot(check)
+    alerted(telling, Destination(kind, robot.url + path, secret), "bill <1> & co")
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    (got,) = robot.taken
+    said = json.dumps(got.fields, ensure_ascii=False)
+    assert "a firing failed for good" in said
+    assert "ops of shop" in said
+    assert telling.shown().error == ""
+
+
+@pytest.mark.parametrize("kind", [KINDS.DINGTALK, KINDS.FEISHU])
+def test_a_wrong_secret_of_a_robot_is_seen_although_it_answers_200(
+    telling: Telling, kind: DestinationKind
+) -> None:
+    path, _, check = ROBOTS[kind]
+    robot = telling.robot(check)
+    alerted(telling, Destination(kind, robot.url + path, "another"))
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert "sign" in telling.shown().error
+    assert telling.shown().told_at is None
+    assert robot.taken == []
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_a_message_of_very_many_alerts_still_has_room_in_each_robot(
+    telling: Telling, kind: DestinationKind
+) -> None:
+    path, secret, check = ROBOTS[kind]
+    robot = telling.robot(check)
+    telling.put(rule("ops", "shop", FOR_GOOD, destination=Destination(kind, robot.url + path, secret)))
+    for number in range(50):
+        telling.fire(telling.timer(f"{number}" + "账单" * 60), 0, FAILED, error="错" * 200)
+    telling.now = int(telling.clock.now_ms())
+    telling.judge()
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    assert len(robot.taken) == 1
+
+
+def test_a_webhook_is_signed_as_callbacks_are_and_says_all_there_is(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    timer_id = alerted(telling, to)
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    (got,) = robot.got
+    secret = SigningSecret(1, SIGNING_KEY, 0).text
+    Webhook(secret).verify(got.body, dict(got.headers))
+    assert got.headers["x-wangtimer-app"] == "shop"
+    assert got.fields["type"] == "wangtimer.alert"
+    data = got.fields["data"]
+    assert (data["app"], data["rule"], data["more"]) == ("shop", "ops", 0)
+    (alert,) = data["alerts"]
+    assert alert["event"] == "failed_for_good"
+    assert (alert["timerId"], alert["timer"]) == (str(timer_id), "bill")
+    assert (alert["times"], alert["httpStatus"]) == (1, 503)
+    assert alert["error"] == "HTTP 503: <gone> & away"
+
+
+@pytest.mark.parametrize(
+    "page", ["docs/how-to/be-told-of-failures.md", "docs/zh/how-to/be-told-of-failures.md"]
+)
+def test_the_page_shows_a_webhook_as_it_comes(telling: Telling, page: str) -> None:
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    telling.tell_until(telling.teller(), lambda: len(robot.got) == 1)
+    (shown,) = [json.loads(one.text) for one in blocks(ROOT / page) if '"wangtimer.alert"' in one.text]
+    assert _shape(shown) == _shape(robot.got[0].fields)
+
+
+def _shape(value: object) -> object:
+    """Return the names of all fields, in their order, without their values."""
+    if isinstance(value, dict):
+        return {name: _shape(one) for name, one in value.items()}
+    return [_shape(one) for one in value] if isinstance(value, list) else None
+
+
+def test_mail_comes_through_a_real_server_to_all_its_addresses(telling: Telling, mailbox: Mailbox) -> None:
+    alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example", "boss@shop.example")), "账单")
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    ((to, sender, mail),) = mailbox.mails
+    assert to == ["ops@shop.example", "boss@shop.example"]
+    assert sender == SENDER
+    assert (
+        str(email.header.make_header(email.header.decode_header(mail["Subject"]))) == "WangTimer: ops of shop"
+    )
+    assert mail["Auto-Submitted"] == "auto-generated"
+    content = mail.get_payload(decode=True).decode()
+    assert "账单: a firing failed for good" in content
+
+
+def test_mail_that_the_server_refuses_is_tried_again_under_the_same_id(
+    telling: Telling, mailbox: Mailbox
+) -> None:
+    mailbox.refusals.append("450 try later")
+    alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
+    teller = telling.teller()
+    telling.tell_until(teller, lambda: telling.shown().error != "")
+    assert telling.shown().error == "the mail server refused ops@shop.example: 450 try later"
+    telling.clock.ahead_s += PAUSES_S[0]
+    telling.tell_until(teller, lambda: telling.shown().told_at is not None)
+    assert len(mailbox.mails) == 1
+    assert telling.shown().error == ""
+
+
+def test_without_a_mail_server_the_rule_says_so(telling: Telling) -> None:
+    alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert "WANGTIMER_SMTP_URL" in telling.shown().error
+    assert left(telling) == 0
+
+
+# repeats, deaths and ends
+
+
+def left(telling: Telling) -> int:
+    query = select(alert_messages.c.id)
+    return len(telling.database.read(lambda sql: sql.execute(query).all()))
+
+
+def test_what_is_not_taken_is_tried_again_as_the_same_message(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    robot.refusals += [Said(500, ""), Said(503, "")]
+    alerted(telling, to)
+    teller = telling.teller()
+    for number, pause_s in enumerate(PAUSES_S[:2], 1):
+        telling.tell_until(teller, lambda number=number: len(robot.got) == number)
+        telling.tell_until(teller, lambda: telling.shown().error != "")
+        teller.tell()
+        assert len(robot.got) == number
+        telling.clock.ahead_s += pause_s
+    telling.tell_until(teller, lambda: telling.shown().told_at is not None)
+    assert len({(one.headers["webhook-id"], one.body) for one in robot.got}) == 1
+    assert len(robot.got) == 3
+
+
+def test_it_is_given_up_after_its_attempts_and_no_alert_comes_of_it(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    robot.refusals += [Said(500, "")] * 20
+    alerted(telling, to)
+    teller = telling.teller()
+    for number in range(1, len(PAUSES_S) + 2):
+        telling.tell_until(teller, lambda number=number: len(robot.got) == number)
+        telling.tell_until(teller, lambda number=number: not _is_taken(telling))
+        telling.clock.ahead_s += 7_200
+    assert telling.shown().error == "given up: HTTP 500"
+    assert left(telling) == 0
+    query = select(alert_notes)
+    assert telling.database.read(lambda sql: sql.execute(query).all()) == []
+
+
+def _is_taken(telling: Telling) -> bool:
+    query = select(alert_messages.c.taken_until).where(alert_messages.c.taken_until > 0)
+    return bool(telling.database.read(lambda sql: sql.execute(query).all()))
+
+
+def test_a_process_that_dies_between_judging_and_sending_costs_one_more_send_at_most(
+    telling: Telling,
+) -> None:
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    # This process took it, and died before it could send; the next one sent it, and died before it could say so.
+    now = int(telling.clock.now_ms())
+    assert len(telling.messages.take(10, now, now + HELD_MS)) == 1
+    telling.clock.ahead_s += HELD_MS / 1_000 + 1
+    dying = telling.teller()
+    dying.tell()
+    ends = telling.teller()
+    telling.tell_until(ends, lambda: len(robot.got) == 1)
+    telling.clock.ahead_s += HELD_MS / 1_000 + 1
+    telling.tell_until(ends, lambda: telling.shown().told_at is not None)
+    assert len(robot.got) == 2
+    assert len({(one.headers["webhook-id"], one.body) for one in robot.got}) == 1
+
+
+def test_many_tellers_send_each_message_once(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    for number in range(10):
+        telling.put(rule(f"r{number}", "shop", FOR_GOOD, destination=to))
+    telling.fire(telling.timer(), 0, FAILED)
+    telling.now = int(telling.clock.now_ms())
+    telling.judge()
+    tellers = [telling.teller() for _ in range(3)]
+
+    def all_are_told() -> bool:
+        for one in tellers[1:]:
+            one.tell()
+        return left(telling) == 0
+
+    telling.tell_until(tellers[0], all_are_told)
+    assert len(robot.got) == 10
+
+
+def test_trouble_and_its_end_are_two_messages(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    timer_id = alerted(telling, to, "bill", FIRST, RECOVERED)
+    teller = telling.teller()
+    telling.tell_until(teller, lambda: len(robot.got) == 1)
+    telling.fire(timer_id, 1, SUCCEEDED)
+    telling.now = max(telling.now, int(telling.clock.now_ms()))
+    telling.judge()
+    telling.clock.ahead_s += 3_600 * 24 * 400
+    telling.tell_until(teller, lambda: len(robot.got) == 2)
+    (alert,) = robot.got[1].fields["data"]["alerts"]
+    assert (alert["event"], alert["about"]) == ("recovered", "first_failure")
+
+
+# where it may go, and who reads it
+
+
+def test_where_callbacks_may_not_go_alerts_may_not_either(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    telling.egress = egress_of("public")
+    alerted(telling, to)
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert telling.shown().error == f"given up: not sent: {REFUSED}"
+    assert robot.got == []
+    assert left(telling) == 0
+
+
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_neither_url_nor_secret_stands_in_sql(telling: Telling, kind: DestinationKind) -> None:
+    path, _, _ = ROBOTS[kind]
+    alerted(telling, Destination(kind, f"http://127.0.0.1:9{path}", SECRET))
+    (content,) = telling.database.read(lambda sql: sql.execute(text("SELECT content FROM alert_rule")).one())
+    assert TOKEN not in content
+    assert SECRET not in content
+    (message,) = telling.database.read(
+        lambda sql: sql.execute(text("SELECT content FROM alert_message")).one()
+    )
+    assert TOKEN not in message
+
+
+def test_while_no_app_has_a_rule_a_teller_asks_sql_nothing(telling: Telling) -> None:
+    telling.has_rules = False
+    with Statements(telling.database) as asked:
+        telling.teller().tell()
+    assert asked.seen == []
+
+
+def test_a_test_gets_what_its_destination_answered(telling: Telling) -> None:
+    path, _, check = ROBOTS[KINDS.DINGTALK]
+    robot = telling.robot(check)
+    telling.put(
+        rule("ops", "shop", FIRST, destination=Destination(KINDS.DINGTALK, robot.url + path, "wrong"))
+    )
+    number = telling.messages.ask_test("shop", "ops", int(telling.clock.now_ms()))
+    telling.tell_until(telling.teller(), lambda: telling.messages.answer_of(number) is not None)
+    answer = json.loads(telling.messages.answer_of(number) or "")
+    assert (answer["is_taken"], answer["http_status"]) == (False, 200)
+    assert "sign not match" in answer["answer"]
+
+
+def test_a_rule_whose_secrets_cannot_be_opened_here_says_so_and_waits(telling: Telling) -> None:
+    _, to = webhook_of(telling)
+    alerted(telling, to)
+    telling.rules._seals = NO_KEYS
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert "WANGTIMER_SECRET_KEYS_FILE" in telling.shown().error
+    assert left(telling) == 1

@@ -1,0 +1,120 @@
+"""Which outcomes are noted, what a message says, and how a mail server is named."""
+
+import pytest
+
+from wangtimer.core.alerts.alert_message import MOST_NAMED, Alert, AlertMessage
+from wangtimer.core.alerts.alert_rule import AlertedApps, AlertEvent, DestinationKind, noted
+from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
+from wangtimer.core.alerts.robots import refusal
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.timers.misfire import COALESCED, MISSED
+
+NOW = 1_800_000_000_000
+WITH_RULES: AlertedApps = {"shop": None, "bank": 5_000}
+S = FiringStatus
+
+
+def outcome(status: FiringStatus, attempt: int = 1, **fields: object) -> Outcome:
+    return Outcome(Member(7, NOW, attempt), 0, status, NOW, **fields)  # type: ignore[arg-type]
+
+
+def alert(name: str = "bill", **fields: object) -> Alert:
+    return Alert(AlertEvent.FAILED_FOR_GOOD, 7, name, NOW, NOW, **fields)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("one", "app", "is_noted"),
+    [
+        (outcome(S.FAILED), "shop", True),
+        (outcome(S.PENDING), "shop", True),
+        (outcome(S.SUCCEEDED), "shop", False),
+        (outcome(S.FAILED), "other", False),
+        (outcome(S.FAILED), "", True),
+        (outcome(S.SKIPPED, error=MISSED), "shop", True),
+        (outcome(S.SKIPPED, error=COALESCED), "shop", True),
+        (outcome(S.SKIPPED, error="disabled"), "shop", False),
+        (outcome(S.SUCCEEDED, lateness_ms=9_000), "shop", False),
+        (outcome(S.SUCCEEDED, lateness_ms=5_001), "bank", True),
+        (outcome(S.ACCEPTED, lateness_ms=5_001), "bank", True),
+        (outcome(S.SUCCEEDED, lateness_ms=5_000), "bank", False),
+        (outcome(S.SUCCEEDED, 2, lateness_ms=90_000), "bank", False),
+    ],
+)
+def test_an_outcome_is_noted_where_some_rule_of_its_app_may_tell_of_it(
+    one: Outcome, app: str, is_noted: bool
+) -> None:
+    assert noted(one, app, WITH_RULES).is_noted is is_noted
+    assert not noted(one, app, {}).is_noted
+
+
+def test_the_mark_waits_with_its_outcome_and_nothing_else_is_lost() -> None:
+    marked = noted(outcome(S.FAILED, host_failing_ms=0), "shop", WITH_RULES)
+    assert Outcome.from_wire(marked.to_wire()) == marked
+    assert "is_noted" not in outcome(S.FAILED).to_wire()
+
+
+def test_a_message_is_stored_whole_and_names_no_more_than_has_room() -> None:
+    over = alert(about=AlertEvent.LATE, lateness_ms=5, http_status=503, error="no", times=4)
+    message = AlertMessage("shop", "ops").with_more([over] * (MOST_NAMED - 1))
+    message = message.with_more([alert(), alert(), alert()])
+    assert (len(message.alerts), message.more) == (MOST_NAMED, 2)
+    assert AlertMessage.from_stored("shop", "ops", message.stored()) == message
+
+
+def test_a_text_is_one_line_for_each_alert_and_as_long_as_is_allowed() -> None:
+    message = AlertMessage("shop", "ops").with_more([alert("bill\nand more", error="a\r\nb")] * 15)
+    lines = message.text(100_000).splitlines()
+    assert len(lines) == 16
+    assert lines[0] == "WangTimer: ops of shop"
+    assert lines[1].startswith("bill and more: a firing failed for good, due ")
+    assert lines[1].endswith(": a b")
+    short = message.text(400)
+    assert len(short.encode()) <= 400
+    assert short.splitlines()[-1].endswith("more lines")
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "is_taken"),
+    [
+        (DestinationKind.WECOM, '{"errcode":0,"errmsg":"ok"}', True),
+        (DestinationKind.WECOM, '{"errcode":45009,"errmsg":"api freq out of limit"}', False),
+        (DestinationKind.FEISHU, '{"StatusCode":0,"StatusMessage":"success"}', True),
+        (DestinationKind.FEISHU, '{"code":9499,"msg":"too many request"}', False),
+        (DestinationKind.DINGTALK, "<html>", False),
+        (DestinationKind.DINGTALK, "[]", False),
+        (DestinationKind.DINGTALK, "{}", False),
+        (DestinationKind.SLACK, "ok", True),
+        (DestinationKind.WEBHOOK, "", True),
+    ],
+)
+def test_what_a_robot_answers_says_whether_it_took_it(
+    kind: DestinationKind, answer: str, is_taken: bool
+) -> None:
+    assert (refusal(kind, answer) == "") is is_taken
+
+
+def test_a_mail_server_is_read_with_its_port_and_how_it_is_spoken_to() -> None:
+    sender = "a@b.example"
+    assert read_mail_server("smtp://mail.example", sender) == MailServer("mail.example", 25, sender)
+    whole = read_mail_server("smtp+starttls://u%40x:p%2Fw@mail.example:2525", sender)
+    assert whole == MailServer("mail.example", 2525, sender, False, True, "u@x", "p/w")
+    assert read_mail_server("smtps://mail.example", sender).is_tls
+    assert "p/w" not in repr(whole)
+
+
+@pytest.mark.parametrize(
+    ("url", "sender"),
+    [
+        ("http://mail.example", "a@b.example"),
+        ("smtp://", "a@b.example"),
+        ("smtp://mail.example/path", "a@b.example"),
+        ("smtp://u:hush@mail.example", "a@b.example"),
+        ("smtp://mail.example", ""),
+        ("smtp://mail.example", "A <a@b.example>"),
+    ],
+)
+def test_a_mail_server_that_cannot_work_is_refused_without_its_password(url: str, sender: str) -> None:
+    with pytest.raises(ValueError, match=r".") as refused:
+        read_mail_server(url, sender)
+    assert "hush" not in str(refused.value)

@@ -1,0 +1,389 @@
+"""Alerts, as SQL has them: what is noted, which of it is told, when it is over, and who sends it."""
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import select
+
+from tests.store.alert_worlds import (
+    FAILED,
+    NOW,
+    PENDING,
+    SECOND,
+    SUCCEEDED,
+    AlertWorld,
+    Statements,
+    rule,
+)
+from wangtimer.core.alerts.alert_message import MOST_NAMED
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent
+from wangtimer.core.errors import Conflict, UnknownAlertRule
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.timers.misfire import COALESCED, MISSED
+from wangtimer.store.sql.alert_messages import BETWEEN_MS
+from wangtimer.store.sql.alert_troubles import FIRST_KEY
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import alert_messages, alert_notes
+
+E = AlertEvent
+FIRST, ROW, FOR_GOOD, RECOVERED = E.FIRST_FAILURE, E.FAILURES_IN_A_ROW, E.FAILED_FOR_GOOD, E.RECOVERED
+
+
+@pytest.fixture
+def world(database: Database) -> AlertWorld:
+    return AlertWorld(database)
+
+
+# what is told
+
+
+def test_the_first_failure_is_told_once_until_it_is_back_to_normal(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, RECOVERED))
+    bill = world.timer()
+    world.fire(bill, 0, SUCCEEDED)
+    assert world.told() == []
+    world.fire(bill, 60, PENDING, PENDING)
+    assert world.told() == [("ops", FIRST, bill, 2)]
+    world.fire(bill, 120, PENDING)
+    assert world.told() == []
+    world.fire(bill, 180, SUCCEEDED)
+    assert world.told() == [("ops", RECOVERED, bill, 3)]
+    world.fire(bill, 240, PENDING)
+    assert world.told() == [("ops", FIRST, bill, 1)]
+
+
+def test_failures_in_a_row_are_told_once_there_are_as_many(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", ROW, in_a_row=3))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING, PENDING)
+    assert world.told() == []
+    world.fire(bill, 60, PENDING)
+    assert world.told() == [("ops", ROW, bill, 3)]
+    world.fire(bill, 120, PENDING)
+    assert world.told() == []
+
+
+def test_a_success_between_begins_the_row_anew_though_nobody_looked_meanwhile(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", ROW, in_a_row=3))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING, PENDING, SUCCEEDED)
+    world.fire(bill, 60, PENDING)
+    assert world.told() == []
+    world.fire(bill, 120, PENDING)
+    assert world.told() == []
+    world.fire(bill, 180, PENDING)
+    assert world.told() == [("ops", ROW, bill, 3)]
+
+
+def test_what_failed_for_good_is_told_and_what_is_tried_again_is_not(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING, PENDING)
+    assert world.told() == []
+    world.fire(bill, 60, PENDING, FAILED)
+    assert world.told() == [("ops", FOR_GOOD, bill, 1)]
+
+
+@pytest.mark.parametrize(("error", "event"), [(MISSED, E.MISSED), (COALESCED, E.SKIPPED)])
+def test_what_the_misfire_policy_left_out_is_told(world: AlertWorld, error: str, event: AlertEvent) -> None:
+    world.put(rule("ops", "shop", E.MISSED, E.SKIPPED))
+    bill = world.timer()
+    world.fire(bill, 0, FiringStatus.SKIPPED, error=error)
+    world.fire(bill, 60, FiringStatus.SKIPPED, error="disabled")
+    assert world.told() == [("ops", event, bill, 1)]
+
+
+def test_late_is_what_was_first_sent_later_than_the_rule_says_and_over_when_one_is_not(
+    world: AlertWorld,
+) -> None:
+    world.put(rule("ops", "shop", E.LATE, RECOVERED, late_ms=5_000))
+    bill = world.timer()
+    world.fire(bill, 0, SUCCEEDED, lateness_ms=5_000, first_sent_at=NOW + 5_000)
+    assert world.told() == []
+    world.fire(bill, 60, SUCCEEDED, lateness_ms=5_001, first_sent_at=NOW + 65_001)
+    assert world.told() == [("ops", E.LATE, bill, 1)]
+    world.fire(bill, 120, SUCCEEDED, lateness_ms=9_000, first_sent_at=NOW + 129_000)
+    assert world.told() == []
+    world.fire(bill, 180, SUCCEEDED, lateness_ms=3, first_sent_at=NOW + 180_003)
+    assert world.told() == [("ops", RECOVERED, bill, 2)]
+
+
+def test_a_retry_of_an_old_firing_is_no_new_failure_where_a_later_one_succeeded(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, RECOVERED))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING)
+    world.fire(bill, 60, SUCCEEDED)
+    assert world.told() == [("ops", FIRST, bill, 1), ("ops", RECOVERED, bill, 1)]
+    world.fire(bill, 0, PENDING, since=2)
+    assert world.told() == []
+
+
+def test_trouble_that_goes_on_is_told_again_after_the_rules_time_and_not_before(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD, repeat_ms=3_600 * SECOND))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    assert world.told() == [("ops", FOR_GOOD, bill, 1)]
+    world.fire(bill, 3_590, FAILED)
+    assert world.told() == []
+    world.fire(bill, 3_700, FAILED)
+    assert world.told() == [("ops", FOR_GOOD, bill, 3)]
+
+
+def test_each_rule_is_told_of_its_own_app_and_its_own_timers(world: AlertWorld) -> None:
+    world.put(
+        rule("all", "shop", FOR_GOOD),
+        rule("bills", "shop", FOR_GOOD, name_prefix="bill-"),
+        rule("all", "bank", FOR_GOOD),
+    )
+    bill, order = world.timer("bill-1"), world.timer("order-1")
+    world.fire(bill, 0, FAILED)
+    world.fire(order, 0, FAILED)
+    assert sorted(world.told()) == [
+        ("all", FOR_GOOD, bill, 1),
+        ("all", FOR_GOOD, order, 1),
+        ("bills", FOR_GOOD, bill, 1),
+    ]
+
+
+def test_a_recovery_is_told_only_where_the_rule_says_so_and_trouble_was_told(world: AlertWorld) -> None:
+    world.put(rule("quiet", "shop", FIRST), rule("row", "shop", ROW, RECOVERED, in_a_row=5))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING)
+    assert world.told() == [("quiet", FIRST, bill, 1)]
+    world.fire(bill, 60, SUCCEEDED)
+    assert world.told() == []
+    assert world.troubles.all() == []
+
+
+def test_what_a_row_does_not_bear_out_changes_nothing(world: AlertWorld) -> None:
+    """An outcome that comes after the firing has another one is noted, for the note asks nothing."""
+    world.put(rule("ops", "shop", FIRST, FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, SUCCEEDED)
+    world.fire(bill, 0, FAILED)
+    assert world.judge() == 1
+    assert world.troubles.all() == []
+
+
+def test_a_deleted_timers_failures_are_told_to_nobody(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    world.sql.timers.delete("shop", bill, world.now, lambda _timer: (None, []))
+    assert world.told() == []
+
+
+# what it costs
+
+
+def test_an_app_without_rules_costs_no_statement_and_one_with_a_rule_one_for_many(world: AlertWorld) -> None:
+    world.put(rule("ops", "bank", FIRST))
+    bill, loan = world.timer(), world.timer("loan", "bank")
+
+    def statements(timer_id: int, second: int, app: str) -> list[str]:
+        with Statements(world.database) as asked:
+            world.fire(timer_id, second, PENDING, FAILED, app=app)
+        return [one for one in asked.seen if "alert_note" in one]
+
+    assert statements(bill, 0, "shop") == []
+    assert len(statements(loan, 0, "bank")) == 2
+    with Statements(world.database) as asked:
+        world.fire(loan, 60, SUCCEEDED, app="bank")
+    assert [one for one in asked.seen if "alert_note" in one] == []
+
+
+def test_while_nothing_is_noted_a_sweep_asks_twice(world: AlertWorld) -> None:
+    with Statements(world.database) as asked:
+        world.judge()
+    assert len([one for one in asked.seen if "SELECT" in one]) == 2
+
+
+def test_a_storm_is_one_message_that_names_some_and_counts_the_others(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    for number in range(3 * MOST_NAMED):
+        world.fire(world.timer(f"bill-{number}"), 0, FAILED)
+    world.judge()
+    world.fire(world.timer("one-more"), 1, FAILED)
+    world.judge()
+    (one,) = world.take()
+    assert (len(one.message.alerts), one.message.more) == (MOST_NAMED, 2 * MOST_NAMED + 1)
+
+
+def test_while_a_message_is_on_its_way_the_next_one_gathers_and_waits_for_it(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    first, second, third = (world.timer(name) for name in ("a", "b", "c"))
+    world.fire(first, 0, FAILED)
+    world.judge()
+    (on_its_way,) = world.take()
+    for timer_id in (second, third):
+        world.fire(timer_id, 1, FAILED)
+        world.judge()
+    assert world.take() == []
+    world.messages.put_off(on_its_way, world.now + SECOND, "HTTP 500", was_tried=True)
+    world.now += SECOND
+    (again,) = world.take()
+    assert (again.id, again.attempt, again.message) == (on_its_way.id, 2, on_its_way.message)
+    world.messages.end(again, world.now)
+    (gathered,) = world.take()
+    assert [one.timer_id for one in gathered.message.alerts] == [second, third]
+
+
+def test_messages_of_a_rule_keep_a_distance(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, RECOVERED))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING)
+    world.judge()
+    (one,) = world.take()
+    world.messages.end(one, world.now)
+    world.fire(bill, 1, SUCCEEDED)
+    world.judge()
+    assert world.take() == []
+    world.now += BETWEEN_MS
+    assert [alert.event for one in world.take() for alert in one.message.alerts] == [RECOVERED]
+
+
+# deaths
+
+
+def test_who_dies_with_a_message_leaves_it_to_another_once_and_it_says_the_same(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    (dead,) = world.take()
+    assert world.take() == []
+    world.now += 60 * SECOND
+    (living,) = world.take()
+    assert (living.id, living.message, living.attempt) == (dead.id, dead.message, 2)
+    world.messages.end(living, world.now)
+    world.now += 600 * SECOND
+    assert world.take() == []
+
+
+def test_what_is_noted_but_not_judged_is_judged_by_another_process(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    other = AlertWorld(world.database)
+    other.now = world.now
+    assert other.told() == [("ops", FOR_GOOD, bill, 1)]
+    assert world.judge() == 0
+
+
+def test_a_judge_that_dies_before_its_commit_leaves_the_notes(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    with monkeypatch.context() as patched:
+        patched.setattr("wangtimer.store.sql.alert_troubles.delete_of_attempts", _die)
+        with pytest.raises(RuntimeError):
+            world.judge()
+    assert world.take() == []
+    assert world.told() == [("ops", FOR_GOOD, bill, 1)]
+
+
+def _die(*_: object) -> None:
+    raise RuntimeError
+
+
+# rules
+
+
+def test_a_rule_is_made_replaced_listed_and_deleted_with_what_hangs_on_it(world: AlertWorld) -> None:
+    made, is_new = world.rules.put("shop", "ops", lambda _held: rule("ops", "shop", FOR_GOOD), NOW)
+    assert (is_new, made.created_at) == (True, NOW)
+    world.rules.put("shop", "ops", lambda held: replace(held, in_a_row=4), NOW + 1)
+    (found,) = world.rules.page("shop", "", 10)
+    assert (found.in_a_row, found.created_at, found.updated_at) == (4, NOW, NOW + 1)
+    assert world.rules.page("bank", "", 10) == []
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    world.rules.remove("shop", "ops", NOW)
+    assert world.troubles.all() == []
+    assert world.take() == []
+    with pytest.raises(UnknownAlertRule):
+        world.rules.remove("shop", "ops", NOW)
+
+
+def test_an_app_has_so_many_rules_and_no_more(world: AlertWorld) -> None:
+    world.put(*(rule(f"r{number}", "shop", FIRST) for number in range(MOST_RULES)))
+    with pytest.raises(Conflict):
+        world.put(rule("more", "shop", FIRST))
+    world.put(rule("r1", "shop", FOR_GOOD), rule("other", "bank", FIRST))
+
+
+def test_apps_with_rules_are_told_by_their_least_lateness(world: AlertWorld) -> None:
+    world.put(
+        rule("a", "shop", FIRST),
+        rule("b", "shop", E.LATE, late_ms=9_000),
+        rule("c", "shop", E.LATE, late_ms=4_000),
+        rule("a", "bank", FIRST),
+    )
+    assert world.rules.alerted() == {"shop": 4_000, "bank": None}
+
+
+# housekeeping
+
+
+def test_trouble_of_which_nothing_more_happens_is_forgotten(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    (one,) = world.troubles.all()
+    assert world.troubles.forget_old(one.last_at, 10) == 0
+    assert world.troubles.forget_old(one.last_at + 1, 10) == 1
+    assert world.troubles.all() == []
+
+
+def test_troubles_are_looked_at_page_by_page(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD, RECOVERED))
+    timers = [world.timer(f"t{number}") for number in range(5)]
+    for one in timers:
+        world.fire(one, 0, FAILED)
+    world.judge()
+    world.fire(timers[-1], 60, SUCCEEDED)
+    over, after = 0, FIRST_KEY
+    pages = 0
+    while after is not None:
+        looked = world.troubles.look(after, 2, world.now)
+        over, after, pages = over + looked.over, looked.next_key, pages + 1
+    assert (over, pages) == (1, 3)
+
+
+def test_a_test_is_answered_and_forgotten_and_holds_up_no_message(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    number = world.messages.ask_test("shop", "ops", world.now)
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    taken = {one.is_test: one for one in world.take()}
+    assert set(taken) == {True, False}
+    assert world.messages.answer_of(number) is None
+    world.messages.answer(taken[True], "{}")
+    assert world.messages.answer_of(number) == "{}"
+    world.now += 120 * SECOND
+    assert [one.is_test for one in world.take()] == [False]
+    assert world.messages.forget_tests(world.now) == 1
+    with pytest.raises(UnknownAlertRule):
+        world.messages.ask_test("bank", "ops", world.now)
+
+
+def test_a_message_that_could_not_be_tried_has_used_no_attempt(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    (one,) = world.take()
+    world.messages.put_off(one, world.now, "no place", was_tried=False)
+    (again,) = world.take()
+    assert again.attempt == 1
+    assert world.rules.page("shop", "", 1)[0].error == "no place"
+
+
+def test_nothing_is_left_once_all_is_told(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, FOR_GOOD))
+    world.fire(world.timer(), 0, PENDING, FAILED)
+    assert len(world.told()) == 2
+    for table in (alert_notes, alert_messages):
+        query = select(table)
+        assert world.database.read(lambda sql, query=query: sql.execute(query).all()) == []
+    assert world.rules.page("shop", "", 1)[0].told_at == world.now

@@ -1,0 +1,272 @@
+"""The teller of alerts: sends the messages of rules, through the same engine as calls, or as mail."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Event, Thread
+from typing import NamedTuple
+
+import orjson
+import structlog
+
+from wangtimer.callback import Call, Delivery, EngineStopped, Reply, Request
+from wangtimer.callback.origin import read_url
+from wangtimer.callback.permits import Permit
+from wangtimer.core.alerts.alert_rule import AlertRule, Destination, DestinationKind
+from wangtimer.core.alerts.robots import posting, refusal
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.signing.signature import signature_lines
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.mailer import Mailer, MailNotTaken
+from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
+from wangtimer.store.sql.alert_rules import AlertRuleStore
+
+log = structlog.get_logger()
+
+# While some app has a rule, each process looks so often for messages that are due.
+LOOK_EVERY_S = 1.0
+# Messages that a process has under way at once, and threads that mail may hold.
+MOST_AT_ONCE, MAIL_THREADS = 32, 2
+# How long a message is a process's: the call with its wait for a place, and the writing of what came of it. Another
+# process may take it then.
+HELD_MS, SENT_WITHIN_S = 60_000, 30.0
+TIMEOUTS = Timeouts(total_ms=10_000, connect_ms=5_000)
+# s, between the attempts of a message.
+PAUSES_S = (5, 30, 300, 1_800, 7_200)
+# A message that could not even be tried waits so long, and is given up after a day.
+NOT_TRIED_PAUSE_MS, LONGEST_WAIT_MS = 15_000, 86_400_000
+ANSWER_CHARACTERS = 1_000
+MAIL_BYTES = 20_000
+
+
+class MessageEnd(NamedTuple):
+    """What came of a message. `error` "": it was taken. `is_final`: another attempt would end like this one."""
+
+    one: TakenMessage
+    error: str = ""
+    http_status: int | None = None
+    answer: str = ""
+    is_final: bool = False
+    was_tried: bool = True
+
+
+class AlertCall:
+    """A message on its way through the engine; nothing is ever told of how it ends but the rule."""
+
+    has_waited = False
+    timeouts = TIMEOUTS
+
+    def __init__(
+        self,
+        one: TakenMessage,
+        kind: DestinationKind,
+        request: Request,
+        may_send: Callable[[], bool],
+        end: Callable[[MessageEnd], None],
+    ) -> None:
+        self.permits: tuple[Permit, ...] = ()
+        self.request = request
+        self.due_at_ms: float = one.created_at
+        self.may_send = may_send
+        self._one, self._kind, self._end = one, kind, end
+
+    def on_written(self) -> None:
+        """Do nothing: its body is small."""
+
+    def on_held_back(self, _call: Call) -> None:
+        """It waited for too long: another process may have it by now."""
+        self._end(MessageEnd(self._one, "it waited too long for a place", was_tried=False))
+
+    def on_no_room(self, _call: Call, lane: SharedLane) -> None:
+        """It waits outside."""
+        self._end(MessageEnd(self._one, f"calls there have to wait ({lane.key})", was_tried=False))
+
+    def on_reply(self, _call: Call, reply: Reply) -> None:
+        """Learn what its destination said."""
+        error = reply.shown_error or refusal(self._kind, reply.output)
+        is_final = reply.is_refused or bool(self.request.fault)
+        self._end(MessageEnd(self._one, error, reply.http_status, reply.output, is_final))
+
+
+class AlertTeller:
+    """One thread a process. It asks SQL nothing while no app has a rule.
+
+    A message that was taken is sent at most once more for each process that dies with it. Its failures end with the
+    rule's `error`: no alert comes of them.
+    """
+
+    def __init__(
+        self,
+        rules: AlertRuleStore,
+        messages: AlertMessages,
+        signing_of: Callable[[str], AppSigning],
+        engine: Delivery,
+        mailer: Mailer | None,
+        clock: Clock,
+        has_rules: Callable[[], bool],
+        tls_fault_of: Callable[[str], str] = lambda _app: "",
+    ) -> None:
+        self._rules = rules
+        self._messages = messages
+        self._signing_of = signing_of
+        self._engine = engine
+        self._mailer = mailer
+        self._clock = clock
+        self._has_rules = has_rules
+        self._tls_fault_of = tls_fault_of
+        self._mails = ThreadPoolExecutor(MAIL_THREADS, "alert-mail")
+        self._ended: deque[MessageEnd] = deque()
+        self._under_way = 0
+        self._wake = Event()
+
+    def start(self) -> None:
+        """Begin to tell, until the process ends."""
+        Thread(target=self._run, name="alert-teller", daemon=True).start()
+
+    def tell(self) -> None:
+        """Write what came of messages, then send those that are due. Raises `StoreAway`."""
+        while self._ended:
+            try:
+                self._write(self._ended[0])
+            except StoreAway:
+                raise
+            except Exception:
+                # Another process takes it once the time is over for which it is held.
+                log.exception("alert_end_not_written", message=self._ended[0].one.id)
+            self._ended.popleft()
+            self._under_way -= 1
+        room = MOST_AT_ONCE - self._under_way
+        if not self._has_rules() or room <= 0:
+            return
+        now = int(self._clock.now_ms())
+        sends_by = self._clock.monotonic() + SENT_WITHIN_S
+        for one in self._messages.take(room, now, now + HELD_MS):
+            self._under_way += 1
+            try:
+                self._send(one, now, sends_by)
+            except StoreAway:
+                self._end(MessageEnd(one, "SQL was away", was_tried=False))
+                raise
+            except EngineStopped:
+                self._end(MessageEnd(one, "the process stops", was_tried=False))
+            except Exception as error:
+                log.exception("alert_not_made", app=one.message.app, rule=one.message.rule)
+                self._end(MessageEnd(one, f"no message could be made: {type(error).__name__}"))
+
+    def _send(self, one: TakenMessage, now: int, sends_by: float) -> None:
+        rule = self._rules.get(one.message.app, one.message.rule)
+        if rule is None:
+            reason = "the rule is gone, or its secrets cannot be opened (WANGTIMER_SECRET_KEYS_FILE)"
+            self._end(MessageEnd(one, reason))
+        elif rule.destination.kind is DestinationKind.MAIL:
+            self._mail(one, rule, now)
+        else:
+            self._call(one, rule.destination, now, sends_by)
+
+    def _mail(self, one: TakenMessage, rule: AlertRule, now: int) -> None:
+        if self._mailer is None:
+            self._end(
+                MessageEnd(one, "this deployment has no mail server (WANGTIMER_SMTP_URL)", is_final=True)
+            )
+            return
+        self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now))
+
+    def _send_mail(self, mailer: Mailer, one: TakenMessage, to: Sequence[str], now: int) -> None:
+        message = one.message
+        try:
+            said = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(one), now / 1_000)
+        except MailNotTaken as error:
+            self._end(MessageEnd(one, str(error), answer=str(error)))
+        except Exception as error:
+            log.exception("mail_stumbled", app=message.app, rule=message.rule)
+            self._end(MessageEnd(one, f"no mail could be made: {type(error).__name__}"))
+        else:
+            self._end(MessageEnd(one, answer=said))
+
+    def _call(self, one: TakenMessage, to: Destination, now: int, sends_by: float) -> None:
+        app = one.message.app
+        fault = self._tls_fault_of(app)
+        if fault and read_url(to.url)[0].is_tls:
+            self._end(MessageEnd(one, f"the app's certificate cannot be used: {fault}"))
+            return
+        request = self._webhook(one, to, now) if to.kind is DestinationKind.WEBHOOK else _robots(one, to, now)
+        self._engine.submit(
+            [AlertCall(one, to.kind, request, lambda: self._clock.monotonic() < sends_by, self._end)]
+        )
+
+    def _webhook(self, one: TakenMessage, to: Destination, now: int) -> Request:
+        """Return the request, signed as the app's callbacks are."""
+        body, message_id = one.message.body(one.created_at), _id_of(one).encode()
+        stamps = b"webhook-id: %b\r\n" % message_id
+        if keys := self._signing_of(one.message.app).keys_at(now):
+            stamps += signature_lines(keys, message_id, now // 1_000, body)
+        headers = (("Content-Type", "application/json"), ("X-WangTimer-App", one.message.app))
+        return Request(to.url, "POST", headers, body, stamps, one.message.app)
+
+    def _end(self, ended: MessageEnd) -> None:
+        """Note what came of a message; quick, from any thread."""
+        self._ended.append(ended)
+        self._wake.set()
+
+    def _write(self, ended: MessageEnd) -> None:
+        one, now = ended.one, int(self._clock.now_ms())
+        if one.is_test:
+            self._messages.answer(one, _shown(ended))
+        elif not ended.error:
+            self._messages.end(one, now)
+        elif (due_at := _again_at(ended, now)) is not None:
+            self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
+        else:
+            log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=ended.error)
+            self._messages.end(one, now, f"given up: {ended.error}")
+
+    def _run(self) -> None:
+        while True:
+            self._wake.wait(LOOK_EVERY_S)
+            self._wake.clear()
+            try:
+                self.tell()
+            except StoreAway as error:
+                log.info("alerts_wait", error=str(error))
+                self._clock.sleep(LOOK_EVERY_S)
+            except Exception:
+                log.exception("alert_teller_stumbled")
+                self._clock.sleep(LOOK_EVERY_S)
+
+
+def _robots(one: TakenMessage, to: Destination, now: int) -> Request:
+    url, body = posting(one.message, to, now)
+    headers = (("Content-Type", "application/json; charset=utf-8"),)
+    return Request(url, "POST", headers, body, b"", one.message.app)
+
+
+def _id_of(one: TakenMessage) -> str:
+    """Return the id of a message, the same on every attempt: of ids that SQL gives again, the moments differ."""
+    return f"alert-{one.id}-{one.created_at}"
+
+
+def _again_at(ended: MessageEnd, now: int) -> int | None:
+    """Return when a message that was not taken is tried again, ms UTC; None: no more."""
+    if ended.is_final:
+        return None
+    if not ended.was_tried:
+        return now + NOT_TRIED_PAUSE_MS if now - ended.one.created_at < LONGEST_WAIT_MS else None
+    if ended.one.attempt > len(PAUSES_S):
+        return None
+    return now + 1_000 * PAUSES_S[ended.one.attempt - 1]
+
+
+def _shown(ended: MessageEnd) -> str:
+    """Return what whoever asked for a test is shown."""
+    return orjson.dumps(
+        {
+            "is_taken": not ended.error,
+            "http_status": ended.http_status,
+            "answer": ended.answer[:ANSWER_CHARACTERS],
+            "error": ended.error,
+        }
+    ).decode()

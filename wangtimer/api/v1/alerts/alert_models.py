@@ -1,0 +1,361 @@
+"""What v1's callers say of a rule of alerts, and what they are shown."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import AfterValidator, Field
+
+from wangtimer.alert_trial import TrialAnswer
+from wangtimer.api.http.allowed_targets import check_way_out
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit, plain
+from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.settings_in_use import settings_in_use
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.callback.origin import read_url
+from wangtimer.core.alerts.alert_rule import (
+    MASK,
+    MOST_ADDRESSES,
+    RULE_NAME_CHARACTERS,
+    SIGNED_ROBOTS,
+    AlertEvent,
+    AlertRule,
+    Destination,
+    DestinationKind,
+)
+from wangtimer.core.alerts.mail_server import is_address
+from wangtimer.core.errors import Subject
+from wangtimer.core.time.durations import show_duration
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.timer import NAME_CHARACTERS
+
+MOST_IN_A_ROW = 100
+# ms; what is less late is not late.
+LEAST_LATE_MS = 100
+# ms; a rule that tells more often says nothing new.
+LEAST_REPEAT_MS = 60_000
+MOST_SECRET_CHARACTERS = 256
+
+KindWord = Literal["webhook", "mail", "dingtalk", "wecom", "feishu", "slack"]
+EventWord = Literal["first_failure", "failed_for_good", "missed", "skipped", "recovered"]
+# Those that have a figure in a field of their own.
+_FIGURED = (AlertEvent.FAILURES_IN_A_ROW, AlertEvent.LATE)
+
+RuleName = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=RULE_NAME_CHARACTERS, description="name of the rule", examples=["on-call"]
+    ),
+    AfterValidator(plain),
+]
+_Kind = Annotated[
+    KindWord,
+    Field(
+        description="webhook: a signed POST, as callbacks are; mail; or the robot of a chat",
+        examples=["dingtalk"],
+    ),
+]
+_Events = Annotated[
+    list[EventWord] | None,
+    Field(
+        max_length=len(AlertEvent),
+        description="what is told: the first failed attempt since a success; a firing that failed for good; one that "
+        "the misfire policy left out as missed, or skipped as a later one was due; and that it is back to normal",
+        examples=[["first_failure", "recovered"]],
+    ),
+]
+_InARow = Annotated[
+    int | None,
+    Field(
+        alias="failuresInARow",
+        ge=2,
+        le=MOST_IN_A_ROW,
+        description="tell of as many failed attempts of a timer in a row, without a success between",
+        examples=[5],
+    ),
+]
+
+
+class AlertRulePath(Given):
+    """Which rule."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.ALERT_RULE: "name"}
+
+    name: RuleName
+
+
+class AlertRuleListQuery(Given):
+    """Which page."""
+
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+
+
+class GivenDestination(Given):
+    """Where messages go: `url` for all but mail, `to` for mail."""
+
+    kind: _Kind
+    url: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=MOST_URL_CHARACTERS,
+            description="where to post; of a robot the whole URL with its key. As it is shown: it stays",
+            examples=["https://oapi.dingtalk.com/robot/send?access_token=0f1e2d"],
+        ),
+    ] = None
+    secret: Annotated[
+        str | None,
+        Field(
+            min_length=1,
+            max_length=MOST_SECRET_CHARACTERS,
+            description="with which messages are signed for a robot of DingTalk or Feishu; *** : it stays",
+            examples=["SEC0f1e2d"],
+        ),
+    ] = None
+    to: Annotated[
+        list[Annotated[str, Field(max_length=320)]] | None,
+        Field(
+            min_length=1,
+            max_length=MOST_ADDRESSES,
+            description="mail addresses",
+            examples=[["ops@shop.example"]],
+        ),
+    ] = None
+
+    def of_rules(self, app: str, was: Destination | None) -> Destination:
+        """Return where messages are to go; raises `Refused`. `was`: where they went before; None: it is new."""
+        kind = DestinationKind(self.kind)
+        self._refuse_unfit(kind)
+        if kind is DestinationKind.MAIL:
+            return Destination(kind, to=self._addresses())
+        url = self._url(kind, app, was)
+        return Destination(kind, url, self._secret(kind, url, was))
+
+    def _refuse_unfit(self, kind: DestinationKind) -> None:
+        is_mail = kind is DestinationKind.MAIL
+        needed = "to" if is_mail else "url"
+        if getattr(self, needed) is None:
+            raise Refused(
+                ErrorCode.MISSING_FIELD, f"destination.{needed}", "missing", f"{kind.value} needs it"
+            )
+        unfit = {"to": not is_mail, "url": is_mail, "secret": kind not in SIGNED_ROBOTS}
+        for name, is_unfit in unfit.items():
+            if is_unfit and getattr(self, name) is not None:
+                raise Refused(
+                    ErrorCode.BAD_VALUE, f"destination.{name}", f"{kind.value} takes none", "leave it out"
+                )
+
+    def _addresses(self) -> tuple[str, ...]:
+        if not settings_in_use().smtp_sender:
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "destination.kind",
+                "this deployment sends no mail",
+                "take another kind, or ask the operator to set WANGTIMER_SMTP_URL and WANGTIMER_SMTP_SENDER",
+            )
+        for number, address in enumerate(self.to or ()):
+            if not is_address(address):
+                raise Refused(
+                    ErrorCode.BAD_VALUE,
+                    f"destination.to.{number}",
+                    f"{shown(address)} is no mail address",
+                    "write it plainly, as in ops@shop.example",
+                )
+        return tuple(dict.fromkeys(self.to or ()))
+
+    def _url(self, kind: DestinationKind, app: str, was: Destination | None) -> str:
+        assert self.url is not None
+        if was is not None and was.url and (kind, self.url) == (was.kind, masked_url(was.url)):
+            return was.url
+        try:
+            check_url(self.url)
+            check_way_out(self.url, app)
+        except Refused as refused:
+            raise Refused(refused.code, "destination.url", refused.reason, refused.mend) from None
+        if MASK in self.url:
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "destination.url",
+                "*** stands in it, and the rule has no such URL that could stay",
+                "give the whole URL",
+            )
+        return self.url
+
+    def _secret(self, kind: DestinationKind, url: str, was: Destination | None) -> str:
+        if self.secret != MASK:
+            return self.secret or ""
+        if was is None or not was.secret or was.kind is not kind or _origin(url) != _origin(was.url):
+            raise Refused(
+                ErrorCode.BAD_VALUE,
+                "destination.secret",
+                "*** stands for the secret that is there, and none is there for this host",
+                "give the secret itself",
+            )
+        return was.secret
+
+
+class AlertRuleBody(Given):
+    """A whole rule: a field that is absent gets its default."""
+
+    events: _Events = None
+    in_a_row: _InARow = None
+    late_by: Annotated[
+        GivenDuration,
+        duration("tell of firings that were first sent so much later than their moment", "30s"),
+        Field(alias="lateBy"),
+    ] = None
+    name_prefix: Annotated[
+        str | None,
+        Field(
+            alias="namePrefix",
+            min_length=1,
+            max_length=NAME_CHARACTERS,
+            description="tell of timers alone whose key begins so; absent: of all of the app",
+            examples=["billing-"],
+        ),
+    ] = None
+    repeat_after: Annotated[
+        GivenDuration,
+        duration("tell again of what goes on for so long; absent: once, until it is back to normal", "1h"),
+        Field(alias="repeatAfter"),
+    ] = None
+    destination: Annotated[GivenDestination, Field(description="where messages go")]
+
+    def rule_of(self, app: str, name: str, was: AlertRule | None) -> AlertRule:
+        """Return what the rule is to be; raises `Refused`."""
+        events = {AlertEvent(one) for one in self.events or ()}
+        late_ms = _span(self.late_by, "lateBy", LEAST_LATE_MS)
+        figures = zip(_FIGURED, (self.in_a_row, late_ms), strict=True)
+        events |= {event for event, figure in figures if figure is not None}
+        if not events - {AlertEvent.RECOVERED}:
+            raise Refused(
+                ErrorCode.MISSING_FIELD,
+                "events",
+                "the rule tells of nothing",
+                "name events, failuresInARow or lateBy",
+            )
+        return AlertRule(
+            app,
+            name,
+            frozenset(events),
+            self.destination.of_rules(app, None if was is None else was.destination),
+            self.in_a_row,
+            late_ms,
+            self.name_prefix or "",
+            _span(self.repeat_after, "repeatAfter", LEAST_REPEAT_MS),
+        )
+
+
+class ShownDestination(Sent):
+    """Where messages go; `***` stands in place of each secret."""
+
+    kind: _Kind
+    url: Annotated[
+        str | None,
+        Field(
+            description="without its path and query, which may be secret; null: mail, or its key is missing",
+            examples=["https://oapi.dingtalk.com/***"],
+        ),
+    ]
+    secret: Annotated[str | None, Field(description="***; null: none", examples=["***"])]
+    to: Annotated[
+        list[str], Field(description="mail addresses; none but for mail", examples=[["ops@shop.example"]])
+    ]
+
+
+class ShownAlertRule(Sent):
+    """A rule of alerts of an app."""
+
+    name: RuleName
+    events: Annotated[list[EventWord], Field(description="what is told", examples=[["first_failure"]])]
+    failures_in_a_row: Annotated[
+        int | None, Field(description="failed attempts in a row that are told; null: they are not")
+    ]
+    late_by: Annotated[str | None, Field(description="lateness that is told; null: none is")]
+    name_prefix: Annotated[str | None, Field(description="how keys of its timers begin; null: of all")]
+    repeat_after: Annotated[
+        str | None, Field(description="after which it is told again; null: once until it is over")
+    ]
+    destination: Annotated[ShownDestination, Field(description="where messages go")]
+    last_told_at: Annotated[Text | None, Field(description="when a message was last taken; null: none was")]
+    last_error: Annotated[str, Field(description="why the last message was not taken; empty: it was")]
+    created_at: Text
+    updated_at: Text
+
+
+class AlertRulePage(ListPage):
+    """A page of an app's rules of alerts."""
+
+    items: list[ShownAlertRule]
+
+
+class AlertTestOutcome(Sent):
+    """What became of a test message."""
+
+    is_taken: Annotated[
+        bool | None, Field(description="whether the destination took it; null: nobody knows yet")
+    ]
+    http_status: Annotated[int | None, Field(description="of its answer; null: there was none, or mail")]
+    answer: Annotated[str, Field(description="how its answer begins", examples=['{"errcode":0}'])]
+    error: Annotated[str, Field(description="why it was not taken; empty: it was")]
+
+
+def shown_rule(rule: AlertRule) -> ShownAlertRule:
+    """Return a rule as answers show it."""
+    to = rule.destination
+    return ShownAlertRule(
+        name=rule.name,
+        events=[one.value for one in sorted(rule.events) if one not in _FIGURED],
+        failures_in_a_row=rule.in_a_row,
+        late_by=_shown_span(rule.late_ms),
+        name_prefix=rule.name_prefix or None,
+        repeat_after=_shown_span(rule.repeat_ms),
+        destination=ShownDestination(
+            kind=to.kind.value,
+            url=masked_url(to.url) if to.url else None,
+            secret=MASK if to.secret else None,
+            to=list(to.to),
+        ),
+        last_told_at=None if rule.told_at is None else show_moment(rule.told_at),
+        last_error=rule.error,
+        created_at=show_moment(rule.created_at),
+        updated_at=show_moment(rule.updated_at),
+    )
+
+
+def shown_trial(found: TrialAnswer) -> AlertTestOutcome:
+    """Return what became of a test as answers show it."""
+    return AlertTestOutcome(
+        is_taken=found.is_taken, http_status=found.http_status, answer=found.answer, error=found.error
+    )
+
+
+def masked_url(url: str) -> str:
+    """Return a URL up to its path: robots have their key in what follows."""
+    return f"{_origin(url)}/{MASK}"
+
+
+def _origin(url: str) -> str:
+    return read_url(url)[0].key
+
+
+def _span(given: str | None, field: str, least_ms: int) -> int | None:
+    if given is None:
+        return None
+    span_ms = read_duration_field(given, field)
+    if span_ms < least_ms:
+        raise Refused(
+            ErrorCode.BAD_VALUE,
+            field,
+            f"it is {show_duration(span_ms)}",
+            f"write {show_duration(least_ms)} or more",
+        )
+    return span_ms
+
+
+def _shown_span(span_ms: int | None) -> Any:
+    return None if span_ms is None else show_duration(span_ms)

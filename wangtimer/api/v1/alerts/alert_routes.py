@@ -1,0 +1,97 @@
+"""Rules of alerts over v1: list, set, delete, try."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import attrgetter
+
+from flask_openapi.blueprint import APIBlueprint
+
+from wangtimer.api.http import cursors
+from wangtimer.api.http.kept_answer import REPLAYED
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.v1.alerts.alert_models import (
+    AlertRuleBody,
+    AlertRuleListQuery,
+    AlertRulePage,
+    AlertRulePath,
+    AlertTestOutcome,
+    ShownAlertRule,
+    shown_rule,
+    shown_trial,
+)
+from wangtimer.api.v1.apps.telling import tell_soon
+from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.wiring import Wiring
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRuleResource:
+    """The operations on rules of alerts."""
+
+    wiring: Callable[[], Wiring]
+
+    def page(self, header: AppHeader, query: AlertRuleListQuery) -> AlertRulePage:
+        """List the app's rules of alerts, by name."""
+        listed = cursors.of_list(f"v1 {header.app} alert rules", query)
+        after = cursors.name_behind(listed, query.cursor)
+        found = self.wiring().alert_rules.page(header.app, after, query.limit + 1)
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
+        return AlertRulePage(items=[shown_rule(one) for one in items], next_cursor=cursor)
+
+    def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply:
+        """Make a rule of alerts, or replace it.
+
+        A new one answers 201. It counts for what happens 5 s later or more. Of a rule, a timer and an event there is
+        one alert until it is back to normal, that is until a later firing has succeeded, or until `repeatAfter` is
+        over. What happens while a message is on its way is told in one further message: up to 20 alerts by name, the
+        others counted. A message that is not taken is tried 6 times within some 3 h, as the same message. An app has
+        20 rules at most (409).
+        """
+        wiring = self.wiring()
+        rule, is_made = wiring.alert_rules.put(
+            header.app,
+            path.name,
+            lambda was: body.rule_of(header.app, path.name, was),
+            int(wiring.clock.now_ms()),
+        )
+        tell_soon(wiring.rule_teller)
+        return Reply(shown_rule(rule), 201 if is_made else 200)
+
+    def delete(self, path: AlertRulePath, header: AppHeader) -> Reply:
+        """Delete a rule of alerts, with what it was about to tell."""
+        wiring = self.wiring()
+        wiring.alert_rules.remove(header.app, path.name, int(wiring.clock.now_ms()))
+        tell_soon(wiring.rule_teller)
+        return Reply(None, 204)
+
+    def test(self, path: AlertRulePath, header: ActingHeader) -> AlertTestOutcome:
+        """Send a test message by a rule, and show what its destination answers.
+
+        It is sent once, by a callback process, as every message is; that takes some seconds.
+        """
+        return shown_trial(self.wiring().alert_trial.run(header.app, path.name))
+
+
+def alert_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of rules of alerts."""
+    routes = Routes.of("alertRules", "alert rules")
+    resource, one = AlertRuleResource(wiring), "/alert-rules/<string:name>"
+    made = {200: ShownAlertRule, 201: ShownAlertRule}
+    routes.add("get", "/alert-rules", resource.page, "listAlertRules", {200: AlertRulePage})
+    routes.add("put", one, resource.put, "putAlertRule", made, 409, wrap=refusing_callbacks)
+    routes.add("delete", one, resource.delete, "deleteAlertRule", {204: None}, 404)
+    routes.add(
+        "post",
+        f"{one}:test",
+        once(wiring, resource.test, "testAlertRule"),
+        "testAlertRule",
+        {200: AlertTestOutcome},
+        404,
+        409,
+        422,
+        headers=(REPLAYED,),
+        wrap=refusing_callbacks,
+    )
+    return routes.blueprint

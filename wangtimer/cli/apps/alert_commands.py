@@ -1,0 +1,127 @@
+"""`wangtimer alerts ...`: of which trouble an app is told, and where."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import show_line, show_table
+from wangtimer.client.alert_calls import AlertRule, AlertTest
+
+_KINDS = ("webhook", "mail", "dingtalk", "wecom", "feishu", "slack")
+_EVENTS = ("first_failure", "failed_for_good", "missed", "skipped", "recovered")
+
+
+@click.group(cls=OnceGroup, epilog=EXIT_CODES)
+def alerts() -> None:
+    """List, set, try and delete alert rules: of which trouble an app is told, by webhook, mail or chat robot."""
+
+
+@alerts.command("list", cls=OnceCommand, epilog=EXIT_CODES)
+@asking
+def list_rules(asked: Asked) -> None:
+    """List the app's alert rules, and whether their last message was taken."""
+    asked.tell(list(asked.client.alert_rules()), _show_all)
+
+
+@alerts.command("set", cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("name")
+@click.option("--kind", type=click.Choice(_KINDS), required=True, help="How messages go out.")
+@click.option("--url", metavar="URL", help="Where to post; of a robot the whole URL with its key.")
+@click.option("--secret", metavar="SECRET", help="Signs messages for a robot of DingTalk or Feishu.")
+@click.option("--to", "addresses", multiple=True, metavar="ADDRESS", help="Mail address; may be repeated.")
+@click.option(
+    "--event", "events", multiple=True, type=click.Choice(_EVENTS), help="What is told; may be repeated."
+)
+@click.option(
+    "--failures-in-a-row", type=click.IntRange(2, 100), help="Tell of as many failed attempts in a row."
+)
+@click.option(
+    "--late-by", metavar="SPAN", help="Tell of firings that were sent so much later than their moment."
+)
+@click.option("--name-prefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
+@click.option("--repeat-after", metavar="SPAN", help="Tell again of what goes on for so long.")
+@asking
+def set_rule(
+    asked: Asked,
+    name: str,
+    kind: str,
+    url: str | None,
+    secret: str | None,
+    addresses: tuple[str, ...],
+    events: tuple[str, ...],
+    failures_in_a_row: int | None,
+    late_by: str | None,
+    name_prefix: str | None,
+    repeat_after: str | None,
+) -> None:
+    """Make an alert rule, or replace the one of this name."""
+    optional: dict[str, Any] = {"url": url, "secret": secret, "to": list(addresses) or None}
+    fields: dict[str, Any] = {
+        "destination": {"kind": kind}
+        | {field: value for field, value in optional.items() if value is not None},
+        "events": list(events) or None,
+        "failuresInARow": failures_in_a_row,
+        "lateBy": late_by,
+        "namePrefix": name_prefix,
+        "repeatAfter": repeat_after,
+    }
+    asked.tell(asked.client.put_alert_rule(name, **fields), lambda one: _show_all([one]))
+
+
+@alerts.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("name")
+@asking
+def delete(asked: Asked, name: str) -> None:
+    """Delete an alert rule, with what it was about to tell."""
+    asked.client.delete_alert_rule(name)
+    asked.tell({"deleted": name}, lambda _: show_line(f"{name} is deleted"))
+
+
+@alerts.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("name")
+@asking
+def test(asked: Asked, name: str) -> None:
+    """Send a test message by an alert rule, and show what its destination answers."""
+    asked.tell(asked.client.test_alert_rule(name), _show_test)
+
+
+def _show_all(found: Iterable[AlertRule]) -> None:
+    show_table(
+        ("rule", "tells of", "timers", "to", "last told", "error"),
+        (
+            (
+                one["name"],
+                ", ".join(_told(one)),
+                f"{one['namePrefix']}..." if one["namePrefix"] else "all",
+                _place(one),
+                one["lastToldAt"] or "",
+                one["lastError"],
+            )
+            for one in found
+        ),
+    )
+
+
+def _told(one: AlertRule) -> list[str]:
+    told: list[str] = list(one["events"])
+    if one["failuresInARow"] is not None:
+        told.append(f"{one['failuresInARow']} failures in a row")
+    if one["lateBy"] is not None:
+        told.append(f"late by {one['lateBy']}")
+    return told
+
+
+def _place(one: AlertRule) -> str:
+    to = one["destination"]
+    return f"{to['kind']} {', '.join(to['to']) or to['url'] or ''}".strip()
+
+
+def _show_test(found: AlertTest) -> None:
+    words = {True: "it was taken", False: "it was not taken", None: "nobody knows yet"}
+    why = f": {found['error']}" if found["error"] else ""
+    show_line(f"{words[found['isTaken']]}{why}")
+    if found["answer"]:
+        show_line(f"answer: {found['answer']}")

@@ -1,0 +1,1 @@
+"""Alerts: what apps are told of their firings beside their calls."""

@@ -1,0 +1,148 @@
+"""A rule of alerts: of which trouble an app wants to be told, of which of its timers, and where."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.timers.misfire import COALESCED, MISSED
+
+RULE_NAME_CHARACTERS = 64
+EVENT_CHARACTERS = 32
+# Of one app.
+MOST_RULES = 20
+# Addresses that one mail goes to.
+MOST_ADDRESSES = 10
+# What stands for a secret that is not shown.
+MASK = "***"
+
+
+class AlertEvent(StrEnum):
+    """What a rule tells of.
+
+    `first_failure` and `failures_in_a_row` count attempts, whether or not others follow; `failed_for_good` counts
+    firings. `missed` and `skipped` are firings that the misfire policy left out: too late, or as a later one was due.
+    `late`: a first attempt was sent too late. `recovered`: what a rule told of is over. `test`: somebody asked for it.
+    """
+
+    FIRST_FAILURE = "first_failure"
+    FAILURES_IN_A_ROW = "failures_in_a_row"
+    FAILED_FOR_GOOD = "failed_for_good"
+    MISSED = "missed"
+    SKIPPED = "skipped"
+    LATE = "late"
+    RECOVERED = "recovered"
+    TEST = "test"
+
+
+class DestinationKind(StrEnum):
+    """How a message goes out."""
+
+    WEBHOOK = "webhook"
+    MAIL = "mail"
+    DINGTALK = "dingtalk"
+    WECOM = "wecom"
+    FEISHU = "feishu"
+    SLACK = "slack"
+
+
+# Whose URL lets everybody who knows it write there.
+ROBOTS = frozenset(DestinationKind) - {DestinationKind.WEBHOOK, DestinationKind.MAIL}
+# Robots that may check a signature.
+SIGNED_ROBOTS = frozenset({DestinationKind.DINGTALK, DestinationKind.FEISHU})
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """Where a message goes: a URL, and the secret that signs for a robot ("": none); or addresses of mail."""
+
+    kind: DestinationKind
+    url: str = field(default="", repr=False)
+    secret: str = field(default="", repr=False)
+    to: tuple[str, ...] = ()
+
+    @property
+    def has_secrets(self) -> bool:
+        """Whether nobody is to read it in SQL."""
+        return self.kind in ROBOTS
+
+
+@dataclass(frozen=True, slots=True)
+class AlertNote:
+    """What the judge is told of one attempt, or of a firing that was skipped; `status` is as in its outcome."""
+
+    member: Member
+    status: FiringStatus
+    lateness_ms: int | None
+    http_status: int | None
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class AlertRule:
+    """What to tell of, to whom.
+
+    `in_a_row` is the number of failures for `FAILURES_IN_A_ROW`, `late_ms` the lateness that is too much for `LATE`;
+    None: the rule has no such event. `name_prefix`: how the names of its timers begin; "": of all. After `repeat_ms`
+    of trouble it is told again; None: never. `told_at` is when a message was last taken, `error` why the last one was
+    not; "": it was.
+    """
+
+    app: str
+    name: str
+    events: frozenset[AlertEvent]
+    destination: Destination
+    in_a_row: int | None = None
+    late_ms: int | None = None
+    name_prefix: str = ""
+    repeat_ms: int | None = None
+    created_at: int = 0
+    updated_at: int = 0
+    told_at: int | None = None
+    error: str = ""
+
+    def events_of(self, note: AlertNote, timer_name: str) -> Iterator[AlertEvent]:
+        """Yield what a note is for this rule."""
+        if timer_name.startswith(self.name_prefix):
+            yield from (event for event in self._events_of(note) if event in self.events)
+
+    def _events_of(self, note: AlertNote) -> Iterator[AlertEvent]:
+        if note.status in (FiringStatus.PENDING, FiringStatus.FAILED):
+            yield AlertEvent.FIRST_FAILURE
+            yield AlertEvent.FAILURES_IN_A_ROW
+        if note.status is FiringStatus.FAILED:
+            yield AlertEvent.FAILED_FOR_GOOD
+        if note.status is FiringStatus.SKIPPED:
+            yield AlertEvent.MISSED if note.error == MISSED else AlertEvent.SKIPPED
+        if is_late(note.member, note.lateness_ms, self.late_ms):
+            yield AlertEvent.LATE
+
+    def needed(self, event: AlertEvent) -> int:
+        """Return how often something must happen until it is told."""
+        return (self.in_a_row or 1) if event is AlertEvent.FAILURES_IN_A_ROW else 1
+
+
+# By app, the least lateness that one of its rules tells of; None: its rules tell of other things only.
+AlertedApps = Mapping[str, int | None]
+
+
+def is_late(member: Member, lateness_ms: int | None, late_ms: int | None) -> bool:
+    """Tell whether a first attempt was sent too late."""
+    return late_ms is not None and member.attempt == 1 and lateness_ms is not None and lateness_ms > late_ms
+
+
+def noted(outcome: Outcome, app: str, alerted: AlertedApps) -> Outcome:
+    """Return the outcome, marked if the judge of alerts is to see it. Quick: every firing passes here.
+
+    `app` "": nobody knows whose it is. Then any rule may be about it.
+    """
+    if not alerted or (app and app not in alerted):
+        return outcome
+    match outcome.status:
+        case FiringStatus.FAILED | FiringStatus.PENDING:
+            return outcome._replace(is_noted=True)
+        case FiringStatus.SKIPPED:
+            return outcome._replace(is_noted=outcome.error in (MISSED, COALESCED))
+        case _:
+            return outcome._replace(is_noted=is_late(outcome.member, outcome.lateness_ms, alerted.get(app)))

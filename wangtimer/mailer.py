@@ -1,0 +1,83 @@
+"""The mailer: sends mail of alerts through the operator's server."""
+
+import smtplib
+import ssl
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from email.utils import format_datetime, formataddr
+
+from wangtimer.core.alerts.mail_server import MailServer
+
+# s; for each step of a mail.
+TIMEOUT_S = 10.0
+
+
+class MailNotTaken(Exception):
+    """The server did not take a mail; the message says why, and has no password."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mailer:
+    """Any thread may use it; each mail has a connection of its own. `authorities` (PEM) vouch beside the system's."""
+
+    server: MailServer
+    authorities: str = ""
+
+    def send(self, to: Sequence[str], subject: str, text: str, message_id: str, now: float) -> str:
+        """Send a mail and return what the server said; raises `MailNotTaken`.
+
+        `message_id` is the same on every attempt, so that a mailbox can drop repeats; `now` is its date, s UTC.
+        """
+        mail = EmailMessage()
+        mail["From"] = formataddr(("WangTimer", self.server.sender))
+        mail["To"] = ", ".join(to)
+        mail["Subject"] = subject
+        mail["Date"] = format_datetime(datetime.fromtimestamp(now, UTC))
+        mail["Message-ID"] = f"<{message_id}@{self.server.sender.partition('@')[2]}>"
+        # RFC 3834: no automatic answer comes to it.
+        mail["Auto-Submitted"] = "auto-generated"
+        mail.set_content(text)
+        try:
+            return self._send(mail, to)
+        except smtplib.SMTPRecipientsRefused as error:
+            refused = ", ".join(
+                f"{one}: {code} {_text(said)}" for one, (code, said) in error.recipients.items()
+            )
+            raise MailNotTaken(f"the mail server refused {refused}") from None
+        except smtplib.SMTPResponseException as error:
+            raise MailNotTaken(f"the mail server said {error.smtp_code} {_text(error.smtp_error)}") from None
+        except (OSError, smtplib.SMTPException, ValueError) as error:
+            raise MailNotTaken(f"the mail server is away: {error}") from None
+
+    def _send(self, mail: EmailMessage, to: Sequence[str]) -> str:
+        server = self.server
+        if server.is_tls:
+            link: smtplib.SMTP = smtplib.SMTP_SSL(
+                server.host, server.port, timeout=TIMEOUT_S, context=self._trust()
+            )
+        else:
+            link = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
+        with link:
+            if server.starts_tls:
+                link.starttls(context=self._trust())
+            if server.user:
+                link.login(server.user, server.password)
+            refused = link.send_message(mail, server.sender, list(to))
+        if not refused:
+            return f"taken for {len(to)}"
+        return "taken, but not for " + ", ".join(
+            f"{one}: {code} {_text(said)}" for one, (code, said) in refused.items()
+        )
+
+    def _trust(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        if self.authorities:
+            context.load_verify_locations(cadata=self.authorities)
+        return context
+
+
+def _text(said: bytes | str) -> str:
+    text = said.decode(errors="replace") if isinstance(said, bytes) else said
+    return " ".join(text.split())

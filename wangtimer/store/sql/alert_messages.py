@@ -1,0 +1,184 @@
+"""Messages of rules in SQL: gathered, taken by a process that sends them, ended."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, RowMapping, and_, delete, insert, select, update
+
+from wangtimer.core.alerts.alert_message import Alert, AlertMessage
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule
+from wangtimer.core.alerts.judging import ToTell, by_rule
+from wangtimer.core.errors import UnknownAlertRule
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_messages, alert_rules
+
+# From one message of a rule to the next, ms: robots take 20 a minute.
+BETWEEN_MS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class TakenMessage:
+    """A message that a process is to send, as its `attempt` (from 1), before another may take it. Moments in ms UTC."""
+
+    id: int
+    message: AlertMessage
+    attempt: int
+    created_at: int
+    is_test: bool = False
+
+
+def gather(sql: Connection, to_tell: Iterable[ToTell], now: int) -> None:
+    """Put alerts into the messages of their rules that still gather, or into new ones, in the caller's transaction."""
+    pairs = list(to_tell)
+    rules = {(rule.app, rule.name): rule for rule, _ in pairs}
+    for (app, rule), alerts in by_rule(pairs).items():
+        query = select(alert_messages).where(_of_rule(app, rule), alert_messages.c.attempt == 0)
+        ordered = by_index(
+            query.order_by(alert_messages.c.id).limit(1), "alert_message_of_rule", alert_messages
+        )
+        row = sql.execute(ordered.with_for_update()).mappings().one_or_none()
+        if row is not None:
+            message = AlertMessage.from_stored(app, rule, row["content"]).with_more(alerts)
+            changing = update(alert_messages).where(alert_messages.c.id == row["id"])
+            sql.execute(changing.values(content=message.stored()))
+        else:
+            message = AlertMessage(app, rule).with_more(alerts)
+            sql.execute(_inserting(message, now, _due_at(rules[app, rule], now)))
+
+
+class AlertMessages:
+    """Every method raises `StoreAway`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def take(self, limit: int, now: int, until: int) -> list[TakenMessage]:
+        """Take messages that are due, the longest due first; nobody else takes them before `until` (ms UTC).
+
+        Of each rule the oldest only: a later one waits for it. A process that dies leaves them to others.
+        """
+        older = alert_messages.alias("older")
+        before = select(older.c.id).where(
+            older.c.app == alert_messages.c.app,
+            older.c.rule == alert_messages.c.rule,
+            older.c.id < alert_messages.c.id,
+            older.c.is_test == 0,
+        )
+        waits = by_index(before, "alert_message_of_rule", older).exists()
+        is_due = and_(
+            alert_messages.c.due_at <= now,
+            alert_messages.c.taken_until <= now,
+            alert_messages.c.answer.is_(None),
+        )
+        query = select(alert_messages).where(is_due, (alert_messages.c.is_test == 1) | ~waits)
+        ordered = by_index(
+            query.order_by(alert_messages.c.due_at).limit(limit), "alert_message_due", alert_messages
+        )
+        ids = self._database.read(lambda sql: [row["id"] for row in sql.execute(ordered).mappings()])
+        if not ids:
+            return []
+
+        def work(sql: Connection) -> list[TakenMessage]:
+            held = select(alert_messages).where(alert_messages.c.id.in_(ids), is_due)
+            rows = sql.execute(held.order_by(alert_messages.c.id).with_for_update()).mappings().all()
+            for row in rows:
+                changing = update(alert_messages).where(alert_messages.c.id == row["id"])
+                sql.execute(changing.values(attempt=row["attempt"] + 1, taken_until=until))
+            return [_taken(row) for row in rows]
+
+        return self._database.write(work)
+
+    def end(self, one: TakenMessage, now: int, error: str = "") -> None:
+        """Forget a message that was taken, or is given up for this error; the rule shows which."""
+
+        def work(sql: Connection) -> None:
+            sql.execute(delete(alert_messages).where(alert_messages.c.id == one.id))
+            its = (alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
+            shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
+            if not error:
+                shown["told_at"] = now
+            sql.execute(update(alert_rules).where(*its).values(shown))
+
+        self._database.write(work)
+
+    def put_off(self, one: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> None:
+        """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt."""
+
+        def work(sql: Connection) -> None:
+            waiting = update(alert_messages).where(
+                alert_messages.c.id == one.id, alert_messages.c.attempt == one.attempt
+            )
+            attempt = one.attempt if was_tried else one.attempt - 1
+            sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt))
+            its = (alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
+            sql.execute(update(alert_rules).where(*its).values(error=error[:ERROR_CHARACTERS]))
+
+        self._database.write(work)
+
+    def answer(self, one: TakenMessage, answer: str) -> None:
+        """Say what became of a test."""
+        changing = update(alert_messages).where(alert_messages.c.id == one.id)
+        self._database.write(lambda sql: sql.execute(changing.values(answer=answer, taken_until=0)))
+
+    def ask_test(self, app: str, rule: str, now: int) -> int:
+        """Ask for a test message of a rule; return its id. Raises `UnknownAlertRule`."""
+        alert = Alert(AlertEvent.TEST, 0, "", now, now)
+        message = AlertMessage(app, rule, (alert,))
+
+        def work(sql: Connection) -> int:
+            its = (alert_rules.c.app == app, alert_rules.c.name == rule)
+            if sql.execute(select(alert_rules.c.name).where(*its)).one_or_none() is None:
+                raise UnknownAlertRule(app, rule)
+            made = sql.execute(_inserting(message, now, now, is_test=True))
+            assert made.inserted_primary_key is not None
+            return int(made.inserted_primary_key[0])
+
+        return self._database.write(work)
+
+    def answer_of(self, message_id: int) -> str | None:
+        """Return what became of a test; None while nobody knows."""
+        query = select(alert_messages.c.answer).where(alert_messages.c.id == message_id)
+        found: str | None = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
+        return found
+
+    def forget(self, message_id: int) -> None:
+        """Forget a test."""
+        gone = delete(alert_messages).where(alert_messages.c.id == message_id)
+        self._database.write(lambda sql: sql.execute(gone))
+
+    def forget_tests(self, before: int) -> int:
+        """Forget tests that were asked for before then, ms UTC; return how many."""
+        gone = and_(alert_messages.c.is_test == 1, alert_messages.c.created_at < before)
+        if not self._database.read(
+            lambda sql: sql.execute(select(alert_messages.c.id).where(gone).limit(1)).all()
+        ):
+            return 0
+        return self._database.write(lambda sql: int(sql.execute(delete(alert_messages).where(gone)).rowcount))
+
+
+def _due_at(rule: AlertRule, now: int) -> int:
+    return now if rule.told_at is None else max(now, rule.told_at + BETWEEN_MS)
+
+
+def _inserting(message: AlertMessage, now: int, due_at: int, *, is_test: bool = False) -> Any:
+    return insert(alert_messages).values(
+        app=message.app,
+        rule=message.rule,
+        is_test=int(is_test),
+        content=message.stored(),
+        created_at=now,
+        due_at=due_at,
+        attempt=0,
+        taken_until=0,
+    )
+
+
+def _of_rule(app: str, rule: str) -> Any:
+    return and_(alert_messages.c.app == app, alert_messages.c.rule == rule, alert_messages.c.is_test == 0)
+
+
+def _taken(row: RowMapping) -> TakenMessage:
+    message = AlertMessage.from_stored(row["app"], row["rule"], row["content"])
+    return TakenMessage(row["id"], message, row["attempt"] + 1, row["created_at"], bool(row["is_test"]))

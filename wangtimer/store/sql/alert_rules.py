@@ -1,0 +1,171 @@
+"""Rules of alerts in SQL."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import structlog
+from sqlalchemy import Connection, and_, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertRule
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
+from wangtimer.core.errors import Conflict, Subject, UnknownAlertRule
+from wangtimer.store.alert_text import UnopenedDestination, rule_from, rule_text, sealed_anew
+from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.sql.audit import note_changes
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
+
+log = structlog.get_logger()
+
+# Makes what a rule is to be of what it is (None: there is none); may raise to refuse.
+RuleRevision = Callable[[AlertRule | None], AlertRule]
+# The audit's names of what changed.
+_FIELDS = {
+    "events": "events",
+    "failuresInARow": "in_a_row",
+    "lateBy": "late_ms",
+    "namePrefix": "name_prefix",
+    "repeatAfter": "repeat_ms",
+    "destination": "destination",
+}
+
+
+class AlertRuleStore:
+    """One row a rule. Every method raises `StoreAway`."""
+
+    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+        self._database = database
+        self._seals = seals
+
+    def page(self, app: str, after: str, limit: int) -> list[AlertRule]:
+        """Return an app's rules by name, from behind one, to be shown; one that cannot be read is left out."""
+        query = select(alert_rules).where(alert_rules.c.app == app, alert_rules.c.name > after)
+        ordered = query.order_by(alert_rules.c.name).limit(limit)
+        rows = self._database.read(lambda sql: sql.execute(ordered).all())
+        return read_rules(rows, self._seals, may_be_unopened=True)
+
+    def get(self, app: str, name: str) -> AlertRule | None:
+        """Return a rule whose messages can be sent; None where there is none, or it cannot be read here."""
+        query = select(alert_rules).where(_is(app, name))
+        rows = self._database.read(lambda sql: sql.execute(query).all())
+        found = read_rules(rows, self._seals)
+        return found[0] if found else None
+
+    def put(self, app: str, name: str, change: RuleRevision, now: int) -> tuple[AlertRule, bool]:
+        """Make a rule, or replace it; return it, and whether it was made (`now` in ms UTC).
+
+        Raises `Conflict` where the app has `MOST_RULES` already, and what `change` raises.
+        """
+
+        def work(sql: Connection) -> tuple[AlertRule, bool]:
+            row = sql.execute(select(alert_rules).where(_is(app, name)).with_for_update()).one_or_none()
+            held = None if row is None else rule_from(row, self._seals, may_be_unopened=True)
+            made = replace(change(held), created_at=held.created_at if held else now, updated_at=now)
+            values = {
+                "content": rule_text(made, self._seals),
+                "late_ms": made.late_ms,
+                "updated_at": now,
+                "error": "",
+            }
+            if held is None:
+                _refuse_one_more(sql, app)
+                sql.execute(insert(alert_rules).values(app=app, name=name, created_at=now, **values))
+            else:
+                sql.execute(update(alert_rules).where(_is(app, name)).values(values))
+            note_changes(sql, now, list(_differences(held, made)))
+            return replace(made, told_at=held.told_at if held else None, error=""), held is None
+
+        try:
+            return self._database.write(work)
+        except IntegrityError:
+            raise Conflict(
+                "name",
+                f"the rule {name!r} is being made by somebody else",
+                "repeat it where it is still wanted",
+                about=Subject.ALERT_RULE,
+            ) from None
+
+    def remove(self, app: str, name: str, now: int) -> None:
+        """Delete a rule, its troubles and its messages; raises `UnknownAlertRule`."""
+
+        def work(sql: Connection) -> None:
+            if not sql.execute(delete(alert_rules).where(_is(app, name))).rowcount:
+                raise UnknownAlertRule(app, name)
+            for table in (alerts, alert_messages):
+                sql.execute(delete(table).where(table.c.app == app, table.c.rule == name))
+            note_changes(sql, now, [AuditedChange(Action.DELETE, AuditedKind.ALERT_RULE, name, app)])
+
+        self._database.write(work)
+
+    def alerted(self) -> dict[str, int | None]:
+        """Return by app the least lateness that a rule of it tells of; None: its rules tell of other things only."""
+        query = select(alert_rules.c.app, func.min(alert_rules.c.late_ms).label("late_ms"))
+        grouped = query.group_by(alert_rules.c.app)
+        return self._database.read(lambda sql: {row.app: row.late_ms for row in sql.execute(grouped)})
+
+    def keys_behind(self, key: tuple[str, str], limit: int) -> list[tuple[str, str]]:
+        """Return a page of all rules' apps and names, from behind one."""
+        columns = (alert_rules.c.app, alert_rules.c.name)
+        query = select(*columns).where(behind(columns, key)).order_by(*columns).limit(limit)
+        return [(row.app, row.name) for row in self._database.read(lambda sql: sql.execute(query).all())]
+
+    def seal_anew(self, key: tuple[str, str]) -> bool:
+        """Seal where a rule's messages go under the first key; False where it is so. Raises `UnopenedDestination`."""
+
+        def work(sql: Connection) -> bool:
+            row = sql.execute(select(alert_rules).where(_is(*key)).with_for_update()).one_or_none()
+            text = None if row is None else sealed_anew(row, self._seals)
+            if text is not None:
+                sql.execute(update(alert_rules).where(_is(*key)).values(content=text))
+            return text is not None
+
+        return self._database.write(work)
+
+
+def rules_of(sql: Connection, apps: Collection[str], seals: Seals) -> dict[str, list[AlertRule]]:
+    """Return the rules of these apps, also those whose destination cannot be opened here."""
+    rows = sql.execute(select(alert_rules).where(alert_rules.c.app.in_(sorted(apps)))).all() if apps else []
+    found: dict[str, list[AlertRule]] = {}
+    for rule in read_rules(rows, seals, may_be_unopened=True):
+        found.setdefault(rule.app, []).append(rule)
+    return found
+
+
+def read_rules(rows: Sequence[Any], seals: Seals, *, may_be_unopened: bool = False) -> list[AlertRule]:
+    """Return the rules of rows; one that cannot be read is named in the log and left out."""
+    found = []
+    for row in rows:
+        try:
+            found.append(rule_from(row, seals, may_be_unopened=may_be_unopened))
+        except UnopenedDestination as error:
+            log.error("alert_destination_unopened", app=row.app, rule=row.name, error=str(error))
+        except Exception as error:
+            log.error("alert_rule_cannot_be_read", app=row.app, rule=row.name, error=repr(error))
+    return found
+
+
+def _is(app: str, name: str) -> Any:
+    return and_(alert_rules.c.app == app, alert_rules.c.name == name)
+
+
+def _refuse_one_more(sql: Connection, app: str) -> None:
+    query = select(func.count(alert_rules.c.name)).where(alert_rules.c.app == app)
+    if (number := sql.execute(query).scalar_one()) >= MOST_RULES:
+        raise Conflict(
+            "name",
+            f"the app has {number} rules of alerts, and may have {MOST_RULES}",
+            "delete one, or let one rule tell of more",
+            about=Subject.ALERT_RULE,
+        )
+
+
+def _differences(held: AlertRule | None, made: AlertRule) -> list[AuditedChange]:
+    if held is None:
+        return [AuditedChange(Action.CREATE, AuditedKind.ALERT_RULE, made.name, made.app)]
+    fields = tuple(name for name, one in _FIELDS.items() if getattr(held, one) != getattr(made, one))
+    if not fields:
+        return []
+    return [AuditedChange(Action.EDIT, AuditedKind.ALERT_RULE, made.name, made.app, fields=fields)]

@@ -1,0 +1,266 @@
+"""Troubles in SQL: what notes make of them, and which are over."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import structlog
+from sqlalchemy import Connection, RowMapping, and_, delete, select, update
+from sqlalchemy.engine import Dialect
+
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule
+from wangtimer.core.alerts.judging import Happened, ToTell, Trouble, TroubleKey, judge, recovery
+from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
+from wangtimer.core.retry import number_in_row
+from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.sql.alert_messages import gather
+from wangtimer.store.sql.alert_rules import rules_of
+from wangtimer.store.sql.asked import asked_for, delete_of_attempts, in_parts, with_keys
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.tables import alert_notes, alerts, firings, timers
+
+log = structlog.get_logger()
+
+# Firings of a timer that are looked at to count its failures in a row.
+MOST_LOOKED_AT = 200
+_KEY = (alerts.c.app, alerts.c.rule, alerts.c.timer_id, alerts.c.event)
+_STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
+# Troubles that one statement looks at.
+LOOKS_A_STATEMENT = 100
+# The first of all keys lies behind it.
+FIRST_KEY = ("", "", 0, "")
+
+
+class LookedAt(NamedTuple):
+    """How many troubles were over, and the key to go on behind; None at the end."""
+
+    over: int
+    next_key: tuple[str, str, int, str] | None
+
+
+class AlertTroubles:
+    """Every method raises `StoreAway`."""
+
+    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+        self._database = database
+        self._seals = seals
+
+    def judge(self, limit: int, now: int) -> int:
+        """Judge up to `limit` notes, the oldest moments first, and forget them; return how many there were.
+
+        One transaction: the notes go only where what is to be told of them is written. Two may run at once; the second
+        waits for the first. A note that its firing's row does not bear out changes nothing.
+        """
+        query = select(alert_notes).order_by(*alert_notes.primary_key).limit(limit)
+        if not self._database.read(lambda sql: sql.execute(query.limit(1)).all()):
+            return 0
+
+        def work(sql: Connection) -> int:
+            notes = [_note_of(row) for row in sql.execute(query.with_for_update()).mappings()]
+            if notes:
+                self._judge(sql, notes, now)
+                judged = [(it.fire_at, it.timer_id, it.attempt) for it in (one.member for one in notes)]
+                delete_of_attempts(sql, alert_notes, judged)
+            return len(notes)
+
+        return self._database.write(work)
+
+    def look(self, after: tuple[str, str, int, str], limit: int, now: int) -> LookedAt:
+        """Look which troubles behind a key are over, of `limit` at most: they end, and rules that say so tell it."""
+        query = select(alerts).where(behind(_KEY, after)).order_by(*_KEY).limit(limit)
+        ordered = by_index(query, "PRIMARY", alerts)
+
+        def read(sql: Connection) -> tuple[list[Trouble], list[Trouble]]:
+            found = [_trouble_of(row) for row in sql.execute(ordered).mappings()]
+            return found, _over_among(sql, found, now)
+
+        rows, over = self._database.read(read)
+        if over:
+            self._database.write(partial(self._end, troubles=over, now=now))
+        if len(rows) < limit:
+            return LookedAt(len(over), None)
+        app, rule, timer_id, event = rows[-1].key
+        return LookedAt(len(over), (app, rule, timer_id, event.value))
+
+    def forget_old(self, before: int, limit: int) -> int:
+        """Forget troubles of which nothing has happened since `before` (ms UTC); return how many."""
+        query = select(*_KEY).where(alerts.c.last_at < before).limit(limit)
+        keys = self._database.read(lambda sql: [TroubleKey(*row) for row in sql.execute(query)])
+        if not keys:
+            return 0
+
+        def work(sql: Connection) -> int:
+            return sum(
+                int(sql.execute(delete(alerts).where(_is(key), alerts.c.last_at < before)).rowcount)
+                for key in keys
+            )
+
+        return self._database.write(work)
+
+    def all(self) -> list[Trouble]:
+        """Return all of them, for tests and those who look after a deployment."""
+        query = select(alerts).order_by(*_KEY)
+        return self._database.read(lambda sql: [_trouble_of(row) for row in sql.execute(query).mappings()])
+
+    def _judge(self, sql: Connection, notes: Sequence[AlertNote], now: int) -> None:
+        rows = _rows_of(sql, [one.member.key for one in notes])
+        owners = _owners(sql, {one.member.timer_id for one in notes})
+        happened = [
+            Happened(one, *owners[one.member.timer_id])
+            for one in notes
+            if one.member.timer_id in owners and _is_borne_out(one, rows.get(one.member.key))
+        ]
+        rules = rules_of(sql, {one.app for one in happened}, self._seals)
+        held = _held(sql, {one.note.member.timer_id for one in happened}) if rules else {}
+        counts: dict[int, int] = {}
+
+        def failures_now(timer_id: int) -> int:
+            if timer_id not in counts:
+                counts[timer_id] = _failures_in_a_row(sql, timer_id, now)
+            return counts[timer_id]
+
+        found = judge(happened, rules, held, failures_now, now)
+        _write(sql, found.troubles.values(), held)
+        gather(sql, found.to_tell, now)
+
+    def _end(self, sql: Connection, troubles: Sequence[Trouble], now: int) -> None:
+        rules = rules_of(sql, {one.key.app for one in troubles}, self._seals)
+        by_name = {(rule.app, rule.name): rule for of_app in rules.values() for rule in of_app}
+        to_tell: list[ToTell] = []
+        for one in troubles:
+            # Whoever saw it go on meanwhile has moved its last moment.
+            as_read = and_(_is(one.key), alerts.c.last_at == one.last_at, alerts.c.fire_at == one.fire_at)
+            rule = by_name.get((one.key.app, one.key.rule))
+            ended = sql.execute(delete(alerts).where(as_read)).rowcount
+            if ended and rule is not None and _tells_of_its_end(rule, one):
+                to_tell.append((rule, recovery(one)))
+        gather(sql, to_tell, now)
+
+
+def _tells_of_its_end(rule: AlertRule, one: Trouble) -> bool:
+    return one.told_at is not None and AlertEvent.RECOVERED in rule.events
+
+
+def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
+    """Return those of the troubles that are over.
+
+    Each has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on.
+    """
+    hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
+    found: list[Trouble] = []
+    for start in range(0, len(troubles), LOOKS_A_STATEMENT):
+        part = troubles[start : start + LOOKS_A_STATEMENT]
+        looks = [
+            f"SELECT * FROM (SELECT {place:d} AS place FROM firing {hint}WHERE timer_id = {one.key.timer_id:d}"
+            f" AND fire_at BETWEEN {one.fire_at:d} AND {now:d} AND status = '{FiringStatus.SUCCEEDED.value}'"
+            f"{'' if one.late_ms is None else f' AND lateness_ms <= {one.late_ms:d}'} LIMIT 1) AS look{place:d}"
+            for place, one in enumerate(part)
+        ]
+        found += [part[place] for (place,) in sql.exec_driver_sql(" UNION ALL ".join(looks))]
+    return found
+
+
+def _is(key: TroubleKey) -> Any:
+    return and_(*(column == value for column, value in zip(_KEY, key, strict=True)))
+
+
+def _note_of(row: RowMapping) -> AlertNote:
+    member = Member(row["timer_id"], row["fire_at"], row["attempt"])
+    return AlertNote(
+        member, FiringStatus(row["status"]), row["lateness_ms"], row["http_status"], row["error"]
+    )
+
+
+def _rows_of(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, tuple[str, int]]:
+    """Return status and attempt of these firings."""
+    found: dict[MemberKey, tuple[str, int]] = {}
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
+        rows = sql.exec_driver_sql(with_keys(_states(sql.dialect), sql.dialect, part))
+        found |= {(timer_id, fire_at): (status, attempt) for fire_at, timer_id, status, attempt in rows}
+    return found
+
+
+@cache
+def _states(dialect: Dialect) -> str:
+    columns = (firings.c.fire_at, firings.c.timer_id, firings.c.status, firings.c.attempt)
+    return str(asked_for(*columns).compile(dialect=dialect))
+
+
+def _is_borne_out(note: AlertNote, row: tuple[str, int] | None) -> bool:
+    """Tell whether a firing's row says the same as a note: an outcome may have come too late to count."""
+    if row is None:
+        return False
+    status, attempt = row
+    if note.status is FiringStatus.PENDING:
+        return attempt > note.member.attempt
+    if note.status is FiringStatus.FAILED and attempt > note.member.attempt:
+        return True  # it was replayed since
+    return status == note.status.value or note.status is FiringStatus.ACCEPTED
+
+
+def _owners(sql: Connection, timer_ids: Collection[int]) -> dict[int, tuple[str, str]]:
+    """Return app and name of these timers; deleted ones have none."""
+    query = select(timers.c.id, timers.c.app, timers.c.name)
+    living = query.where(timers.c.id.in_(sorted(timer_ids)), timers.c.tombstone == 0)
+    return {row.id: (row.app, row.name) for row in sql.execute(by_index(living, "PRIMARY", timers))}
+
+
+def _held(sql: Connection, timer_ids: Collection[int]) -> dict[TroubleKey, Trouble]:
+    if not timer_ids:
+        return {}
+    query = by_index(select(alerts).where(alerts.c.timer_id.in_(sorted(timer_ids))), "alert_of_timer", alerts)
+    found = map(_trouble_of, sql.execute(query.with_for_update()).mappings())
+    return {one.key: one for one in found}
+
+
+def _failures_in_a_row(sql: Connection, timer_id: int, now: int) -> int:
+    """Return how many attempts of a timer's latest firings have failed since one succeeded, by their moments."""
+    own = and_(firings.c.timer_id == timer_id, firings.c.fire_at <= now)
+    query = by_index(select(firings.c.status, firings.c.attempt).where(own), "firing_of_timer")
+    number = 0
+    for status, attempt in sql.execute(query.order_by(firings.c.fire_at.desc()).limit(MOST_LOOKED_AT)):
+        if status == FiringStatus.SUCCEEDED.value:
+            break
+        if status in _STATES:
+            made = number_in_row(attempt) if attempt else 0
+            number += made if status == FiringStatus.FAILED.value else max(0, made - 1)
+    return number
+
+
+def _write(sql: Connection, troubles: Iterable[Trouble], held: Mapping[TroubleKey, Trouble]) -> None:
+    new = []
+    for one in troubles:
+        if one.key in held:
+            sql.execute(update(alerts).where(_is(one.key)).values(_values(one)))
+        else:
+            new.append(one.key._asdict() | {"event": one.key.event.value} | _values(one))
+    if new:
+        sql.execute(insert_ignore(alerts), new)
+
+
+def _values(one: Trouble) -> dict[str, Any]:
+    return {
+        "timer_name": one.timer_name,
+        "fire_at": one.fire_at,
+        "since": one.since,
+        "last_at": one.last_at,
+        "times": one.times,
+        "told_at": one.told_at,
+        "late_ms": one.late_ms,
+    }
+
+
+def _trouble_of(row: RowMapping) -> Trouble:
+    key = TroubleKey(row["app"], row["rule"], row["timer_id"], AlertEvent(row["event"]))
+    return Trouble(
+        key,
+        row["timer_name"],
+        row["fire_at"],
+        row["since"],
+        row["last_at"],
+        row["times"],
+        row["told_at"],
+        row["late_ms"],
+    )
