@@ -267,7 +267,9 @@ class Sender:
             zone = definition.schedule.timezone if form.templates else ""
             timeouts = definition.timeouts if target is None else target.timeouts_of(definition.timeouts)
             token = "" if timeouts.ack_ms is None else self._ack_token_of(held.member)
-            request = request_of(call, definition.app, held.member, keys, timestamp_s, form, zone, token)
+            request = request_of(
+                call, definition.app, held.member, keys, timestamp_s, form, zone, token, timeouts.ack_ms
+            )
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket)
             return None
