@@ -28,7 +28,7 @@ QUEUES = {
     "callback": "callback",
     "callback.reports": "callback",
 }
-ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "flower")
+ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "stream", "flower")
 # To which other queues each process sends.
 SENDS_TO = {
     "web": ("callback", "callback.reports", "migrate"),
@@ -37,6 +37,7 @@ SENDS_TO = {
     "migrate": ("callback", "callback.reports"),
     "trigger": ("callback", "callback.reports"),
     "callback": ("migrate",),
+    "stream": (),
     "flower": (),
 }
 FORBIDDEN_IN_REDIS = ("FLUSHALL", "KEYS *", "CONFIG GET *", "LRANGE callback 0 -1", "MONITOR", "ACL LIST")
@@ -85,13 +86,16 @@ def test_the_store_s_accounts_have_the_commands_that_the_code_sends_and_no_other
     sent |= {"zrevrange"} if "desc=True" in code else set()
     for role in ("web", "scheduler", "migrate", "trigger", "callback"):
         assert allowed("store", role) == sent | OF_THE_LIBRARY
+    assert allowed("store", "stream") == sent | OF_THE_LIBRARY | {"subscribe", "unsubscribe"}
 
 
 def test_no_account_has_a_category_all_keys_or_a_password_in_the_file() -> None:
     for server in ACLS:
         accounts = rules(server)
         assert accounts.pop("default") == ["off"]
-        assert accounts.keys() == {"health", *ROLES} - ({"beat", "flower"} if server == "store" else set())
+        assert accounts.keys() == {"health", *ROLES} - (
+            {"beat", "flower"} if server == "store" else {"stream"}
+        )
         for role, given in accounts.items():
             assert given[:2] == ["on", f"#{{{role}}}"]
             assert "-@all" in given

@@ -160,7 +160,7 @@ class Consumer:
             self._response = response
             if response.status_code != 200:
                 raise refused(_problem_of(response))
-            yield from _firings_of(_lines_of(response.iter_content(None)))
+            yield from _firings_of(lines_of(response.iter_content(None)))
 
     def _take(self, event: Mapping[str, Any]) -> None:
         """Have a firing worked on, unless the same attempt is under way already, or this consumer stops."""
@@ -248,7 +248,8 @@ def _problem_of(response: requests.Response) -> Problem:
         )
 
 
-def _lines_of(parts: Iterator[bytes]) -> Iterator[bytes]:
+def lines_of(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the whole lines of bytes that come in parts."""
     kept = b""
     for part in parts:
         *lines, kept = (kept + part).split(b"\n")
