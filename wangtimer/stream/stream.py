@@ -29,6 +29,8 @@ MOST_AT_ONCE = 100
 TICK_S = 1.0
 # From one attempt to reach Redis to the next.
 PAUSE_S = 1.0
+# Ticks between two looks at a group of which nothing is told: a message on a channel may be lost.
+LOOK_EVERY = 5
 # Ticks between comments on a connection: most proxies close one that is silent for 60 s.
 COMMENT_EVERY = 15
 # A firing that was left by so many consumers, each of which lost its connection, waits for its next attempt instead.
@@ -145,7 +147,7 @@ class Stream:
                 if most:
                     await self._take(group, most)
         except StoreAway as away:
-            log.info("entries_not_taken", error=str(away))
+            log.warning("entries_not_taken", group=group.group.key, error=str(away))
         finally:
             group.is_being_looked_at = False
 
@@ -238,8 +240,8 @@ class Stream:
             number += 1
             try:
                 self._let_run_out()
-                for group in self.groups:
-                    if group.room:
+                for place, group in enumerate(self.groups):
+                    if (place + number) % LOOK_EVERY == 0:
                         self.look_at(group)
                 if number % COMMENT_EVERY == 0:
                     for consumer in self.groups.consumers:
@@ -249,7 +251,7 @@ class Stream:
                 seen = [group.group.key for group in self.groups]
                 await self.redis.note_seen(self._keys.consumers_seen, seen, now - SEEN_KEPT_MS)
             except StoreAway as away:
-                log.info("stream_tick_failed", error=str(away))
+                log.warning("stream_tick_failed", error=str(away))
             except Exception:
                 log.exception("stream_tick_failed")
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-from redis.asyncio import Redis
+from redis.asyncio import BlockingConnectionPool, Redis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
@@ -16,21 +16,24 @@ from wangtimer.store.redis.connection import ScriptCall
 TIMEOUT_S = 3.0
 # s; a subscription that is silent for so long is asked whether it lives.
 HEALTH_CHECK_S = 5
-CONNECTIONS = 32
+CONNECTIONS = 16
 
 
 class StreamRedis:
     """Raises `StoreAway`. Nothing is repeated: a script that may have run is not run again."""
 
     def __init__(self, url: str) -> None:
-        self._client = Redis.from_url(
+        pool = BlockingConnectionPool.from_url(
             url,
             socket_timeout=TIMEOUT_S,
             socket_connect_timeout=TIMEOUT_S,
             socket_keepalive=True,
             retry=Retry(NoBackoff(), 0),
             max_connections=CONNECTIONS,
+            # s; to wait for one of them.
+            timeout=TIMEOUT_S,
         )
+        self._client = Redis.from_pool(pool)
         self._listening = Redis.from_url(
             url,
             socket_timeout=None,
