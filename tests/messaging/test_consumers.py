@@ -20,7 +20,7 @@ from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.messages.named_broker import own_consumers
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.consumer_fallback import reachable_call
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.prepare import refuse_unacknowledged, request_of
 from wangtimer.executor.sender import failure_of
 from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message_engine import MessageEngine
@@ -183,9 +183,9 @@ def test_what_is_taken_and_given_back_is_counted_and_keeps_its_order(
 
 
 def test_a_firing_that_could_not_be_acknowledged_is_not_made() -> None:
-    notify = Notify(consumers_place("work").url, "", (), "")
     with pytest.raises(ValueError, match="cannot acknowledge"):
-        request_of(notify, "shop", Member(1, FIRE_AT, 1), ack_ms=30_000)
+        refuse_unacknowledged(consumers_place("work").url)
+    refuse_unacknowledged("https://app.example/")
 
 
 @pytest.mark.parametrize(

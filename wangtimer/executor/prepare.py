@@ -113,13 +113,7 @@ def _message_of(
     """Return the message that goes to a broker instead; raises ValueError for a body that is no Celery task."""
     headers, name_a_type = _sent(notify.headers)
     task = None
-    kind = place_from(notify.url).kind
-    if kind is PlaceKind.CONSUMERS and (not ack_token or ack_ms is None):
-        raise ValueError(
-            "consumers get no firing that they cannot acknowledge: its target has no ackTimeout, or this deployment "
-            "has lost its key (WANGTIMER_SECRET_KEYS_FILE)"
-        )
-    if kind is PlaceKind.CELERY:
+    if place_from(notify.url).kind is PlaceKind.CELERY:
         task = task_from(notify.body)
         content, content_type = celery_body(task.args, task.kwargs), "application/json"
     else:
@@ -139,6 +133,15 @@ def _message_of(
         task,
         ack_ms or 0,
     )
+
+
+def refuse_unacknowledged(url: str) -> None:
+    """Raise ValueError for a call without a token, if it is for consumers: they could not say that it is done."""
+    if is_message_url(url) and place_from(url).kind is PlaceKind.CONSUMERS:
+        raise ValueError(
+            "consumers get no firing that they cannot acknowledge: its target has no ackTimeout, or this deployment "
+            "has lost its key (WANGTIMER_SECRET_KEYS_FILE)"
+        )
 
 
 def stamps_of(

@@ -6,8 +6,11 @@ import pytest
 
 from tests.api.v1.test_targets import get, patch, put
 from tests.api.v1.world import TIMERS, URL, V1World
+from wangtimer.core.flow.firing import Firing, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.message_place import place_from
 from wangtimer.core.messages.named_broker import read_brokers
+from wangtimer.store.sql.firings import insert_missing
 
 
 @pytest.fixture
@@ -64,6 +67,22 @@ def test_it_stays_of_its_kind_and_its_timers_give_no_part_of_a_call(world: V1Wor
     assert (refused.status, refused.json["pointer"]) == (400, "/target/path")
     body["target"] = {"name": "orders", "json": {"order": 7}}
     assert world.send("POST", TIMERS, body).status == 201
+
+
+def test_a_firing_that_waits_for_a_consumer_is_shown(world: V1World) -> None:
+    put(world, {"consumers": {"group": "reports"}})
+    target = {"name": "orders", "json": {"order": 7}}
+    made = world.made(key="work", enabled=False, target=target)
+    member = Member(made.json["id"], world.clock.now - 60_000, 1)
+    firing = Firing.planned(*member.key, 0)
+    world.wiring.database.write(lambda sql: insert_missing(sql, [firing]))
+    due_at = world.clock.now + 30_000
+    world.wiring.firings.settle(
+        [Outcome(member, 0, FiringStatus.ACCEPTED, due_at, member.fire_at, 0, 1, None)]
+    )
+    shown = world.send("GET", f"/v1/firings/{member.firing_id}", rule="/v1/firings/{firing_id}")
+    assert (shown.status, shown.json["status"]) == (200, "accepted"), shown.json
+    assert shown.json["request"]["body"] == '{"order":7}'
 
 
 def test_no_broker_of_an_operator_has_their_name_and_none_takes_what_is_for_them() -> None:
