@@ -1,4 +1,7 @@
-"""The client's consumer against real stream processes."""
+"""The client's consumer against real stream processes.
+
+What docs/how-to/consumers-behind-a-firewall.md shows is tried here.
+"""
 
 import threading
 import time

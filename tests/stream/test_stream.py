@@ -1,4 +1,7 @@
-"""Consumers connected to real stream processes, on Redis and MariaDB."""
+"""Consumers connected to real stream processes, on Redis and MariaDB.
+
+What docs/how-to/consumers-behind-a-firewall.md shows is tried here.
+"""
 
 import signal
 import socket

@@ -46,12 +46,13 @@ class RedisLink:
 
     def __init__(self, url: str, timeout_s: float, ca_file: str | None = None) -> None:
         options: dict[str, Any] = {"ssl_ca_certs": ca_file} if ca_file and url.startswith("rediss://") else {}
+        if not url.startswith("unix:"):  # a socket file has no such option
+            options["socket_keepalive"] = True
         # No retry: what broke off may have been taken, and the firing's own retry says so in its record.
         self._client = redis.Redis.from_url(
             url,
             socket_timeout=timeout_s,
             socket_connect_timeout=timeout_s,
-            socket_keepalive=True,
             retry=Retry(NoBackoff(), 0),
             max_connections=1,
             **options,

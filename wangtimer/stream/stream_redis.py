@@ -23,24 +23,26 @@ class StreamRedis:
     """Raises `StoreAway`. Nothing is repeated: a script that may have run is not run again."""
 
     def __init__(self, url: str) -> None:
+        # A socket file has no such option.
+        kept: dict[str, Any] = {} if url.startswith("unix:") else {"socket_keepalive": True}
         pool = BlockingConnectionPool.from_url(
             url,
             socket_timeout=TIMEOUT_S,
             socket_connect_timeout=TIMEOUT_S,
-            socket_keepalive=True,
             retry=Retry(NoBackoff(), 0),
             max_connections=CONNECTIONS,
             # s; to wait for one of them.
             timeout=TIMEOUT_S,
+            **kept,
         )
         self._client = Redis.from_pool(pool)
         self._listening = Redis.from_url(
             url,
             socket_timeout=None,
             socket_connect_timeout=TIMEOUT_S,
-            socket_keepalive=True,
             health_check_interval=HEALTH_CHECK_S,
             retry=Retry(NoBackoff(), 0),
+            **kept,
         )
         self._ahead_ms = 0.0
 

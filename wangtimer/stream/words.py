@@ -36,7 +36,7 @@ class Word(BaseModel):
     final: bool = False
 
 
-class Words(BaseModel):
+class SaidWords(BaseModel):
     """A request's body."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -47,7 +47,7 @@ class Words(BaseModel):
 def read_words(body: bytes) -> list[Word]:
     """Read a request's body; raises `Refused`."""
     try:
-        return Words.model_validate_json(body).firings
+        return SaidWords.model_validate_json(body).firings
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:64]

@@ -1,4 +1,7 @@
-"""Targets whose firings consumers take: no broker has to be set up for them, and each firing is acknowledged."""
+"""Targets whose firings consumers take: no broker has to be set up for them, and each firing is acknowledged.
+
+What docs/how-to/consumers-behind-a-firewall.md shows is tried here.
+"""
 
 from typing import Any
 
