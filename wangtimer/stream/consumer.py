@@ -2,15 +2,12 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import replace
-from typing import Any
+
+from starlette.types import Message, Receive, Send
 
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 
-Message = MutableMapping[str, Any]
-Send = Callable[[Message], Awaitable[None]]
-Receive = Callable[[], Awaitable[Message]]
 # Bytes written at once.
 PART_BYTES = 65_536
 COMMENT = b":\n\n"
