@@ -48,6 +48,8 @@ def _disarmed() -> Iterator[None]:
 
 def test_every_script_is_a_step() -> None:
     scripts = {path.stem for path in (PACKAGE / "store/redis/lua").glob("*.lua")}
+    # The first is within the step `send`, the others are of the stream: tests/stream/test_faults.py strikes there.
+    scripts -= {"consumers_put", "consumers_take", "consumers_return"}
     assert scripts == {str(step) for step in set(Step) - SQL - PUBLISH - {Step.SEND}}
 
 

@@ -40,6 +40,7 @@ def test_each_server_of_the_settings_is_ours() -> None:
         ("broker", "", ["fd00::9"], 5671, False),
         ("API", "", [], 5000, True),
         ("API", "", ["fd00::8"], 5001, False),
+        ("stream of consumers", "", ["127.0.0.1"], 5001, True),
         ("API", "web", [], 5000, False),
         ("API", "web", [], 5001, False),
         ("API", "timers.internal", [], 5000, False),
@@ -55,11 +56,13 @@ def test_files_and_sockets_are_no_servers() -> None:
         store_url="unix:///run/valkey.sock?db=0",
         broker_url="redis+socket:///run/valkey.sock?virtual_host=1",
         http_bind="unix:/run/web.sock",
+        stream_bind="unix:/run/stream.sock",
     )
     assert named_servers(settings) == ()
     by_socket = Settings(
         database_url="mysql://u@localhost/d?unix_socket=/run/m.sock",
         http_bind="unix:/a",
+        stream_bind="unix:/b",
         broker_url="redis:///1",
     )
     assert told(named_servers(by_socket)) == [

@@ -58,6 +58,8 @@ class LongWork:
     random: Random
     usual: RetryPolicy
     alerted: Callable[[], AlertedApps] = dict
+    # Told of each word that counts: the attempt, and until when it goes on (ms UTC); 0: it has ended.
+    tell: Callable[[Member, int], None] = lambda _member, _until: None
     waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
@@ -67,6 +69,7 @@ class LongWork:
         state = self.accepted.acknowledge(member, self._now)
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
+        self.tell(member, 0)
 
     def heartbeat(self, timer_id: int, fire_at: int, token: str) -> int:
         """Let a firing have its whole time anew; return until when, ms UTC."""
@@ -79,7 +82,9 @@ class LongWork:
         state = self.accepted.prolong(member, until)
         if state is not AckState.COUNTS:
             raise _refused(state)
-        return max(until, held.ack_by)
+        until = max(until, held.ack_by)
+        self.tell(member, until)
+        return until
 
     def nack(self, timer_id: int, fire_at: int, token: str, error: str, *, is_final: bool) -> None:
         """Record that a firing failed: it is tried again, as after any failure, unless that is final."""
@@ -90,6 +95,7 @@ class LongWork:
         for _ in range(TRIES):
             # Between the reading and the end somebody else may speak for it.
             if self._end([(self._held(member), definition)], why, NACKED, is_final):
+                self.tell(member, 0)
                 return
         raise _refused(self.accepted.find(member)[0])
 

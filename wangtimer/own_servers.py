@@ -97,6 +97,9 @@ def _servers(settings: Settings) -> Iterator[OwnServer]:
             parts = urlsplit(f"//{bind.strip()}")
             ports.add(parts.port or 0)
             yield _server("API", parts.hostname or "", parts.port or 0)
+    if not settings.stream_bind.startswith(("unix:", "fd://")):
+        parts = urlsplit(f"//{settings.stream_bind}")
+        yield _server("stream of consumers", parts.hostname or "", parts.port or 0)
     for name in settings.http_hosts.split(","):
         for port in sorted(ports):
             if name.strip() not in ("", "*"):

@@ -442,6 +442,19 @@ class Settings(BaseSettings):
         description="file (TOML) with the message brokers that apps may send to, and what each app may send where; "
         "see the guide to message queues. Read when the API and a callback process start",
     )
+    consumers_most_waiting: int = Field(
+        default=10_000,
+        ge=1,
+        le=1_000_000,
+        description="firings that wait in Redis for the consumers of one group; a further one is tried again later, as "
+        "after any failed attempt",
+    )
+    consumers_waiting_mb: int = Field(
+        default=64,
+        ge=1,
+        le=10_000,
+        description="MB of firings that wait in Redis for consumers of all groups; one app has a quarter of it",
+    )
     own_servers: Annotated[str, AfterValidator(_servers)] = Field(
         default="",
         max_length=8_192,
@@ -577,6 +590,30 @@ class Settings(BaseSettings):
     )
     http_workers: int = Field(default=2, ge=1, le=64, description="API processes")
     http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
+    # The stream, for consumers that connect to us
+    stream_bind: Annotated[str, AfterValidator(_address)] = Field(
+        default="127.0.0.1:5001", description="address that consumers connect to; one, or `unix:` and a path"
+    )
+    stream_connections: int = Field(
+        default=10_000, ge=1, le=100_000, description="consumers that one stream process has at most"
+    )
+    stream_connections_per_app: int = Field(
+        default=5_000, ge=1, le=100_000, description="of them those of one app"
+    )
+    stream_held_mb: int = Field(
+        default=64,
+        ge=1,
+        le=10_000,
+        description="MB of firings that one stream process has given to consumers, and keeps until they are "
+        "acknowledged; an app has half of it. More wait in Redis",
+    )
+    stream_slow_s: int = Field(
+        default=10,
+        ge=1,
+        le=600,
+        description="s; a consumer that reads nothing for so long while there is something for it is cut off, and "
+        "others get its firings",
+    )
     fail_point: str = Field(
         default="",
         description="for tests of outages: a step at which this process dies or fails, such as "
@@ -748,6 +785,11 @@ def _check_together(settings: Settings) -> None:
         raise BadSetting(
             f"{ENV_PREFIX}AUTH=off with {ENV_PREFIX}HTTP_BIND={settings.http_bind}: whoever reaches that address could "
             "act as every app; bind to 127.0.0.1 or a Unix socket, or use keys"
+        )
+    if settings.auth == "off" and not _is_private(settings.stream_bind):
+        raise BadSetting(
+            f"{ENV_PREFIX}AUTH=off with {ENV_PREFIX}STREAM_BIND={settings.stream_bind}: whoever reaches that address "
+            "could take every app's firings; bind to 127.0.0.1 or a Unix socket, or use keys"
         )
     if settings.auth == "off" and "*" in settings.http_hosts.replace(",", " ").split():
         raise BadSetting(

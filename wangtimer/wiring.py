@@ -5,7 +5,7 @@ import os
 import resource
 import sys
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from random import Random
 from socket import gethostname
 from threading import Event, RLock
@@ -22,6 +22,7 @@ from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.origin import read_url
+from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.calls_teller import CallsTeller
 from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
@@ -37,7 +38,8 @@ from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
-from wangtimer.core.messages.named_broker import NamedBroker
+from wangtimer.core.messages.message_place import CONSUMERS_BROKER
+from wangtimer.core.messages.named_broker import own_consumers
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
@@ -48,6 +50,7 @@ from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
+from wangtimer.executor.consumer_fallback import reachable_call
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
@@ -73,6 +76,7 @@ from wangtimer.lane_feeder import LaneFeeder
 from wangtimer.long_work import LongWork
 from wangtimer.mailer import Mailer
 from wangtimer.messaging import Deliveries, MessageEngine
+from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
@@ -94,6 +98,9 @@ from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
+from wangtimer.store.redis.consumer_words import ConsumerWords
+from wangtimer.store.redis.consumers_seen import ConsumersSeen
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
@@ -695,25 +702,43 @@ class Wiring:
     @once
     def deliveries(self) -> Delivery:
         """Makes calls, and sends messages to named brokers; raises `BadSetting`."""
-        brokers = self.settings.named_brokers
-        if not brokers:
-            return self.engine
-        return Deliveries(self.engine, {name: self._message_engine(one) for name, one in brokers.items()})
-
-    def _message_engine(self, broker: NamedBroker) -> MessageEngine:
         s = self.settings
-        link = link_to(broker, s.callback_connect_timeout_ms / 1_000, s.callback_ca_file)
-        limits = Limits(
+        timeout_s = s.callback_connect_timeout_ms / 1_000
+        ways: dict[str, TimedEngine] = {}
+        for name, broker in s.named_brokers.items():
+            link = link_to(broker, timeout_s, s.callback_ca_file)
+            refusal = partial(broker_refusal, broker.url, self.egress.rules)
+            ways[name] = MessageEngine(
+                broker, link, self.clock, self._message_limits(), self.throttle, refusal
+            )
+        if s.secret_key_ring:  # without a key consumers could acknowledge nothing, and no target is theirs
+            own = ConsumerLink(s.store_url, timeout_s, self.consumer_lists, self.clock)
+            ways[CONSUMERS_BROKER] = MessageEngine(
+                own_consumers(s.store_url), own, self.clock, self._message_limits(), self.throttle
+            )
+        return Deliveries(self.engine, ways) if ways else self.engine
+
+    def _message_limits(self) -> Limits:
+        s = self.settings
+        return Limits(
             timeout_ms=s.callback_timeout_ms,
             connect_timeout_ms=s.callback_connect_timeout_ms,
             connections_per_host=MOST_UNCONFIRMED,
             connections_total=2 * MOST_UNCONFIRMED,
         )
 
-        def refusal() -> str:
-            return broker_refusal(broker.url, self.egress.rules)
+    @once
+    def consumer_lists(self) -> ConsumerLists:
+        """What stands in Redis for consumers."""
+        s = self.settings
+        return ConsumerLists(
+            self.keys, ListBounds(s.consumers_most_waiting, s.consumers_waiting_mb * 1_000_000)
+        )
 
-        return MessageEngine(broker, link, self.clock, limits, self.throttle, refusal)
+    @once
+    def consumers_seen(self) -> ConsumersSeen:
+        """Which groups have connected consumers."""
+        return ConsumersSeen(self.redis, self.keys, self.clock)
 
     @once
     def tls(self) -> Tls:
@@ -902,7 +927,9 @@ class Wiring:
 
     def _call_of(self, one: Definition, target: NamedTarget | None) -> Notify:
         """Return the call that a firing makes; raises `UnopenedSecrets`."""
-        call = through(target, self.seals.call_of(one))
+        call = reachable_call(
+            through(target, self.seals.call_of(one)), one.app, self.consumers_seen.is_connected
+        )
         fault = self.tls.fault_of(one.app)
         if fault and read_url(call.url)[0].is_tls:
             raise UnusableTls(one.timer_id, fault)
@@ -968,7 +995,13 @@ class Wiring:
             self.chance,
             RetryPolicy(self.settings.most_attempts),
             self._alerted,
+            self.consumer_words.tell,
         )
+
+    @once
+    def consumer_words(self) -> ConsumerWords:
+        """Tells stream processes what consumers said elsewhere."""
+        return ConsumerWords(self.redis, self.keys)
 
     @once
     def lane_feeder(self) -> LaneFeeder:

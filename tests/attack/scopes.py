@@ -102,7 +102,7 @@ SECTION = Section(
     "A key that lacks the scope of an operation tries the operation, and keys try to become more than they are.",
     (
         *map(with_one, Scope),
-        *map(without, Scope),
+        *map(without, (scope for scope in Scope if scope in RIGHTS.values())),
         Attack(
             "An app's key whose row in SQL has all scopes, on every operation of operators",
             REFUSED,

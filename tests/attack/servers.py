@@ -12,7 +12,14 @@ from celery import Celery
 from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
-from tests.stack.test_accounts import FORBIDDEN_IN_REDIS, FORBIDDEN_IN_SQL, QUEUES, ROLES, SENDS_TO
+from tests.stack.test_accounts import (
+    FORBIDDEN_IN_REDIS,
+    FORBIDDEN_IN_SQL,
+    OF_THE_BROKER,
+    QUEUES,
+    ROLES,
+    SENDS_TO,
+)
 from tests.test_remote_commands import ACTING
 from wangtimer.broker import Broker
 from wangtimer.core.flow.firing import Chunk, DueMember, Member
@@ -252,9 +259,9 @@ SECTION = Section(
     "What who took over one process, or reaches a server, can do with the accounts that `deploy/make-accounts` makes.",
     (
         *(in_redis("store", role, IN_THE_STORE) for role in ROLES if role not in ("beat", "flower")),
-        *(in_redis("broker", role, FORBIDDEN_IN_REDIS) for role in ROLES),
-        *map(written_by, ROLES),
-        *map(taken_by, ROLES),
+        *(in_redis("broker", role, FORBIDDEN_IN_REDIS) for role in OF_THE_BROKER),
+        *map(written_by, OF_THE_BROKER),
+        *map(taken_by, OF_THE_BROKER),
         *map(strangers, ("store", "broker")),
         *map(in_sql, (*FORBIDDEN_IN_SQL, *MORE_SQL)),
         Attack(

@@ -29,7 +29,10 @@ PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
 
 
 class Deployment:
-    """`with Deployment(directory, {"callback": 2}) as it: it.api(...)`; `copies` names processes run more than once."""
+    """`with Deployment(directory, {"callback": 2}) as it: it.api(...)`; `copies` names processes run more than once.
+
+    Of `stream`, which few tests need, none runs unless it is named there.
+    """
 
     def __init__(
         self, directory: Path, copies: Mapping[str, int] | None = None, **variables: str | int
@@ -54,6 +57,7 @@ class Deployment:
         self.operator = {"Authorization": f"Bearer {key}"}
         port = free_port()
         self.api_url = f"http://127.0.0.1:{port}"
+        self.stream_url = f"http://127.0.0.1:{free_port()}"
         service = self._service(_made(self._directory / "service"), self.environment(port))
         service.start(self._commands())
         service.await_ready(self.api_url, StopRequest())
@@ -84,6 +88,7 @@ class Deployment:
             "WANGTIMER_STORE_URL": self.store.url(0),
             "WANGTIMER_BROKER_URL": self.broker.url(1),
             "WANGTIMER_HTTP_BIND": f"127.0.0.1:{port}",
+            "WANGTIMER_STREAM_BIND": self.stream_url.removeprefix("http://"),
             "WANGTIMER_EGRESS": PUBLIC_AND_LOOPBACK,
             "WANGTIMER_AUTH": "off",
         } | self._variables
@@ -125,7 +130,7 @@ class Deployment:
 
     def _commands(self) -> Iterator[Command]:
         commands = read_commands()
-        for name in PROCESSES:
+        for name in (*PROCESSES, *(name for name in self._copies if name not in PROCESSES)):
             yield commands[name]
             for number in range(2, self._copies.get(name, 1) + 1):
                 yield commands[name].numbered(number)

@@ -86,7 +86,7 @@ class GuardedDeployment(Deployment):
     redis_options: tuple[str, ...] = ()
 
     def __init__(self, directory: Path, **variables: str | int) -> None:
-        super().__init__(directory, **variables)
+        super().__init__(directory, {"stream": 1}, **variables)
         self.passwords = made_accounts(directory / "accounts")
 
     def of_role(self, role: str) -> dict[str, str]:

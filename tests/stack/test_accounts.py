@@ -28,7 +28,9 @@ QUEUES = {
     "callback": "callback",
     "callback.reports": "callback",
 }
-ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "flower")
+ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "stream", "flower")
+# The stream sends no tasks.
+OF_THE_BROKER = tuple(role for role in ROLES if role != "stream")
 # To which other queues each process sends.
 SENDS_TO = {
     "web": ("callback", "callback.reports", "migrate"),
@@ -85,13 +87,16 @@ def test_the_store_s_accounts_have_the_commands_that_the_code_sends_and_no_other
     sent |= {"zrevrange"} if "desc=True" in code else set()
     for role in ("web", "scheduler", "migrate", "trigger", "callback"):
         assert allowed("store", role) == sent | OF_THE_LIBRARY
+    assert allowed("store", "stream") == sent | OF_THE_LIBRARY | {"subscribe", "unsubscribe"}
 
 
 def test_no_account_has_a_category_all_keys_or_a_password_in_the_file() -> None:
     for server in ACLS:
         accounts = rules(server)
         assert accounts.pop("default") == ["off"]
-        assert accounts.keys() == {"health", *ROLES} - ({"beat", "flower"} if server == "store" else set())
+        assert accounts.keys() == {"health", *ROLES} - (
+            {"beat", "flower"} if server == "store" else {"stream"}
+        )
         for role, given in accounts.items():
             assert given[:2] == ["on", f"#{{{role}}}"]
             assert "-@all" in given
@@ -132,7 +137,7 @@ def test_a_process_sends_only_to_the_queues_it_must_and_takes_only_from_its_own(
 ) -> None:
     server, passwords = broker
     sends, takes = set(), set()
-    for role in ROLES:
+    for role in OF_THE_BROKER:
         url = server.url_of(role, passwords[f"REDIS_{role.upper()}_PASSWORD"])
         with closing(redis.Redis.from_url(url)) as client:
             for queue in QUEUES:

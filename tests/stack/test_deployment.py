@@ -20,8 +20,8 @@ SERVERS = {"mysql", "store", "broker"}
 # By whom each network is shared. Docker publishes a port only from a network that is not internal.
 NETWORKS = {
     "public": {"proxy"},
-    "front": {"proxy", "web"},
-    "data": {"mysql", "store", "web", "scheduler", "migrate", "trigger", "callback", "schema"},
+    "front": {"proxy", "web", "stream"},
+    "data": {"mysql", "store", "web", "scheduler", "migrate", "trigger", "callback", "stream", "schema"},
     "broker": {"broker", "web", "beat", "scheduler", "migrate", "trigger", "callback", "flower"},
     "egress": {"callback"},
     "operators": {"flower"},
@@ -30,7 +30,7 @@ INTERNAL = {"front", "data", "broker"}
 LOOPBACK = ("127.0.0.1:", "${WEB_ADDRESS:-127.0.0.1}:")
 DATA = {"mysql": "/var/lib/mysql", "store": "/data"}
 FURTHER_PASSWORDS = {
-    **{name: {"MYSQL_PASSWORD"} for name in ("web", "scheduler", "migrate", "trigger", "callback")},
+    **{name: {"MYSQL_PASSWORD"} for name in ("web", "scheduler", "migrate", "trigger", "callback", "stream")},
     **{name: {"REDIS_HEALTH_PASSWORD"} for name in ("store", "broker")},
     "mysql": {"MYSQL_PASSWORD", "MYSQL_SCHEMA_PASSWORD"},
     "flower": {"FLOWER_BASIC_AUTH"},
@@ -197,7 +197,7 @@ def test_no_secret_stands_in_the_file_and_each_is_made_by_make_accounts(tmp_path
     assert {name for name, _ in secrets} == set(made_accounts(tmp_path))
     assert {rule for _, rule in secrets} == {":?run sh deploy/make-accounts"}
     in_urls = re.findall(r"://(\w*):(\$\{[^}]*\}|[^@\s]+)@", text)
-    assert len(in_urls) == 14
+    assert len(in_urls) == 15
     assert all(password.startswith("${") for _, password in in_urls)
     assert all(
         f"REDIS_{account.upper()}_PASSWORD" in password

@@ -25,7 +25,16 @@ def test_a_line_that_is_no_process_is_refused_by_its_number(tmp_path: Path) -> N
 
 
 def test_the_repository_s_procfile_names_every_process_of_the_service() -> None:
-    assert set(read_commands()) == {"web", "beat", "scheduler", "migrate", "trigger", "callback", "flower"}
+    assert set(read_commands()) == {
+        "web",
+        "beat",
+        "scheduler",
+        "migrate",
+        "trigger",
+        "callback",
+        "stream",
+        "flower",
+    }
     assert procfile_path().resolve() == Path(__file__).parents[2] / "Procfile"
 
 

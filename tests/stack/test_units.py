@@ -71,7 +71,8 @@ def test_each_deployment_finds_its_own_pods_and_the_service_those_of_the_api() -
             labels = one["spec"]["template"]["metadata"]["labels"]
             assert one["spec"]["selector"]["matchLabels"] == labels == one["metadata"]["labels"]
         elif one["kind"] == "Service":
-            assert one["spec"]["selector"] == {"app": "wangtimer", "process": "web"}
+            process = {"wangtimer": "web", "wangtimer-stream": "stream"}[one["metadata"]["name"]]
+            assert one["spec"]["selector"] == {"app": "wangtimer", "process": process}
 
 
 def test_workers_have_the_time_that_a_call_may_take() -> None:
@@ -134,6 +135,9 @@ def test_only_the_api_is_reached_and_only_callbacks_reach_the_world() -> None:
     assert all("ipBlock" not in to for rule in everyone["egress"] for to in rule["to"])
     assert web["podSelector"]["matchLabels"]["process"] == "web"
     assert web["ingress"] == [{"ports": [{"protocol": "TCP", "port": 5000}]}]
+    stream = policies()["wangtimer-stream"]
+    assert stream["podSelector"]["matchLabels"]["process"] == "stream"
+    assert stream["ingress"] == [{"ports": [{"protocol": "TCP", "port": 5001}]}]
     assert callback["podSelector"]["matchLabels"]["process"] == "callback"
 
 

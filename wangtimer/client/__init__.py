@@ -6,6 +6,7 @@ It needs `requests`, and nothing else of this package: no settings, no store. Th
 
 from .calls import Which
 from .client import Client
+from .consumer import Consumer, GivenUp
 from .errors import (
     BadAnswer,
     ClientError,
@@ -43,9 +44,11 @@ __all__ = [
     "Client",
     "ClientError",
     "Conflict",
+    "Consumer",
     "Firing",
     "FiringFilter",
     "FiringHistory",
+    "GivenUp",
     "ManyTimers",
     "Misfire",
     "Moment",

@@ -61,7 +61,7 @@ class SentRequest(TypedDict):
     """A request as it was sent, with its secrets masked: `***`."""
 
     attempt: int
-    method: Method
+    method: NotRequired[Method]
     url: str
     headers: dict[str, list[str]]
     body: str

@@ -196,6 +196,13 @@ class CeleryQueue(TypedDict):
     queue: NotRequired[str]
 
 
+class Consumers(TypedDict):
+    """A group of consumers that connect to the service; `fallbackUrl` is called while none is connected."""
+
+    group: str
+    fallbackUrl: NotRequired[str | None]
+
+
 class GivenTask(TypedDict):
     """A task for them, in place of a body."""
 
@@ -215,17 +222,19 @@ class NamedTargetPatch(CallPatch, total=False):
     retry: Retry | None
     queue: MessageQueue | None
     celery: CeleryQueue | None
+    consumers: Consumers | None
 
 
 class NewNamedTarget(TypedDict):
     """A whole named target; what is absent gets its default. `json` is instead of `body`: any JSON.
 
-    It calls a `url`, or sends messages to a `queue`, or tasks to `celery`.
+    It calls a `url`, or sends messages to a `queue`, tasks to `celery`, or firings to `consumers`.
     """
 
     url: NotRequired[str]
     queue: NotRequired[MessageQueue | None]
     celery: NotRequired[CeleryQueue | None]
+    consumers: NotRequired[Consumers | None]
     method: NotRequired[Method | None]
     headers: NotRequired[Mapping[str, str | list[str]]]
     body: NotRequired[str | None]

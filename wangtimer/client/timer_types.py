@@ -90,6 +90,13 @@ class ShownCelery(TypedDict):
     queue: str
 
 
+class ShownConsumers(TypedDict):
+    """The group of consumers that gets firings; `fallbackUrl` is called while none is connected."""
+
+    group: str
+    fallbackUrl: NotRequired[str]
+
+
 class NamedTarget(TypedDict):
     """A target that timers name; `***` stands in place of each secret. `timers`: how many name it, not in lists."""
 
@@ -98,6 +105,7 @@ class NamedTarget(TypedDict):
     method: NotRequired[Method]
     queue: NotRequired[MessageQueue]
     celery: NotRequired[ShownCelery]
+    consumers: NotRequired[ShownConsumers]
     headers: dict[str, list[str]]
     body: str
     timeout: NotRequired[str]

@@ -36,18 +36,20 @@ def request_of(
     form: CallForm = UNTOUCHED,
     timezone: str = "UTC",
     ack_token: str = "",
+    ack_ms: int | None = None,
 ) -> Request:
     """Return the complete request of one attempt, signed with each of `keys` as of `timestamp_s` (s UTC).
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. `form` says
     what is written into it; `timezone` is the timer's. `ack_token` is the value of X-WangTimer-Ack-Token; "": none.
+    `ack_ms` is how long the target has to say that it is done.
     """
     if form.templates:
         notify = _filled(_with_a_type(notify, form), app, member, form, timezone)
     url, method, headers, body, *_ = notify
     if is_message_url(url):
-        return _message_of(notify, app, member, keys, timestamp_s, form, ack_token)
+        return _message_of(notify, app, member, keys, timestamp_s, form, ack_token, ack_ms)
     headers, name_a_type = _sent(headers)
     content, content_type = _bytes_of(body) if form.body_is_base64 else _written(body)
     if form.cloud_events:
@@ -106,6 +108,7 @@ def _message_of(
     timestamp_s: int,
     form: CallForm,
     ack_token: str,
+    ack_ms: int | None,
 ) -> Message:
     """Return the message that goes to a broker instead; raises ValueError for a body that is no Celery task."""
     headers, name_a_type = _sent(notify.headers)
@@ -128,7 +131,17 @@ def _message_of(
         member.firing_id,
         member.fire_at,
         task,
+        ack_ms or 0,
     )
+
+
+def refuse_unacknowledged(url: str) -> None:
+    """Raise ValueError for a call without a token, if it is for consumers: they could not say that it is done."""
+    if is_message_url(url) and place_from(url).kind is PlaceKind.CONSUMERS:
+        raise ValueError(
+            "consumers get no firing that they cannot acknowledge: its target has no ackTimeout, or this deployment "
+            "has lost its key (WANGTIMER_SECRET_KEYS_FILE)"
+        )
 
 
 def stamps_of(

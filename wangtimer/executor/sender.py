@@ -42,7 +42,7 @@ from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Move, Mover
-from wangtimer.executor.prepare import request_of, stamps_of
+from wangtimer.executor.prepare import refuse_unacknowledged, request_of, stamps_of
 from wangtimer.executor.puller import Puller, lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
@@ -270,7 +270,11 @@ class Sender:
             zone = definition.schedule.timezone if form.templates else ""
             timeouts = definition.timeouts if target is None else target.timeouts_of(definition.timeouts)
             token = "" if timeouts.ack_ms is None else self._ack_token_of(held.member)
-            request = request_of(call, definition.app, held.member, keys, timestamp_s, form, zone, token)
+            if not token:
+                refuse_unacknowledged(call.url)
+            request = request_of(
+                call, definition.app, held.member, keys, timestamp_s, form, zone, token, timeouts.ack_ms
+            )
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket, app=definition.app)
             return None

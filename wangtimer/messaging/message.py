@@ -16,7 +16,8 @@ class Message(Request):
 
     `headers` are the owner's and ours; of equal names the values stand together, with commas between (RFC 9110, 5.3).
     `firing_id` is the same on every attempt, `fire_at` the scheduled moment (ms UTC). `task` is what a Celery worker is
-    to run; None: the message is no task. Raises ValueError for a place that this version does not know.
+    to run; None: the message is no task. `ack_ms` is how long its consumer has. Raises ValueError for a place that this
+    version does not know.
     """
 
     def __init__(
@@ -29,6 +30,7 @@ class Message(Request):
         firing_id: str,
         fire_at: int,
         task: CeleryTask | None = None,
+        ack_ms: int = 0,
     ) -> None:
         self.url = url
         self.method = ""
@@ -46,6 +48,7 @@ class Message(Request):
         self.firing_id = firing_id
         self.fire_at = fire_at
         self.task = task
+        self.ack_ms = ack_ms
         # As a link has written it ahead of its moment; None: it has not.
         self.written: Any = None
         place = place_from(url)
@@ -54,7 +57,15 @@ class Message(Request):
     def with_stamps(self, stamps: bytes) -> "Message":
         """Return the same message with these stamps in place of its own."""
         renewed = Message(
-            self.url, self._given, self.body, stamps, self.app, self.firing_id, self.fire_at, self.task
+            self.url,
+            self._given,
+            self.body,
+            stamps,
+            self.app,
+            self.firing_id,
+            self.fire_at,
+            self.task,
+            self.ack_ms,
         )
         renewed.fault = self.fault
         return renewed

@@ -46,12 +46,13 @@ class RedisLink:
 
     def __init__(self, url: str, timeout_s: float, ca_file: str | None = None) -> None:
         options: dict[str, Any] = {"ssl_ca_certs": ca_file} if ca_file and url.startswith("rediss://") else {}
+        if not url.startswith("unix:"):  # a socket file has no such option
+            options["socket_keepalive"] = True
         # No retry: what broke off may have been taken, and the firing's own retry says so in its record.
         self._client = redis.Redis.from_url(
             url,
             socket_timeout=timeout_s,
             socket_connect_timeout=timeout_s,
-            socket_keepalive=True,
             retry=Retry(NoBackoff(), 0),
             max_connections=1,
             **options,
@@ -76,11 +77,11 @@ class RedisLink:
 
     def prepare(self, message: Message) -> None:
         """Write the command."""
-        message.written = _command_of(message)
+        message.written = self._prepared(message)
 
     def send(self, number: int, message: Message) -> None:
         """Keep it for `flush`."""
-        self._kept.append((number, message.written or _command_of(message)))
+        self._kept.append((number, self._command(message, message.written or self._prepared(message))))
         message.written = None
 
     def flush(self) -> None:
@@ -88,17 +89,34 @@ class RedisLink:
         if not self._kept:
             return
         kept, self._kept = self._kept, []
-        pipe = self._client.pipeline(transaction=False)
-        for _, command in kept:
-            pipe.execute_command(*command)  # type: ignore[no-untyped-call]
         try:
-            answers = pipe.execute(raise_on_error=False)
+            answers = self._answers([command for _, command in kept])
         except (redis.RedisError, OSError) as error:
             self.close()
             raise LinkBroken(f"the connection to the broker broke off: {_said(error)}") from None
         self._confirms += (
-            _confirm(number, answer) for (number, _), answer in zip(kept, answers, strict=True)
+            self._confirm(number, answer) for (number, _), answer in zip(kept, answers, strict=True)
         )
+
+    def _prepared(self, message: Message) -> Any:
+        """Write what does not depend on the moment."""
+        return _command_of(message)
+
+    def _command(self, _message: Message, prepared: Any) -> _Command:
+        """Return the command to send now."""
+        command: _Command = prepared
+        return command
+
+    def _confirm(self, number: int, answer: Any) -> Confirm:
+        return _confirm(number, answer)
+
+    def _answers(self, commands: list[_Command]) -> list[Any]:
+        """Send commands in one pipeline; errors of single ones are among the answers."""
+        pipe = self._client.pipeline(transaction=False)
+        for command in commands:
+            pipe.execute_command(*command)  # type: ignore[no-untyped-call]
+        answers: list[Any] = pipe.execute(raise_on_error=False)
+        return answers
 
     def confirms(self) -> list[Confirm]:
         """Return what `flush` read."""

@@ -26,8 +26,10 @@ from wangtimer.stack.valkey_server import embedded_argv, valkey_program
 
 DEFAULT_DATA_DIRECTORY = Path(".wangtimer")
 DEFAULT_PORT = 5000
+# Consumers connect to the port behind that of the API.
+STREAM_BEHIND = 1
 PROGRAM = "wangtimer"
-PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback")
+PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "stream")
 
 # An append-only file of some hundred MB takes this long to read.
 VALKEY_SECONDS = 20.0
@@ -43,6 +45,7 @@ class EmbeddedStack:
     directory: DataDirectory
     supervisor: Supervisor
     api_url: str
+    stream_url: str
 
 
 @contextlib.contextmanager
@@ -56,9 +59,12 @@ def embedded_stack(
     """
     stop_seconds = seconds_to_stop(read_settings().drain_s)
     _check_free(port)
+    _check_free(port + STREAM_BEHIND)
     with held_directory(path) as held:
         supervisor = Supervisor(say)
-        stack = EmbeddedStack(held.directory, supervisor, f"http://{HOST}:{port}")
+        stack = EmbeddedStack(
+            held.directory, supervisor, f"http://{HOST}:{port}", f"http://{HOST}:{port + STREAM_BEHIND}"
+        )
         try:
             provide_keys(held.directory, app)
             _start_valkey(held, supervisor, stop)
@@ -140,6 +146,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         **directory.settings,
         **own_key_setting(directory.path),
         "WANGTIMER_HTTP_BIND": f"{HOST}:{port}",
+        "WANGTIMER_STREAM_BIND": f"{HOST}:{port + STREAM_BEHIND}",
         "WANGTIMER_HTTP_WORKERS": "1",  # each takes a second of CPU at the start; one serves a machine of its own
     }
     commands = read_commands()
@@ -152,6 +159,7 @@ def said(stack: EmbeddedStack, program: str = PROGRAM, app: str = DEFAULT_APP) -
     """Return the service's addresses, line by line; `program` is the command typed for `wangtimer`."""
     return (
         f"API      {stack.api_url}/v1/timers\n"
+        f"stream   {stack.stream_url}/v1/consumers/GROUP/events\n"
         f"docs     {stack.api_url}/docs\n"
         f"key      of app {app}: curl -H @{shlex.quote(str(stack.directory.key_file))} ...\n"
         f"ready    {stack.api_url}/readyz\n"

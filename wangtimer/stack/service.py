@@ -59,8 +59,8 @@ class Service:
 
 
 def _announces_itself(command: Command) -> bool:
-    # Celery's workers and beat announce themselves; the API is asked at /readyz; nobody waits for Flower.
-    return "worker" in command.argv or "beat" in command.argv
+    # Celery's workers, beat and the stream announce themselves; the API is asked at /readyz; nobody waits for Flower.
+    return bool({"worker", "beat", "wangtimer.stream"} & set(command.argv))
 
 
 def is_ready(api_url: str) -> bool:

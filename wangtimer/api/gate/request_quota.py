@@ -12,11 +12,21 @@ NAME = "requests"
 
 def count_request(wiring: Wiring, app: str) -> None:
     """Count a request of an app; raises `TooFast`. While Redis is away requests are not counted, and go on."""
-    quota = _quota_of(wiring.app_directory.limits_of(app))
-    taken = None if quota is None else wiring.quotas.take(app, quota)
+    taken = take_one(wiring, app)
     if taken is None:
         return
     g.request_quota = taken
+    refuse_over(taken, app)
+
+
+def take_one(wiring: Wiring, app: str) -> QuotaTaken | None:
+    """Take a request of an app's quota; None: it has no limit, or Redis is away."""
+    quota = _quota_of(wiring.app_directory.limits_of(app))
+    return None if quota is None else wiring.quotas.take(app, quota)
+
+
+def refuse_over(taken: QuotaTaken, app: str) -> None:
+    """Raise `TooFast` where the quota has nothing left."""
     if not taken.granted:
         raise TooFast(
             Limited.REQUESTS,

@@ -2,6 +2,7 @@
 
 from flask import has_app_context
 
+from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
@@ -16,6 +17,10 @@ def check_place(place: MessagePlace, app: str) -> None:
     A file of timers is checked without a deployment, and so without its brokers.
     """
     if not has_app_context():
+        return
+    if place.kind is PlaceKind.CONSUMERS:
+        if place.fallback:
+            check_way_out(place.fallback, app)
         return
     field = "celery" if place.kind is PlaceKind.CELERY else "queue"
     broker = settings_in_use().named_brokers.get(place.broker)

@@ -10,6 +10,7 @@ class Scope(StrEnum):
     TIMERS_WRITE = "timers:write"
     FIRINGS_READ = "firings:read"
     FIRINGS_ACT = "firings:act"
+    FIRINGS_CONSUME = "firings:consume"
     CALENDARS_WRITE = "calendars:write"
     SIGNING_WRITE = "signing:write"
     TARGETS_WRITE = "targets:write"

@@ -1,4 +1,6 @@
-"""Where a message goes: to an exchange, a stream, a list or Celery's queue, at a broker that an operator has named."""
+"""Where a message goes: to an exchange, a stream, a list or Celery's queue at a broker that an operator has named, or
+to consumers that connect to us.
+"""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,6 +14,8 @@ SCHEME = "queue://"
 BROKER_CHARACTERS = 64
 # AMQP's bound of a name; ours for names in Redis too.
 PLACE_CHARACTERS = 255
+# What stands for our own Redis, through which consumers get their firings; no broker of an operator has this name.
+CONSUMERS_BROKER = "consumers"
 
 
 class PlaceKind(StrEnum):
@@ -21,13 +25,15 @@ class PlaceKind(StrEnum):
     STREAM = "stream"
     LIST = "list"
     CELERY = "celery"
+    CONSUMERS = "consumers"
 
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """`name` is that of the exchange, the stream, the list or Celery's queue.
+    """`name` is that of the exchange, the stream, the list, Celery's queue or the group of consumers.
 
-    `routing_key` is for an exchange. `most` is about how many entries a stream keeps; None: all.
+    `routing_key` is for an exchange. `most` is about how many entries a stream keeps; None: all. `fallback` is the URL
+    that is called while no consumer of the group is connected; "": none.
     """
 
     broker: str
@@ -35,6 +41,7 @@ class MessagePlace:
     name: str
     routing_key: str = ""
     most: int | None = None
+    fallback: str = ""
 
     @property
     def url(self) -> str:
@@ -44,6 +51,8 @@ class MessagePlace:
             said["route"] = self.routing_key
         if self.most is not None:
             said["most"] = self.most
+        if self.fallback:
+            said["otherwise"] = self.fallback
         return f"{SCHEME}{self.broker}/{self.kind}?{urlencode(said)}"
 
 
@@ -60,7 +69,7 @@ def place_from(url: str) -> MessagePlace:
         name: values[0]
         for name, values in parse_qs(parts.query, keep_blank_values=True, strict_parsing=True).items()
     }
-    if not is_message_url(url) or said.keys() - {"name", "route", "most"} or "name" not in said:
+    if not is_message_url(url) or said.keys() - {"name", "route", "most", "otherwise"} or "name" not in said:
         raise ValueError("this version does not know such a place for messages")
     most = said.get("most")
     return MessagePlace(
@@ -69,7 +78,13 @@ def place_from(url: str) -> MessagePlace:
         said["name"],
         said.get("route", ""),
         None if most is None else int(most),
+        said.get("otherwise", ""),
     )
+
+
+def consumers_place(group: str, fallback: str = "") -> MessagePlace:
+    """Return the place of a group of consumers; groups are an app's own."""
+    return MessagePlace(CONSUMERS_BROKER, PlaceKind.CONSUMERS, group, fallback=fallback)
 
 
 def broker_host(broker: str) -> str:

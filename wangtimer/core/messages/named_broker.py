@@ -8,7 +8,12 @@ from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
 
-from wangtimer.core.messages.message_place import BROKER_CHARACTERS, MessagePlace, PlaceKind
+from wangtimer.core.messages.message_place import (
+    BROKER_CHARACTERS,
+    CONSUMERS_BROKER,
+    MessagePlace,
+    PlaceKind,
+)
 
 EVERY_APP = "*"
 _NAME = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
@@ -69,14 +74,21 @@ class NamedBroker:
     def why_not(self, app: str, place: MessagePlace, task: str = "") -> str:
         """Return why this app may not send there; "" if it may.
 
-        It does not say what others may send.
+        It does not say what others may send. Each app has its own groups of consumers.
         """
+        if self.name == CONSUMERS_BROKER and place.kind is PlaceKind.CONSUMERS:
+            return ""
         kinds = _kinds_of(self.scheme)
         if place.kind not in kinds:
             return f"the broker takes no {place.kind}, but {', '.join(sorted(kinds))}"
         if any(right.allows(app, place, task) for right in self.rights):
             return ""
         return "the operator has not allowed this app to send there"
+
+
+def own_consumers(store_url: str) -> NamedBroker:
+    """Return what stands for our own Redis among the brokers: it takes what consumers are to get, and nothing else."""
+    return NamedBroker(CONSUMERS_BROKER, store_url, ())
 
 
 def _kinds_of(scheme: str) -> frozenset[PlaceKind]:
@@ -107,6 +119,10 @@ def _broker(said: Mapping[str, Any], where: str) -> NamedBroker:
     name, url = said.get("name"), said.get("url")
     if not isinstance(name, str) or len(name) > BROKER_CHARACTERS or not _NAME.fullmatch(name):
         raise ValueError(f"{where}: name must be a small letter, then small letters, digits, _ and -")
+    if name == CONSUMERS_BROKER:
+        raise ValueError(
+            f"{where}: the name {name!r} stands for consumers that connect to us; choose another"
+        )
     if not isinstance(url, str) or not _is_url(url):
         raise ValueError(f"broker {name!r}: url must be as in amqps://user:password@host:5671/vhost")
     rights = tuple(

@@ -44,6 +44,14 @@ class Keys:
         self.bad_notes = f"{prefix}:bad:notes"
         self.failing_hosts = f"{prefix}:failing-hosts"
         self.refusals = f"{prefix}:egress:refusals"
+        consumers = f"{prefix}:{{consumers}}"
+        self.consumer_list = f"{consumers}:of:"
+        self.consumer_bytes = f"{consumers}:bytes"
+        self.consumer_ends = f"{consumers}:ends"
+        self.consumers_seen = f"{consumers}:seen"
+        # Channels.
+        self.consumers_came = f"{consumers}:came"
+        self.consumers_spoke = f"{consumers}:spoke"
 
     def of_slice(self, slice_: SliceOrLane, *names: str) -> list[str]:
         """Return the named keys of a slice or lane.

@@ -1,11 +1,13 @@
 """The request of a firing as it was sent, where that is certain."""
 
 from base64 import b64encode
+from collections.abc import Iterator
 from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.callback.request import Request
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.firing import Firing, Member
 from wangtimer.core.timers.call_form import CallForm
@@ -15,6 +17,7 @@ from wangtimer.core.timers.secret_parts import masked_url
 from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.executor.prepare import request_of
+from wangtimer.messaging.message import Message
 from wangtimer.shown_request import shown_header, shown_target
 from wangtimer.store.sql.attempts import FiringHistory
 
@@ -25,7 +28,10 @@ class SentRequest(Sent):
     """The request of the last attempt that was sent. Secrets are masked: `***`."""
 
     attempt: Annotated[int, Field(description="which attempt it was, from 1")]
-    method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
+    method: Annotated[
+        Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None,
+        Field(exclude_if=is_none, description="not there: it was a message, which has none"),
+    ] = None
     url: Annotated[
         str,
         Field(
@@ -107,19 +113,26 @@ def _request(
     member, zone = Member(timer.id, firing.fire_at, attempt), definition.schedule.timezone
     request = request_of(call, definition.app, member, form=form, timezone=zone)
     headers: dict[str, list[str]] = {}
-    for line in request.head.decode(errors="replace").split("\r\n")[1:-2]:
-        name, _, value = line.partition(":")
+    for name, _, value in _header_lines(request):
         is_marked = name.lower() in call.marks.headers
         shown = MASK if is_marked else shown_header(name, value.removeprefix(" "))
         headers.setdefault(name, []).append(shown)
     is_secret = call.marks.body and request.body
     return SentRequest(
         attempt=attempt,
-        method=request.method,
+        method=request.method or None,
         url=shown_target(masked_url(request.url, call.marks.query)),
         headers=headers,
         body=MASK if is_secret else _shown_body(request.body, form),
     )
+
+
+def _header_lines(request: Request) -> Iterator[tuple[str, str, str]]:
+    if isinstance(request, Message):
+        yield from ((name, ":", value) for name, value in request.fields.items())
+        return
+    for line in request.head.decode(errors="replace").split("\r\n")[1:-2]:
+        yield line.partition(":")
 
 
 def _shown_body(body: bytes, form: CallForm) -> str:

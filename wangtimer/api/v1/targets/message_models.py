@@ -1,4 +1,4 @@
-"""What v1's callers may say of a target that sends messages."""
+"""What v1's callers may say of a target that sends messages, or gives its firings to consumers."""
 
 from typing import Annotated, Any, ClassVar
 
@@ -7,16 +7,22 @@ from pydantic import Field
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.notify_rules import check_url
 from wangtimer.api.http.refusals import Refused
+from wangtimer.core.messages.consumer_group import GROUP_CHARACTERS, GROUP_PATTERN
 from wangtimer.core.messages.message_place import (
     BROKER_CHARACTERS,
     PLACE_CHARACTERS,
     MessagePlace,
     PlaceKind,
+    consumers_place,
 )
+from wangtimer.core.timers.secret_parts import masked_url
 
 PLACE_BYTES = PLACE_CHARACTERS
 MOST_STREAM_LENGTH = 1_000_000_000
+# It stands, percent-encoded, in the place as it is stored.
+MOST_FALLBACK_CHARACTERS = 1_000
 _Broker = Annotated[
     str,
     Field(
@@ -95,6 +101,42 @@ class CeleryQueue(Given):
         return MessagePlace(self.broker, PlaceKind.CELERY, self.queue)
 
 
+class ConsumersOf(Given):
+    """A group of consumers that connect to us: each firing goes to one of them."""
+
+    example: ClassVar[str] = '{"group": "reports"}'
+
+    group: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=GROUP_CHARACTERS,
+            pattern=GROUP_PATTERN,
+            description="a name that is the app's own; it needs no setting up",
+            examples=["reports"],
+        ),
+    ]
+    fallback_url: Annotated[
+        str | None,
+        Field(
+            alias="fallbackUrl",
+            max_length=MOST_FALLBACK_CHARACTERS,
+            description="is called by POST while no consumer of the group has been connected for 10 s",
+            examples=["https://app.example/expire"],
+        ),
+    ] = None
+
+    def place(self) -> MessagePlace:
+        """Return where that is; raises `Refused`."""
+        if self.fallback_url is None:
+            return consumers_place(self.group)
+        fallback = check_url(self.fallback_url)
+        if masked_url(fallback) != fallback:
+            reason, mend = "its query has a secret", "send that in a header of the target"
+            raise Refused(ErrorCode.BAD_VALUE, "consumers.fallbackUrl", reason, mend)
+        return consumers_place(self.group, fallback)
+
+
 def _shown(description: str, example: object, alias: str | None = None) -> Any:
     """Return the description of a part of a place that is shown where it has one."""
     return Field(exclude_if=is_none, description=description, examples=[example], serialization_alias=alias)
@@ -124,10 +166,21 @@ class ShownCelery(Sent):
     queue: Annotated[str, Field(description="the workers' queue", examples=["shop.tasks"])]
 
 
+class ShownConsumers(Sent):
+    """Which consumers get firings."""
+
+    group: Annotated[str, Field(description="the group of the consumers", examples=["reports"])]
+    fallback_url: Annotated[
+        str | None, _shown("is called while none is connected", "https://app.example/expire", "fallbackUrl")
+    ] = None
+
+
 def place_fields(place: MessagePlace) -> dict[str, Any]:
     """Return the place as a target shows it."""
     if place.kind is PlaceKind.CELERY:
         return {"celery": ShownCelery(broker=place.broker, queue=place.name)}
+    if place.kind is PlaceKind.CONSUMERS:
+        return {"consumers": ShownConsumers(group=place.name, fallback_url=place.fallback or None)}
     if place.kind is PlaceKind.EXCHANGE:
         shown = ShownQueue(broker=place.broker, exchange=place.name, routing_key=place.routing_key)
     elif place.kind is PlaceKind.STREAM:

@@ -7,7 +7,7 @@ from pydantic import Field
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import ListPage, Span, Text
-from wangtimer.api.v1.targets.message_models import ShownCelery, ShownQueue, place_fields
+from wangtimer.api.v1.targets.message_models import ShownCelery, ShownConsumers, ShownQueue, place_fields
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
     ShownAckTimeout,
@@ -49,6 +49,9 @@ class ShownNamedTarget(Sent):
     ] = None
     celery: Annotated[
         ShownCelery | None, Field(exclude_if=is_none, description="in place of url: who runs tasks")
+    ] = None
+    consumers: Annotated[
+        ShownConsumers | None, Field(exclude_if=is_none, description="in place of url: who gets its firings")
     ] = None
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str

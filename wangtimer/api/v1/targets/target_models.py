@@ -13,7 +13,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.targets.message_models import CeleryQueue, MessageQueue
+from wangtimer.api.v1.targets.message_models import CeleryQueue, ConsumersOf, MessageQueue
 from wangtimer.api.v1.timers.longest_call import refuse_longer
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.timer_models import (
@@ -24,13 +24,14 @@ from wangtimer.api.v1.timers.timer_models import (
     timeouts_given,
 )
 from wangtimer.core.errors import Subject
+from wangtimer.core.messages.consumer_group import USUAL_ACK_MS
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.retry import changed_policy
 from wangtimer.core.timers.call_form import UNTOUCHED
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
 
@@ -57,6 +58,15 @@ _Celery = Annotated[
 ]
 
 
+_Consumers = Annotated[
+    ConsumersOf | None,
+    Field(
+        description="instead of url: consumers that connect to us, such as behind a firewall. A firing that none of "
+        "them acknowledges within ackTimeout, 30 s by default, is tried again"
+    ),
+]
+
+
 class TargetPath(Given):
     """Which target."""
 
@@ -79,6 +89,7 @@ class TargetBody(CallFields):
 
     queue: _Queue = None
     celery: _Celery = None
+    consumers: _Consumers = None
     keep_output: _KeepOutput = None
     retry: GivenRetry = None
 
@@ -94,7 +105,7 @@ class TargetBody(CallFields):
             call = seals.seal(asked, app, name)
         else:
             call = seals.changed(asked, was, _check)
-        timeouts = changed_timeouts(AS_DEPLOYED, timeouts_given(self))
+        timeouts = _acknowledged(asked.url, changed_timeouts(AS_DEPLOYED, timeouts_given(self)))
         refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts, most_ms)
         retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
         form = changed_form(UNTOUCHED, form_given(self))
@@ -109,13 +120,14 @@ class TargetPatch(CallChange):
 
     queue: _Queue = None
     celery: _Celery = None
+    consumers: _Consumers = None
     keep_output: _KeepOutput = None
     retry: GivenRetry = None
 
     def target_of(self, was: NamedTarget, seals: Seals, most_ms: int) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
         given = self.model_fields_set
-        timeouts = changed_timeouts(was.timeouts, timeouts_given(self))
+        timeouts = _acknowledged(was.call.url, changed_timeouts(was.timeouts, timeouts_given(self)))
         refuse_longer(timeouts, was.timeouts, most_ms)
         changed: dict[str, Any] = {"timeouts": timeouts}
         if "keep_output" in given:
@@ -125,7 +137,7 @@ class TargetPatch(CallChange):
                 None if self.retry is None else changed_policy(was.retry, self.retry.of_rules())
             )
         asked = changed_notify(self.changed_call(), was.call)
-        if self.queue is not None or self.celery is not None:
+        if self.queue is not None or self.celery is not None or self.consumers is not None:
             asked = asked._replace(url=_url_of(self, was))
         elif "method" in given:
             _refuse_method(was.call.url)
@@ -139,16 +151,16 @@ class TargetPatch(CallChange):
 
 def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
     """Return where the target leads, as it is stored: to a URL, or to a place for messages; raises `Refused`."""
-    places = [one.place() for one in (target.queue, target.celery) if one is not None]
+    places = [one.place() for one in (target.queue, target.celery, target.consumers) if one is not None]
     if len(places) + (target.url is not None) > 1:
-        reason = "more than one of url, queue and celery is given"
+        reason = "more than one of url, queue, celery and consumers is given"
         raise Refused(ErrorCode.BAD_VALUE, "queue", reason, "give one of them")
     if places:
         if "method" in target.model_fields_set:
             _refuse_method(places[0].url)
         return places[0].url
     if target.url is None:
-        mend = "it is required; or give queue or celery, which send messages"
+        mend = "it is required; or give queue, celery or consumers, which are sent messages"
         raise Refused(ErrorCode.MISSING_FIELD, "url", "missing", mend)
     return target.url if was is None else was.call.url
 
@@ -171,14 +183,23 @@ def check_place_or_way_out(url: str, app: str) -> None:
 def refuse_other_kind(url: str, was: NamedTarget | None) -> None:
     """Raise `Refused` where a target would be of another kind: its timers give what only the one kind takes."""
     if was is not None and _kind_of(url) != _kind_of(was.call.url):
-        reason = "a target stays what it is: HTTP, messages or Celery"
+        reason = "a target stays what it is: HTTP, messages, Celery or consumers"
         raise Refused(ErrorCode.BAD_VALUE, "url", reason, "make another target, and name that")
 
 
 def _kind_of(url: str) -> str:
     if not is_message_url(url):
         return "http"
-    return "celery" if place_from(url).kind is PlaceKind.CELERY else "queue"
+    kind = place_from(url).kind
+    return kind.value if kind in (PlaceKind.CELERY, PlaceKind.CONSUMERS) else "queue"
+
+
+def _acknowledged(url: str, timeouts: Timeouts) -> Timeouts:
+    """Return the time-outs of a target: what goes to consumers is always acknowledged, within 30 s by default."""
+    if timeouts.ack_ms is not None or not is_message_url(url):
+        return timeouts
+    is_consumers = place_from(url).kind is PlaceKind.CONSUMERS
+    return timeouts._replace(ack_ms=USUAL_ACK_MS) if is_consumers else timeouts
 
 
 def _keep_output(word: str | None) -> KeepOutput:

@@ -1,0 +1,114 @@
+"""The stream as an ASGI application."""
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import orjson
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import Scope
+
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.failures import Fault
+from wangtimer.core.errors import WangTimerError
+from wangtimer.stream.door import Door
+from wangtimer.stream.events_endpoint import EventsEndpoint
+from wangtimer.stream.problems import fault_response, problem_response
+from wangtimer.stream.stream import Stream, StreamBounds
+from wangtimer.stream.stream_redis import StreamRedis
+from wangtimer.stream.words import VERBS, Desk, read_words
+from wangtimer.wiring import Wiring
+
+# A thousand words, each with an error of some length.
+MOST_BODY_BYTES = 1_048_576
+
+
+def stream_of(wiring: Wiring, door: Door) -> Stream:
+    """Return the work of a process; nothing is opened yet."""
+    s = wiring.settings
+    bounds = StreamBounds(
+        s.stream_connections,
+        s.stream_connections_per_app,
+        s.stream_held_mb * 1_000_000,
+        s.stream_slow_s,
+    )
+    redis = StreamRedis(s.store_url)
+    accepted = wiring.accepted_firings
+    return Stream(redis, wiring.consumer_lists, wiring.keys, accepted, bounds, door.why_ended)
+
+
+def create_app(
+    wiring: Wiring, abort: Callable[[Scope], None], on_start: Callable[[Stream], None]
+) -> Starlette:
+    """Return the application; `on_start` gets the stream once it works."""
+    door = Door(wiring)
+    stream = stream_of(wiring, door)
+    desk = Desk(stream, wiring.long_work, wiring.accepted_firings)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
+        await stream.start()
+        on_start(stream)
+        yield
+        await stream.stop()
+
+    async def words(request: Request) -> Response:
+        try:
+            await stream.in_thread(door.admit, request)
+            verb = request.path_params["verb"]
+            if verb not in VERBS:
+                return _unknown_path()
+            body = await _body_of(request)
+            if body is None:
+                return fault_response(
+                    Fault(ErrorCode.BODY_TOO_LARGE, "the body is over 1 MiB; send less at once")
+                )
+            items = await desk.record(verb, read_words(body))
+        except WangTimerError as error:
+            return problem_response(error)
+        return Response(orjson.dumps({"items": items}), media_type="application/json")
+
+    async def health(_request: Request) -> Response:
+        text = {"status": "ok" if stream.is_listening else "Redis is away", "consumers": stream.groups.number}
+        return JSONResponse(text, 200 if stream.is_listening else 503)
+
+    return Starlette(
+        routes=[
+            Route("/v1/consumers/{group}/events", EventsEndpoint(stream, door, abort), methods=["GET"]),
+            Route("/v1/consumers/{group}:{verb}", words, methods=["POST"]),
+            Route("/healthz", health, methods=["GET"]),
+        ],
+        lifespan=lifespan,
+        exception_handlers={HTTPException: _http, Exception: _fault},
+    )
+
+
+async def _body_of(request: Request) -> bytes | None:
+    """Return the whole body; None where it is too large."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > MOST_BODY_BYTES:
+            return None
+    return body
+
+
+def _http(_request: Request, error: Exception) -> Response:
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        fault = Fault(
+            ErrorCode.WRONG_METHOD, "not a method of this path; the Allow header names those it has"
+        )
+        return fault_response(fault, dict(error.headers or {}))
+    return _unknown_path()
+
+
+def _unknown_path() -> Response:
+    text = "there is nothing at this path; the stream has /v1/consumers/{group}/events and its words"
+    return fault_response(Fault(ErrorCode.UNKNOWN_PATH, text))
+
+
+def _fault(_request: Request, _error: Exception) -> Response:
+    return fault_response(Fault(ErrorCode.INTERNAL, "a fault of the service; its log says which"))

@@ -1,0 +1,103 @@
+"""The stream's connections to Redis: scripts, the clock, and what is told on channels; nothing blocks the thread."""
+
+import time
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from typing import Any
+
+from redis.asyncio import BlockingConnectionPool, Redis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import NoScriptError, RedisError
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.store.redis.connection import ScriptCall
+
+TIMEOUT_S = 3.0
+# s; a subscription that is silent for so long is asked whether it lives.
+HEALTH_CHECK_S = 5
+CONNECTIONS = 16
+
+
+class StreamRedis:
+    """Raises `StoreAway`. Nothing is repeated: a script that may have run is not run again."""
+
+    def __init__(self, url: str) -> None:
+        # A socket file has no such option.
+        kept: dict[str, Any] = {} if url.startswith("unix:") else {"socket_keepalive": True}
+        pool = BlockingConnectionPool.from_url(
+            url,
+            socket_timeout=TIMEOUT_S,
+            socket_connect_timeout=TIMEOUT_S,
+            retry=Retry(NoBackoff(), 0),
+            max_connections=CONNECTIONS,
+            # s; to wait for one of them.
+            timeout=TIMEOUT_S,
+            **kept,
+        )
+        self._client = Redis.from_pool(pool)
+        self._listening = Redis.from_url(
+            url,
+            socket_timeout=None,
+            socket_connect_timeout=TIMEOUT_S,
+            health_check_interval=HEALTH_CHECK_S,
+            retry=Retry(NoBackoff(), 0),
+            **kept,
+        )
+        self._ahead_ms = 0.0
+
+    def now_ms(self) -> int:
+        """Return Redis' time, as it was last read."""
+        return int(time.time() * 1_000 + self._ahead_ms)
+
+    async def read_clock(self) -> None:
+        """Read Redis' time."""
+        sent_at = time.time()
+        seconds, microseconds = await self._ask("TIME")
+        now = (sent_at + time.time()) / 2
+        self._ahead_ms = (int(seconds) - now) * 1_000 + int(microseconds) / 1_000
+
+    async def run(self, call: ScriptCall) -> Any:
+        """Run a script."""
+        rest = (len(call.keys), *call.keys, *call.arguments)
+        try:
+            return await self._ask("EVALSHA", call.script.sha, *rest)
+        except NoScriptError:
+            return await self._ask("EVAL", call.script.text, *rest)
+
+    async def note_seen(self, key: str, groups: list[str], forgotten_before: int) -> None:
+        """Write which groups have consumers now."""
+        now = self.now_ms()
+        if groups:
+            await self._ask("ZADD", key, *(part for group in groups for part in (now, group)))
+        await self._ask("ZREMRANGEBYSCORE", key, "-inf", forgotten_before)
+
+    async def messages(self, *channels: str) -> AsyncIterator[tuple[str, bytes] | None]:
+        """Yield None once subscribed, then each message with its channel; ends by `StoreAway`."""
+        subscription = self._listening.pubsub(ignore_subscribe_messages=True)
+        try:
+            await subscription.subscribe(*channels)
+            yield None
+            while True:
+                message = await subscription.get_message(timeout=HEALTH_CHECK_S)
+                if message is not None:
+                    yield message["channel"].decode(), message["data"]
+        except (RedisError, OSError) as error:
+            raise StoreAway("Redis", str(error) or type(error).__name__) from error
+        finally:
+            with suppress(RedisError, OSError):
+                await subscription.aclose()  # type: ignore[no-untyped-call]
+
+    async def close(self) -> None:
+        """Close all connections."""
+        with suppress(RedisError, OSError):
+            await self._client.aclose()
+            await self._listening.aclose()
+
+    async def _ask(self, *command: Any) -> Any:
+        try:
+            return await self._client.execute_command(*command)  # type: ignore[no-untyped-call]
+        except NoScriptError:
+            raise
+        except (RedisError, OSError) as error:
+            raise StoreAway("Redis", str(error) or type(error).__name__) from error
