@@ -162,7 +162,7 @@ SECTION = Section(
         ),
         Attack(
             "Secrets in the logs of all processes, and stack traces of the API",
-            "0 secrets in 7 logs; 0 stack traces of the API",
+            "0 secrets in 8 logs; 0 stack traces of the API",
             _logs,
         ),
         Attack("Secrets in the audit", "0 secrets", _audit),

@@ -280,6 +280,6 @@ SECTION = Section(
             _pickle,
         ),
         Attack("Messages of unknown tasks and of nonsense", "a firing: succeeded", _garbage),
-        Attack("Passwords on the command lines of processes", "0 passwords on 7 command lines", _environment),
+        Attack("Passwords on the command lines of processes", "0 passwords on 8 command lines", _environment),
     ),
 )
