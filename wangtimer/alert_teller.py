@@ -31,9 +31,9 @@ log = structlog.get_logger()
 LOOK_EVERY_S = 1.0
 # Messages that a process has under way at once, and threads that mail may hold.
 MOST_AT_ONCE, MAIL_THREADS = 32, 2
-# How long a message is a process's: the call with its wait for a place, and the writing of what came of it. Another
-# process may take it then.
-HELD_MS, SENT_WITHIN_S = 60_000, 30.0
+# How long a message is a process's: its wait for a place or a thread, the call or the steps of a mail, and the writing
+# of what came of it. Another process may take it then.
+HELD_MS, SENT_WITHIN_S = 120_000, 30.0
 TIMEOUTS = Timeouts(total_ms=10_000, connect_ms=5_000)
 # s, between the attempts of a message.
 PAUSES_S = (5, 30, 300, 1_800, 7_200)
@@ -163,20 +163,25 @@ class AlertTeller:
             reason = "the rule is gone, or its secrets cannot be opened (WANGTIMER_SECRET_KEYS_FILE)"
             self._end(MessageEnd(one, reason))
         elif rule.destination.kind is DestinationKind.MAIL:
-            self._mail(one, rule, now)
+            self._mail(one, rule, now, sends_by)
         else:
             self._call(one, rule.destination, now, sends_by)
 
-    def _mail(self, one: TakenMessage, rule: AlertRule, now: int) -> None:
+    def _mail(self, one: TakenMessage, rule: AlertRule, now: int, sends_by: float) -> None:
         if self._mailer is None:
             self._end(
                 MessageEnd(one, "this deployment has no mail server (WANGTIMER_SMTP_URL)", is_final=True)
             )
             return
-        self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now))
+        self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now, sends_by))
 
-    def _send_mail(self, mailer: Mailer, one: TakenMessage, to: Sequence[str], now: int) -> None:
+    def _send_mail(
+        self, mailer: Mailer, one: TakenMessage, to: Sequence[str], now: int, sends_by: float
+    ) -> None:
         message = one.message
+        if self._clock.monotonic() >= sends_by:
+            self._end(MessageEnd(one, "it waited too long for other mail", was_tried=False))
+            return
         try:
             said = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(one), now / 1_000)
         except MailNotTaken as error:

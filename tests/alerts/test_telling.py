@@ -143,6 +143,17 @@ def test_mail_comes_through_a_real_server_to_all_its_addresses(telling: Telling,
     assert "账单: a firing failed for good" in content
 
 
+def test_mail_that_waited_too_long_is_left_to_others(
+    telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the time its turn comes another process may have sent it."""
+    monkeypatch.setattr("wangtimer.alert_teller.SENT_WITHIN_S", 0.0)
+    alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert telling.shown().error == "it waited too long for other mail"
+    assert mailbox.mails == []
+
+
 def test_mail_that_the_server_refuses_is_tried_again_under_the_same_id(
     telling: Telling, mailbox: Mailbox
 ) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from tests.store.alert_worlds import (
     FAILED,
@@ -23,7 +23,7 @@ from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql.alert_messages import BETWEEN_MS
 from wangtimer.store.sql.alert_troubles import FIRST_KEY
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.tables import alert_messages, alert_notes
+from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts
 
 E = AlertEvent
 FIRST, ROW, FOR_GOOD, RECOVERED = E.FIRST_FAILURE, E.FAILURES_IN_A_ROW, E.FAILED_FOR_GOOD, E.RECOVERED
@@ -285,6 +285,26 @@ def test_a_judge_that_dies_before_its_commit_leaves_the_notes(
 
 def _die(*_: object) -> None:
     raise RuntimeError
+
+
+def test_what_this_version_cannot_read_holds_up_nothing_else(world: AlertWorld) -> None:
+    """A trouble of an event of another version, and a message that names one."""
+    world.put(rule("ops", "shop", FIRST, FOR_GOOD, RECOVERED))
+    world.put(rule("other", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    world.judge()
+    strange = {"event": "of_another_version"}
+    is_first = alerts.c.event == FIRST.value
+    world.database.write(lambda sql: sql.execute(update(alerts).where(is_first).values(strange)))
+    of_ops = update(alert_messages).where(alert_messages.c.rule == "ops")
+    told = '{"alerts": [["of_another_version", 1, "", 1, 1, 1, "", null, null, null]], "more": 2}'
+    world.database.write(lambda sql: sql.execute(of_ops.values(content=told)))
+    taken = {one.message.rule: one.message for one in world.take()}
+    assert [one.event for one in taken["other"].alerts] == [FOR_GOOD]
+    assert (taken["ops"].alerts, taken["ops"].more) == ((), 1)
+    world.fire(bill, 60, SUCCEEDED)
+    assert world.troubles.look(FIRST_KEY, 500, world.now).over == 2
 
 
 # rules

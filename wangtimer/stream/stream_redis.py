@@ -47,14 +47,14 @@ class StreamRedis:
         self._ahead_ms = 0.0
 
     def now_ms(self) -> int:
-        """Return Redis' time, as it was last read."""
-        return int(time.time() * 1_000 + self._ahead_ms)
+        """Return Redis' time, as it was last read and has gone on since by the stop-watch."""
+        return int(time.monotonic() * 1_000 + self._ahead_ms)
 
     async def read_clock(self) -> None:
         """Read Redis' time."""
-        sent_at = time.time()
+        sent_at = time.monotonic()
         seconds, microseconds = await self._ask("TIME")
-        now = (sent_at + time.time()) / 2
+        now = (sent_at + time.monotonic()) / 2
         self._ahead_ms = (int(seconds) - now) * 1_000 + int(microseconds) / 1_000
 
     async def run(self, call: ScriptCall) -> Any:

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from sqlalchemy import Connection, RowMapping, and_, delete, insert, select, update
 
 from wangtimer.core.alerts.alert_message import Alert, AlertMessage
@@ -13,6 +14,8 @@ from wangtimer.core.errors import UnknownAlertRule
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_messages, alert_rules
+
+log = structlog.get_logger()
 
 # From one message of a rule to the next, ms: robots take 20 a minute.
 BETWEEN_MS = 10_000
@@ -40,7 +43,7 @@ def gather(sql: Connection, to_tell: Iterable[ToTell], now: int) -> None:
         )
         row = sql.execute(ordered.with_for_update()).mappings().one_or_none()
         if row is not None:
-            message = AlertMessage.from_stored(app, rule, row["content"]).with_more(alerts)
+            message = _message_of(row).with_more(alerts)
             changing = update(alert_messages).where(alert_messages.c.id == row["id"])
             sql.execute(changing.values(content=message.stored()))
         else:
@@ -179,6 +182,16 @@ def _of_rule(app: str, rule: str) -> Any:
     return and_(alert_messages.c.app == app, alert_messages.c.rule == rule, alert_messages.c.is_test == 0)
 
 
+def _message_of(row: RowMapping) -> AlertMessage:
+    """Return what a row says; alerts that this version cannot read are counted, and not named."""
+    try:
+        return AlertMessage.from_stored(row["app"], row["rule"], row["content"])
+    except Exception as error:
+        log.error("alert_message_cannot_be_read", app=row["app"], rule=row["rule"], error=repr(error))
+        return AlertMessage(row["app"], row["rule"], more=1)
+
+
 def _taken(row: RowMapping) -> TakenMessage:
-    message = AlertMessage.from_stored(row["app"], row["rule"], row["content"])
-    return TakenMessage(row["id"], message, row["attempt"] + 1, row["created_at"], bool(row["is_test"]))
+    return TakenMessage(
+        row["id"], _message_of(row), row["attempt"] + 1, row["created_at"], bool(row["is_test"])
+    )

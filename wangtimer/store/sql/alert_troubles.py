@@ -1,8 +1,8 @@
 """Troubles in SQL: what notes make of them, and which are over."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import structlog
 from sqlalchemy import Connection, RowMapping, and_, delete, select, update
@@ -22,6 +22,8 @@ from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import alert_notes, alerts, firings, timers
 
 log = structlog.get_logger()
+
+Read = TypeVar("Read")
 
 # Firings of a timer that are looked at to count its failures in a row.
 MOST_LOOKED_AT = 200
@@ -51,19 +53,20 @@ class AlertTroubles:
         """Judge up to `limit` notes, the oldest moments first, and forget them; return how many there were.
 
         One transaction: the notes go only where what is to be told of them is written. Two may run at once; the second
-        waits for the first. A note that its firing's row does not bear out changes nothing.
+        waits for the first. A note that its firing's row does not bear out changes nothing, nor does one that this
+        version cannot read.
         """
         query = select(alert_notes).order_by(*alert_notes.primary_key).limit(limit)
         if not self._database.read(lambda sql: sql.execute(query.limit(1)).all()):
             return 0
 
         def work(sql: Connection) -> int:
-            notes = [_note_of(row) for row in sql.execute(query.with_for_update()).mappings()]
-            if notes:
-                self._judge(sql, notes, now)
-                judged = [(it.fire_at, it.timer_id, it.attempt) for it in (one.member for one in notes)]
+            rows = sql.execute(query.with_for_update()).mappings().all()
+            if rows:
+                self._judge(sql, _read_each(_note_of, rows), now)
+                judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
                 delete_of_attempts(sql, alert_notes, judged)
-            return len(notes)
+            return len(rows)
 
         return self._database.write(work)
 
@@ -72,17 +75,15 @@ class AlertTroubles:
         query = select(alerts).where(behind(_KEY, after)).order_by(*_KEY).limit(limit)
         ordered = by_index(query, "PRIMARY", alerts)
 
-        def read(sql: Connection) -> tuple[list[Trouble], list[Trouble]]:
-            found = [_trouble_of(row) for row in sql.execute(ordered).mappings()]
-            return found, _over_among(sql, found, now)
+        def read(sql: Connection) -> tuple[list[tuple[str, str, int, str]], list[Trouble]]:
+            rows = sql.execute(ordered).mappings().all()
+            keys = [(row["app"], row["rule"], row["timer_id"], row["event"]) for row in rows]
+            return keys, _over_among(sql, _read_each(_trouble_of, rows), now)
 
-        rows, over = self._database.read(read)
+        keys, over = self._database.read(read)
         if over:
             self._database.write(partial(self._end, troubles=over, now=now))
-        if len(rows) < limit:
-            return LookedAt(len(over), None)
-        app, rule, timer_id, event = rows[-1].key
-        return LookedAt(len(over), (app, rule, timer_id, event.value))
+        return LookedAt(len(over), None if len(keys) < limit else keys[-1])
 
     def forget_old(self, before: int, limit: int) -> int:
         """Forget troubles of which nothing has happened since `before` (ms UTC); return how many."""
@@ -166,6 +167,17 @@ def _is(key: TroubleKey) -> Any:
     return and_(*(column == value for column, value in zip(_KEY, key, strict=True)))
 
 
+def _read_each(read: Callable[[RowMapping], Read], rows: Iterable[RowMapping]) -> list[Read]:
+    """Read rows one by one; one that cannot be read, say of another version, is named in the log and left out."""
+    found = []
+    for row in rows:
+        try:
+            found.append(read(row))
+        except Exception as error:
+            log.error("alert_row_cannot_be_read", timer_id=row["timer_id"], error=repr(error))
+    return found
+
+
 def _note_of(row: RowMapping) -> AlertNote:
     member = Member(row["timer_id"], row["fire_at"], row["attempt"])
     return AlertNote(
@@ -211,7 +223,7 @@ def _held(sql: Connection, timer_ids: Collection[int]) -> dict[TroubleKey, Troub
     if not timer_ids:
         return {}
     query = by_index(select(alerts).where(alerts.c.timer_id.in_(sorted(timer_ids))), "alert_of_timer", alerts)
-    found = map(_trouble_of, sql.execute(query.with_for_update()).mappings())
+    found = _read_each(_trouble_of, sql.execute(query.with_for_update()).mappings())
     return {one.key: one for one in found}
 
 
