@@ -71,11 +71,11 @@ def test_our_own_servers_are_refused_where_their_network_is_allowed(
     world = V1World(sqlite_url, redis_url, present())
     world.wiring.database.create_tables()
     port = redis_url.rpartition(":")[2].partition("/")[0]
-    for own in (port, "5000"):
+    for own in (port, "5000", "5001"):
         answered = world.post(DEF, **definition(notifyHTTPParam={"url": f"http://127.0.0.2:{own}/"}))
         assert answered.status == 400
         assert SAID in answered.msg
-    assert world.create(notifyHTTPParam={"url": "http://127.0.0.1:5001/"}).code == 0
+    assert world.create(notifyHTTPParam={"url": "http://127.0.0.1:5002/"}).code == 0
     world.close()
 
 

@@ -17,6 +17,7 @@ CALENDARS = ("plant", "weekends", "cn-off-days")
 SPARE = "spare"
 # Listening there is nobody, and no executor runs that could ask.
 URL = "http://target.invalid/fire"
+ALERT_RULE = {"events": ["recovered"], "failuresInARow": 9, "destination": {"kind": "webhook", "url": URL}}
 DEF = "/api/timer/v1/def"
 KEYS = (f"/v1/apps/{APP}/keys", "/v1/operator-keys")
 
@@ -59,6 +60,7 @@ class Standing:
             self.send("PUT", "/api/timer/v1/calendar", calendar)
             # Named as a calendar is: in a path both are a name.
             self.send("PUT", f"/v1/targets/{name}", {"url": URL})
+            self.send("PUT", f"/v1/alert-rules/{name}", ALERT_RULE)
         self.key_ids = [key for path in KEYS for key in self._keys(path)]
 
     def _keys(self, path: str) -> list[str]:

@@ -24,8 +24,10 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane, Slice
 from wangtimer.core.flow.tally import Tally
+from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
+from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitOrder
 from wangtimer.store.redis.signing_copies import SigningCopies
@@ -445,6 +447,11 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.lanes.forget(lane, "t")
         hot.permits.carry_out([PermitOrder(SharedLane.of_limit("shop"), CallLimit(9, 9), "a", fresh=1)])
         SigningCopies(connection, Keys("wt")).put([AppSigning(app, 1, False, ()) for app in ("a", "b")])
+        lists = ConsumerLists(Keys("wt"), ListBounds(10, 10_000))
+        entry = ConsumerEntry(member.member.firing_id, 1, 1_000, b"{}")
+        for group in (ConsumerGroup("shop", "dunning"), ConsumerGroup("billing", "nightly")):
+            connection.run_all([lists.put(group, entry, 0), lists.take(group, 1, 0)])
+            connection.run_all([lists.give_back(group, [entry]), lists.put(group, entry, 2_000)])
 
     lua = resources.files("wangtimer.store.redis").joinpath("lua")
     names = {script(file.name.removesuffix(".lua")).sha: file.name for file in lua.iterdir()}
