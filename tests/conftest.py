@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, settings
 from tests.secret_keys import SECRET_KEYS
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.mysql import MySQLServer
+from tests.servers.prepared_databases import PreparedDatabases, PreparedFile
 from tests.servers.redis_server import RedisServer, embedded_valkey_program, redis_program
 from tests.servers.server_process import ServerMissingError
 from wangtimer.core.errors import BadSetting
@@ -85,24 +86,56 @@ def valkey_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisSer
         yield server
 
 
+@pytest.fixture(scope="session")
+def prepared_databases(mariadb_server: MariaDBServer) -> PreparedDatabases:
+    """Lends databases of the running MariaDB."""
+    return PreparedDatabases(mariadb_server)
+
+
+@pytest.fixture(scope="session")
+def prepared_file(tmp_path_factory: pytest.TempPathFactory) -> PreparedFile:
+    """An SQLite file to copy."""
+    return PreparedFile(tmp_path_factory.mktemp("sqlite"))
+
+
 @pytest.fixture
-def mariadb_url(mariadb_server: MariaDBServer) -> Iterator[str]:
-    """SQLAlchemy URL of an empty database on MariaDB."""
+def mariadb_url(prepared_databases: PreparedDatabases) -> Iterator[str]:
+    """SQLAlchemy URL of a database on MariaDB that has the tables and no rows."""
+    with prepared_databases.lent() as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(prepared_file: PreparedFile, tmp_path: Path) -> str:
+    """SQLAlchemy URL of an SQLite file that has the tables and no rows."""
+    return prepared_file.copied_to(tmp_path / "wangtimer.db")
+
+
+@pytest.fixture(params=["mariadb", "sqlite"])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """A database that has the tables and no rows, once on each kind of server."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
+
+
+@pytest.fixture
+def empty_mariadb_url(mariadb_server: MariaDBServer) -> Iterator[str]:
+    """SQLAlchemy URL of a database on MariaDB without tables."""
     name = f"test_{next(_databases)}"
     yield mariadb_server.create_database(name)
     mariadb_server.drop_database(name)
 
 
 @pytest.fixture
-def sqlite_url(tmp_path: Path) -> str:
+def empty_sqlite_url(tmp_path: Path) -> str:
     """SQLAlchemy URL of an SQLite file that is not there yet."""
     return f"sqlite:///{tmp_path / 'wangtimer.db'}"
 
 
 @pytest.fixture(params=["mariadb", "sqlite"])
-def database_url(request: pytest.FixtureRequest) -> str:
-    """An empty database, once on each kind of server."""
-    url: str = request.getfixturevalue(f"{request.param}_url")
+def empty_database_url(request: pytest.FixtureRequest) -> str:
+    """A database without tables, once on each kind of server."""
+    url: str = request.getfixturevalue(f"empty_{request.param}_url")
     return url
 
 

@@ -9,8 +9,8 @@ import jsonschema
 from flask.testing import FlaskClient
 from sqlalchemy import func, select
 
+from tests.api.lent_apps import LentApp
 from tests.secret_keys import SECRET_KEYS
-from wangtimer.api import create_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
@@ -117,12 +117,14 @@ class World:
             vars(self.wiring).update(
                 app_directory=EveryApp(self.wiring.apps, self.clock, settings.app_limits)
             )
-        self.app = create_app(self.wiring)
+        self._lent = LentApp(self.wiring)
+        self.app = self._lent.app
         self.client: FlaskClient = self.app.test_client()
 
     def close(self) -> None:
         self.wiring.database.close()
         self.wiring.redis.close()
+        self._lent.give_back()
 
     def call(self, method: str, path: str, **options: Any) -> Answered:
         response = self.client.open(path, method=method, **options)

@@ -114,9 +114,9 @@ def test_a_deployment_that_is_well_has_nothing_wrong_and_each_queue_its_worker(
 
 @pytest.mark.processes
 def test_queues_without_workers_and_a_missing_beat_are_errors(
-    redis_url: str, redis_server: RedisServer, mariadb_url: str
+    redis_url: str, redis_server: RedisServer, empty_mariadb_url: str
 ) -> None:
-    status, findings = found(settings_of(mariadb_url, redis_url, redis_server.url(1)))
+    status, findings = found(settings_of(empty_mariadb_url, redis_url, redis_server.url(1)))
     assert status == 1
     errors = {one["text"]: one["mend"] for one in findings if one["severity"] == "error"}
     for queue in QUEUES:
@@ -263,8 +263,8 @@ def test_a_server_that_takes_no_writes_is_wrong_and_one_that_flushes_late_a_warn
     assert "innodb_flush_log_at_trx_commit is 2" in warnings(findings)[0]
 
 
-def test_an_sqlite_file_that_is_not_there_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
-    assert warnings(list(check_sql(sqlite_url)))
+def test_an_sqlite_file_that_is_not_there_is_not_made(empty_sqlite_url: str, tmp_path: Path) -> None:
+    assert warnings(list(check_sql(empty_sqlite_url)))
     assert list(tmp_path.iterdir()) == []
 
 

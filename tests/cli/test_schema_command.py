@@ -50,12 +50,12 @@ def test_it_prints_what_would_be_run_and_runs_nothing(database: Database, databa
     assert listed[0]["what"] == "table calendar"
 
 
-def test_a_file_that_is_not_there_is_not_made(sqlite_url: str, tmp_path: Path) -> None:
-    statements = upgrade(sqlite_url)
+def test_a_file_that_is_not_there_is_not_made(empty_sqlite_url: str, tmp_path: Path) -> None:
+    statements = upgrade(empty_sqlite_url)
     assert statements.stdout.startswith("CREATE TABLE ")
     assert not list(tmp_path.glob("**/*.db"))
-    assert upgrade(sqlite_url, "--apply").exit_code == 0
-    assert upgrade(sqlite_url).stdout == "-- the database has all it needs\n"
+    assert upgrade(empty_sqlite_url, "--apply").exit_code == 0
+    assert upgrade(empty_sqlite_url).stdout == "-- the database has all it needs\n"
 
 
 def test_what_it_prints_can_be_run_by_hand(database: Database, database_url: str) -> None:

@@ -92,8 +92,11 @@ def test_tables_are_made_once(database: Database) -> None:
     database.ping()
 
 
-def test_a_database_without_tables_says_what_to_load(database_url: str) -> None:
-    with closing(Database(database_url)) as database, pytest.raises(StoreAway, match=r"load schema\.sql"):
+def test_a_database_without_tables_says_what_to_load(empty_database_url: str) -> None:
+    with (
+        closing(Database(empty_database_url)) as database,
+        pytest.raises(StoreAway, match=r"load schema\.sql"),
+    ):
         database.ping()
 
 

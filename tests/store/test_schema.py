@@ -39,9 +39,9 @@ def load(database: Database) -> None:
 
 
 @pytest.fixture
-def loaded(mariadb_url: str) -> Database:
+def loaded(empty_mariadb_url: str) -> Database:
     """A MariaDB into which schema.sql was loaded."""
-    with closing(Database(mariadb_url)) as database:
+    with closing(Database(empty_mariadb_url)) as database:
         load(database)
         yield database
 

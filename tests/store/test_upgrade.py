@@ -50,9 +50,9 @@ def old_statements(is_sqlite: bool) -> list[str]:
 
 
 @pytest.fixture
-def old(database_url: str) -> Iterator[Database]:
+def old(empty_database_url: str) -> Iterator[Database]:
     """A database of the oldest schema, with a timer."""
-    with closing(Database(database_url)) as database:
+    with closing(Database(empty_database_url)) as database:
 
         def fill(sql: Connection) -> None:
             for statement in old_statements(database.is_sqlite):
@@ -77,14 +77,18 @@ def test_an_old_database_lacks_what_was_added_since(old: Database) -> None:
     assert not [what for what in missing if what.startswith(("table timer ", "table firing "))]
 
 
-def test_upgraded_it_lacks_nothing_and_a_second_time_does_nothing(old: Database, database_url: str) -> None:
-    assert upgrade(database_url)
+def test_upgraded_it_lacks_nothing_and_a_second_time_does_nothing(
+    old: Database, empty_database_url: str
+) -> None:
+    assert upgrade(empty_database_url)
     assert old.read(lacks) == []
-    assert upgrade(database_url) == []
+    assert upgrade(empty_database_url) == []
 
 
-def test_the_program_runs_on_it_and_finds_the_timers_there_were(old: Database, database_url: str) -> None:
-    upgrade(database_url)
+def test_the_program_runs_on_it_and_finds_the_timers_there_were(
+    old: Database, empty_database_url: str
+) -> None:
+    upgrade(empty_database_url)
     old.ping()
     world = real_sql(old)
     timer = world.timers.get("shop", 1)
@@ -94,26 +98,26 @@ def test_the_program_runs_on_it_and_finds_the_timers_there_were(old: Database, d
     assert world.insert([row_at(NOW, made.id)])
 
 
-def test_a_firing_that_had_its_outcome_keeps_it(old: Database, database_url: str) -> None:
+def test_a_firing_that_had_its_outcome_keeps_it(old: Database, empty_database_url: str) -> None:
     old.write(lambda sql: sql.exec_driver_sql(OLD_FIRING))
-    upgrade(database_url)
+    upgrade(empty_database_url)
     (record,) = real_sql(old).firings.records(1, 9)
     assert (record.first_sent_at, record.lateness_ms) == (60_003, 3)
     assert (record.cost_ms, record.http_status) == (12, 200)
 
 
-def test_a_process_of_the_older_version_can_still_insert(old: Database, database_url: str) -> None:
-    upgrade(database_url)
+def test_a_process_of_the_older_version_can_still_insert(old: Database, empty_database_url: str) -> None:
+    upgrade(empty_database_url)
     old.write(lambda sql: sql.exec_driver_sql(OLD_TIMER.format(name="later")))
     assert real_sql(old).timers.get("shop", 2).definition.misfire.grace_ms == 60_000
 
 
-def test_an_upgrade_that_was_cut_off_goes_on(old: Database, database_url: str) -> None:
-    with patient_connection(database_url) as sql:
+def test_an_upgrade_that_was_cut_off_goes_on(old: Database, empty_database_url: str) -> None:
+    with patient_connection(empty_database_url) as sql:
         steps = add_missing(sql)
         done = [next(steps).what for _ in range(4)]
         steps.close()
-    rest = upgrade(database_url)
+    rest = upgrade(empty_database_url)
     assert not set(done) & set(rest)
     assert old.read(lacks) == []
 
@@ -135,11 +139,11 @@ def test_nothing_is_dropped_or_changed(old: Database) -> None:
 
 
 def test_on_mariadb_it_becomes_what_schema_sql_makes_save_for_defaults_and_order(
-    mariadb_server: MariaDBServer, mariadb_url: str
+    mariadb_server: MariaDBServer, empty_mariadb_url: str
 ) -> None:
-    with closing(Database(mariadb_url)) as old:
+    with closing(Database(empty_mariadb_url)) as old:
         old.write(lambda sql: [sql.execute(text(one)) for one in old_statements(is_sqlite=False)])
-        upgrade(mariadb_url)
+        upgrade(empty_mariadb_url)
         url = mariadb_server.create_database("made_anew")
         with closing(Database(url)) as made:
             made.create_tables()
@@ -152,19 +156,19 @@ def plain(lines: list[str]) -> list[str]:
     return sorted(re.sub(r" DEFAULT \S+$", "", line) for line in lines)
 
 
-def test_cli_md_says_how_an_older_table_of_firings_gets_its_defaults(mariadb_url: str) -> None:
+def test_cli_md_says_how_an_older_table_of_firings_gets_its_defaults(empty_mariadb_url: str) -> None:
     (told,) = re.findall(r"```sql\n(.*?);\n```", CLI_PAGE.read_text(), re.DOTALL)
-    with closing(Database(mariadb_url)) as old:
+    with closing(Database(empty_mariadb_url)) as old:
         old.write(lambda sql: [sql.execute(text(one)) for one in old_statements(is_sqlite=False)])
-        upgrade(mariadb_url)
+        upgrade(empty_mariadb_url)
         old.write(lambda sql: sql.execute(text(told)))
         defaults = [line for line in table_in(old, "firing") if line.endswith("DEFAULT 0")]
         assert sorted(line.split("`")[1] for line in defaults) == sorted(MEASURED)
 
 
-def test_a_new_database_gets_every_table(database_url: str) -> None:
-    upgrade(database_url)
-    with closing(Database(database_url)) as database:
+def test_a_new_database_gets_every_table(empty_database_url: str) -> None:
+    upgrade(empty_database_url)
+    with closing(Database(empty_database_url)) as database:
         database.ping()
         assert database.read(lacks) == []
 
@@ -223,14 +227,14 @@ def test_a_missing_unique_index_is_added(mariadb: Database) -> None:
     assert lack.statement == "CREATE UNIQUE INDEX timer_app_name ON timer (app, name, tombstone)"
 
 
-def test_an_index_that_lacks_its_last_columns_is_made_again(old: Database, database_url: str) -> None:
+def test_an_index_that_lacks_its_last_columns_is_made_again(old: Database, empty_database_url: str) -> None:
     """And until then the program reads by what there is of it."""
     old.write(lambda sql: sql.exec_driver_sql(OLD_FIRING.replace("succeeded", "pending")))
-    others = [what for what in upgrade(database_url) if what.startswith("index firing.firing_due")]
+    others = [what for what in upgrade(empty_database_url) if what.startswith("index firing.firing_due")]
     assert others[0] == "index firing.firing_due over status, due_at, fire_at, timer_id, lane"
     old.write(lambda sql: [sql.exec_driver_sql(one) for one in shortened(old.is_sqlite)])
     assert len(real_sql(old).firings.pending_between(0, 60_000, 9, in_lanes=False)) == 1
-    assert upgrade(database_url) == others
+    assert upgrade(empty_database_url) == others
     assert old.read(lacks) == []
     assert len(real_sql(old).firings.pending_between(0, 60_000, 9, in_lanes=False)) == 1
 
@@ -258,13 +262,13 @@ def test_a_unique_index_over_fewer_columns_is_left_to_a_person(mariadb: Database
     assert lack.statement is None
 
 
-def test_the_apps_there_were_become_rows(old: Database, database_url: str) -> None:
+def test_the_apps_there_were_become_rows(old: Database, empty_database_url: str) -> None:
     missing = [lack.what for lack in old.read(lacks)]
     assert missing[-1] == "rows of table app"
-    upgrade(database_url)
+    upgrade(empty_database_url)
     apps = AppStore(old)
     assert apps.names() == ["shop"]
     old.write(lambda sql: sql.exec_driver_sql(OLD_TIMER.format(name="b").replace("'shop'", "'bank'")))
-    assert upgrade(database_url) == ["rows of table app"]
+    assert upgrade(empty_database_url) == ["rows of table app"]
     assert apps.names() == ["bank", "shop"]
-    assert upgrade(database_url) == []
+    assert upgrade(empty_database_url) == []
