@@ -22,12 +22,12 @@ CALENDAR, BULK = "/api/timer/v1/calendar", "/api/timer/v1/bulk"
 
 
 @pytest.fixture
-def laden(budgeted_world: World) -> World:
-    """1,000 disabled timers that fire each day, all but those of 4,000."""
+def laden(small_world: World, budgeted_world: World) -> World:
+    """1,000 disabled timers that fire each day, all but those of 4,000; made where no budget ends."""
     for number in range(CALENDARS):
         begin = date(2028, 1, 1) + timedelta(days=number)
         days = [(begin + timedelta(days=one)).isoformat() for one in range(DAYS)]
-        assert budgeted_world.put(CALENDAR, app="shop", name=f"c{number}", days=days).code == 0
+        assert small_world.put(CALENDAR, app="shop", name=f"c{number}", days=days).code == 0
     for minute in range(TIMERS_OF_EACH):
         timers = [
             {
@@ -38,7 +38,7 @@ def laden(budgeted_world: World) -> World:
             }
             for number in range(CALENDARS)
         ]
-        assert budgeted_world.post(DEFS, app="shop", timers=timers).json["created"] == CALENDARS
+        assert small_world.post(DEFS, app="shop", timers=timers).json["created"] == CALENDARS
     return budgeted_world
 
 
