@@ -43,9 +43,7 @@ class AlertJudge:
         if judged or over:
             log.info("alerts_judged", notes=judged, over=over)
         if self.pace.is_due():
-            now = int(self.clock.now_ms())
-            self.troubles.forget_old(now - REMEMBERED_MS, PAGE)
-            self.messages.forget_tests(now - TESTS_REMEMBERED_MS)
+            self.messages.forget_tests(int(self.clock.now_ms()) - TESTS_REMEMBERED_MS)
         return judged
 
     def _judge(self) -> int:
@@ -59,7 +57,8 @@ class AlertJudge:
     def _look(self) -> int:
         ends_at, over = self.clock.monotonic() + LONGEST_LOOK_S, 0
         while True:
-            looked = self.troubles.look(self._behind, PAGE, int(self.clock.now_ms()))
+            now = int(self.clock.now_ms())
+            looked = self.troubles.look(self._behind, PAGE, now, now - REMEMBERED_MS)
             over += looked.over
             self._behind = looked.next_key or FIRST_KEY
             if looked.next_key is None or self.clock.monotonic() >= ends_at:

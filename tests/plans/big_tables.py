@@ -18,6 +18,11 @@ LANE = SharedLane.of_host("a.example:80")
 # An app with as many timers as that, and one whose timers are a hundredth of all; the others have ten each.
 SMALL_APP, LARGE_APP = "small", "large"
 SMALL_APP_TIMERS = 20
+# Of alerts, as it is stored without a key.
+RULE = (
+    '{"events": ["failed_for_good", "first_failure"], "kind": "mail", '
+    '"to": {"url": "", "secret": "", "to": ["a@b.example"]}}'
+)
 # Each of these has deleted timers, and a thousand of them were deleted long ago.
 DELETED_EVERY = 50
 
@@ -134,4 +139,24 @@ class BigTables:
             "INSERT INTO client_certificate (app, chain, sealed_key, expires_at, version)"
             f" SELECT CONCAT('app', n), 'chain', '1.b.key', {NOW} + n * {DAY_MS // 10}, 1 FROM {numbers}"
         )
-        return [timer, firing, attempt, tag, kept, calendar, signing, target, letter, certificate, change]
+        # Nobody has judged any failure yet, and each timer has trouble that is not over.
+        note = (
+            "INSERT INTO alert_note (fire_at, timer_id, attempt, status, error)"
+            f" SELECT {at}, 1 + n % {self.rows // 100}, 1, 'failed', 'HTTP 503' FROM {numbers}"
+        )
+        alert = (
+            "INSERT INTO alert (app, rule, timer_id, event, timer_name, fire_at, since, last_at, times)"
+            f" SELECT {app}, 'ops', n + 1, 'first_failure', CONCAT('name', n), {NOW} - 60000, {NOW} - 60000,"
+            f" {NOW} - 60000, 1 FROM {numbers}"
+        )
+        message = (
+            "INSERT INTO alert_message (app, rule, is_test, content, created_at, due_at, attempt, taken_until)"
+            " SELECT CONCAT('app', n DIV 10), 'ops', n % 100 = 1, '{\"alerts\": [], \"more\": 1}',"
+            f" {NOW} - 60000, {NOW} - 60000 - n, n % 2, 0 FROM {numbers}"
+        )
+        rule = (
+            "INSERT IGNORE INTO alert_rule (app, name, content, created_at, updated_at)"
+            f" SELECT {app}, CONCAT('rule', n DIV 100), '{RULE}', 0, 0 FROM {numbers}"
+        )
+        filled = [timer, firing, attempt, tag, kept, calendar, signing, target, letter, certificate, change]
+        return [*filled, note, alert, message, rule]

@@ -9,6 +9,7 @@ from typing import Any
 from tests.plans.big_tables import DAY_MS, LANE, LARGE_APP, NOW, SMALL_APP, BigTables
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
@@ -25,6 +26,9 @@ from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.app_total import Total
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
+from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
+from wangtimer.store.sql.alert_rules import AlertRuleStore
+from wangtimer.store.sql.alert_troubles import AlertTroubles
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
@@ -88,6 +92,8 @@ class Stores:
         self.load = PlannedLoad(database, clock)
         self.signing = SigningStore(database)
         self.targets = TargetStore(database)
+        self.rules, self.messages = AlertRuleStore(database), AlertMessages(database)
+        self.troubles = AlertTroubles(database)
         self.certificates = ClientCertificates(database, Seals({"a": b"a" * 32}))
         self._number, self._mark = 0, f"{time.time_ns():x}"
         # Ids follow from the moment, those of a thousand timers from eight ms: what is made meets no other.
@@ -109,6 +115,7 @@ class Stores:
             *self._of_signing(),
             *self._of_targets(),
             *self._of_certificates(),
+            *self._of_alerts(),
             *self._of_the_rest(),
         ]
 
@@ -475,6 +482,25 @@ class Stores:
             Case("ClientCertificates.seal_anew", lambda: certificates.seal_anew(app)),
             Case("ClientCertificates.apps_behind", lambda: certificates.apps_behind("app7", 1_000)),
             Case("ClientCertificates.remove", lambda: certificates.remove(app, NOW)),
+        ]
+
+    def _of_alerts(self) -> list[Case]:
+        rules, messages, troubles = self.rules, self.messages, self.troubles
+        app, events = f"alerted {self._mark}", frozenset([AlertEvent.FAILED_FOR_GOOD])
+        told = AlertRule(app, "ops", events, destination=Destination(DestinationKind.MAIL, "a@b.example"))
+        rules.put(app, "ops", lambda _held: told, NOW)
+        taken: list[TakenMessage] = []
+        return [
+            Case("AlertMessages.ask_test", lambda: messages.ask_test(app, "ops", NOW)),
+            Case("AlertMessages.take", lambda: taken.extend(messages.take(20, NOW, NOW + MINUTE_MS))),
+            Case("AlertMessages.put_off", lambda: messages.put_off(taken[0], NOW, "", was_tried=True)),
+            Case("AlertMessages.end", lambda: messages.end(taken[1], NOW)),
+            Case("AlertMessages.answer", lambda: messages.answer(taken[2], "{}")),
+            Case("AlertMessages.answer_of", lambda: messages.answer_of(taken[2].id)),
+            Case("AlertMessages.forget", lambda: messages.forget(taken[2].id)),
+            Case("AlertMessages.forget_tests", lambda: messages.forget_tests(NOW)),
+            Case("AlertTroubles.judge", lambda: troubles.judge(500, NOW)),
+            Case("AlertTroubles.look", lambda: troubles.look(("app7", "", 0, ""), 500, NOW)),
         ]
 
     def _of_followers(self) -> list[Case]:

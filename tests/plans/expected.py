@@ -242,4 +242,29 @@ EXPECTED: dict[str, frozenset[str]] = {
         ["app.PRIMARY", "app_total.PRIMARY", "insert", "app.PRIMARY, timer.timer_of_app, app_total.PRIMARY"]
     ),
     "TotalCounts.forget": frozenset(["app.PRIMARY", "app_total.PRIMARY"]),
+    "AlertMessages.ask_test": frozenset(["alert_rule.PRIMARY", "insert"]),
+    "AlertMessages.take": frozenset(
+        ["alert_message.alert_message_due, older.alert_message_of_rule", "alert_message.PRIMARY"]
+    ),
+    "AlertMessages.put_off": frozenset(["alert_message.PRIMARY", "alert_rule.PRIMARY"]),
+    "AlertMessages.end": frozenset(["alert_message.PRIMARY", "alert_rule.PRIMARY"]),
+    "AlertMessages.answer": frozenset(["alert_message.PRIMARY"]),
+    "AlertMessages.answer_of": frozenset(["alert_message.PRIMARY"]),
+    "AlertMessages.forget": frozenset(["alert_message.PRIMARY"]),
+    "AlertMessages.forget_tests": frozenset(["alert_message.alert_message_due", "alert_message.PRIMARY"]),
+    "AlertTroubles.judge": frozenset(
+        [
+            "alert_note.PRIMARY",
+            "alert_rule.PRIMARY",
+            "alert.PRIMARY",
+            "alert.alert_of_timer",
+            "alert_message.PRIMARY",
+            "alert_message.alert_message_of_rule",
+            "firing.PRIMARY",
+            "firing.firing_of_timer",
+            "timer.PRIMARY",
+            "insert",
+        ]
+    ),
+    "AlertTroubles.look": frozenset(["alert.PRIMARY", "alert_rule.PRIMARY", "firing.firing_of_timer"]),
 }

@@ -18,6 +18,8 @@ from tests.plans.statistics import Belief, let_believe
 from tests.servers.mariadb import MariaDBServer
 from wangtimer.store.sql import (
     accepted_firings,
+    alert_messages,
+    alert_troubles,
     attempts,
     audit,
     calendar_followers,
@@ -46,6 +48,8 @@ DATABASE = "plans"
 BUFFER_BYTES = 1 << 30
 STORES = (
     accepted_firings.AcceptedFirings,
+    alert_messages.AlertMessages,
+    alert_troubles.AlertTroubles,
     attempts.AttemptStore,
     audit.AuditLog,
     calendar_followers.CalendarFollowers,

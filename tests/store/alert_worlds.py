@@ -1,6 +1,9 @@
 """Timers, rules and outcomes, as tests of alerts have them."""
 
-from sqlalchemy import event
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Row, event, select
 
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
@@ -16,6 +19,7 @@ from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.alert_troubles import FIRST_KEY, AlertTroubles
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import alerts
 
 NOW = 1_800_000_000_000
 SECOND = 1_000
@@ -67,6 +71,10 @@ class AlertWorld:
             outcome = outcome_of(one.member._replace(attempt=attempt), status, NOW + DAY_MS, **said)
             self.sql.firings.settle([noted(outcome, app, alerted)])
         self.now = max(self.now, one.fire_at + SECOND)
+
+    def standing(self) -> Sequence[Row[Any]]:
+        """Return the rows of what is not over."""
+        return self.database.read(lambda sql: sql.execute(select(alerts)).all())
 
     def judge(self) -> int:
         """Judge all that is noted, and look at all troubles; return how many notes there were."""

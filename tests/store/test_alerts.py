@@ -152,7 +152,7 @@ def test_a_recovery_is_told_only_where_the_rule_says_so_and_trouble_was_told(wor
     assert world.told() == [("quiet", FIRST, bill, 1)]
     world.fire(bill, 60, SUCCEEDED)
     assert world.told() == []
-    assert world.troubles.all() == []
+    assert world.standing() == []
 
 
 def test_what_a_row_does_not_bear_out_changes_nothing(world: AlertWorld) -> None:
@@ -162,7 +162,7 @@ def test_what_a_row_does_not_bear_out_changes_nothing(world: AlertWorld) -> None
     world.fire(bill, 0, SUCCEEDED)
     world.fire(bill, 0, FAILED)
     assert world.judge() == 1
-    assert world.troubles.all() == []
+    assert world.standing() == []
 
 
 def test_a_deleted_timers_failures_are_told_to_nobody(world: AlertWorld) -> None:
@@ -320,7 +320,7 @@ def test_a_rule_is_made_replaced_listed_and_deleted_with_what_hangs_on_it(world:
     world.fire(world.timer(), 0, FAILED)
     world.judge()
     world.rules.remove("shop", "ops", NOW)
-    assert world.troubles.all() == []
+    assert world.standing() == []
     assert world.take() == []
     with pytest.raises(UnknownAlertRule):
         world.rules.remove("shop", "ops", NOW)
@@ -350,10 +350,12 @@ def test_trouble_of_which_nothing_more_happens_is_forgotten(world: AlertWorld) -
     world.put(rule("ops", "shop", FOR_GOOD))
     world.fire(world.timer(), 0, FAILED)
     world.judge()
-    (one,) = world.troubles.all()
-    assert world.troubles.forget_old(one.last_at, 10) == 0
-    assert world.troubles.forget_old(one.last_at + 1, 10) == 1
-    assert world.troubles.all() == []
+    (one,) = world.standing()
+    world.troubles.look(FIRST_KEY, 10, world.now, one.last_at)
+    assert world.standing() == [one]
+    world.troubles.look(FIRST_KEY, 10, world.now, one.last_at + 1)
+    assert world.standing() == []
+    assert world.told() == [("ops", FOR_GOOD, one.timer_id, 1)]
 
 
 def test_troubles_are_looked_at_page_by_page(world: AlertWorld) -> None:

@@ -56,7 +56,9 @@ class AlertTroubles:
         waits for the first. A note that its firing's row does not bear out changes nothing, nor does one that this
         version cannot read.
         """
-        query = select(alert_notes).order_by(*alert_notes.primary_key).limit(limit)
+        # With a bound it is a range of the index, whatever the server believes of the table.
+        notes = select(alert_notes).where(alert_notes.c.fire_at >= 0)
+        query = by_index(notes.order_by(*alert_notes.primary_key).limit(limit), "PRIMARY", alert_notes)
         if not self._database.read(lambda sql: sql.execute(query.limit(1)).all()):
             return 0
 
@@ -70,40 +72,30 @@ class AlertTroubles:
 
         return self._database.write(work)
 
-    def look(self, after: tuple[str, str, int, str], limit: int, now: int) -> LookedAt:
-        """Look which troubles behind a key are over, of `limit` at most: they end, and rules that say so tell it."""
+    def look(
+        self, after: tuple[str, str, int, str], limit: int, now: int, forgotten_before: int = 0
+    ) -> LookedAt:
+        """Look which troubles behind a key are over, of `limit` at most: they end, and rules that say so tell it.
+
+        Those of which nothing has happened since `forgotten_before` (ms UTC) end too, and nobody is told.
+        """
         query = select(alerts).where(behind(_KEY, after)).order_by(*_KEY).limit(limit)
         ordered = by_index(query, "PRIMARY", alerts)
 
-        def read(sql: Connection) -> tuple[list[tuple[str, str, int, str]], list[Trouble]]:
+        def read(sql: Connection) -> tuple[list[tuple[str, str, int, str]], list[Trouble], list[Trouble]]:
             rows = sql.execute(ordered).mappings().all()
             keys = [(row["app"], row["rule"], row["timer_id"], row["event"]) for row in rows]
-            return keys, _over_among(sql, _read_each(_trouble_of, rows), now)
-
-        keys, over = self._database.read(read)
-        if over:
-            self._database.write(partial(self._end, troubles=over, now=now))
-        return LookedAt(len(over), None if len(keys) < limit else keys[-1])
-
-    def forget_old(self, before: int, limit: int) -> int:
-        """Forget troubles of which nothing has happened since `before` (ms UTC); return how many."""
-        query = select(*_KEY).where(alerts.c.last_at < before).limit(limit)
-        keys = self._database.read(lambda sql: [TroubleKey(*row) for row in sql.execute(query)])
-        if not keys:
-            return 0
-
-        def work(sql: Connection) -> int:
-            return sum(
-                int(sql.execute(delete(alerts).where(_is(key), alerts.c.last_at < before)).rowcount)
-                for key in keys
+            found = _read_each(_trouble_of, rows)
+            return (
+                keys,
+                _over_among(sql, found, now),
+                [one for one in found if one.last_at < forgotten_before],
             )
 
-        return self._database.write(work)
-
-    def all(self) -> list[Trouble]:
-        """Return all of them, for tests and those who look after a deployment."""
-        query = select(alerts).order_by(*_KEY)
-        return self._database.read(lambda sql: [_trouble_of(row) for row in sql.execute(query).mappings()])
+        keys, over, old = self._database.read(read)
+        if over or old:
+            self._database.write(partial(self._end, over=over, old=old, now=now))
+        return LookedAt(len(over), None if len(keys) < limit else keys[-1])
 
     def _judge(self, sql: Connection, notes: Sequence[AlertNote], now: int) -> None:
         rows = _rows_of(sql, [one.member.key for one in notes])
@@ -126,18 +118,23 @@ class AlertTroubles:
         _write(sql, found.troubles.values(), held)
         gather(sql, found.to_tell, now)
 
-    def _end(self, sql: Connection, troubles: Sequence[Trouble], now: int) -> None:
-        rules = rules_of(sql, {one.key.app for one in troubles}, self._seals)
+    def _end(self, sql: Connection, over: Sequence[Trouble], old: Sequence[Trouble], now: int) -> None:
+        rules = rules_of(sql, {one.key.app for one in over}, self._seals)
         by_name = {(rule.app, rule.name): rule for of_app in rules.values() for rule in of_app}
         to_tell: list[ToTell] = []
-        for one in troubles:
-            # Whoever saw it go on meanwhile has moved its last moment.
-            as_read = and_(_is(one.key), alerts.c.last_at == one.last_at, alerts.c.fire_at == one.fire_at)
+        for one in over:
             rule = by_name.get((one.key.app, one.key.rule))
-            ended = sql.execute(delete(alerts).where(as_read)).rowcount
-            if ended and rule is not None and _tells_of_its_end(rule, one):
+            if _ended(sql, one) and rule is not None and _tells_of_its_end(rule, one):
                 to_tell.append((rule, recovery(one)))
+        for one in old:
+            _ended(sql, one)
         gather(sql, to_tell, now)
+
+
+def _ended(sql: Connection, one: Trouble) -> bool:
+    """Delete a trouble, unless somebody has seen it go on meanwhile: that moves its last moment."""
+    as_read = and_(_is(one.key), alerts.c.last_at == one.last_at, alerts.c.fire_at == one.fire_at)
+    return bool(sql.execute(delete(alerts).where(as_read)).rowcount)
 
 
 def _tells_of_its_end(rule: AlertRule, one: Trouble) -> bool:
