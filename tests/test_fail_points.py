@@ -25,7 +25,7 @@ SQL = {step for step in Step if step.name.startswith("SQL_")}
 OPERATORS = (
     ["alert_messages.py"] * 7
     + ["alert_rules.py"] * 3
-    + ["alert_troubles.py"] * 3
+    + ["alert_troubles.py"] * 2
     + ["api_keys.py"] * 3
     + ["apps.py"] * 2
     + ["client_certificates.py"] * 3
