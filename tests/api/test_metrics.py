@@ -2,18 +2,26 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from math import inf
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from redis import Redis
 
 from tests.api.world import World, present
 from tests.servers.mariadb import MariaDBServer
+from tests.servers.redis_server import RedisServer
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.stack.ports import free_port
+from wangtimer.store.redis.consumers_seen import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
 
 OF_SQL = {
@@ -22,6 +30,8 @@ OF_SQL = {
     "wangtimer_planning_lag_seconds",
     "wangtimer_client_certificate_seconds_left",
     "wangtimer_pauses",
+    "wangtimer_disabled_hosts",
+    "wangtimer_overdue_alerts",
 }
 OF_STORE = {
     "wangtimer_parked_outcomes",
@@ -34,6 +44,8 @@ OF_STORE = {
     "wangtimer_bad_timer_notes_total",
     "wangtimer_egress_refusals_total",
     "wangtimer_failing_hosts",
+    "wangtimer_consumer_groups",
+    "wangtimer_consumers_waiting_share",
 }
 OF_BROKER = {"wangtimer_waiting_chunks"}
 UPS = {"wangtimer_sql_up", "wangtimer_store_up", "wangtimer_broker_up"}
@@ -65,6 +77,10 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_bad_timer_notes_total": 0,
         "wangtimer_egress_refusals_total": 0,
         "wangtimer_failing_hosts": 0,
+        "wangtimer_disabled_hosts": 0,
+        "wangtimer_overdue_alerts": 0,
+        "wangtimer_consumer_groups": 0,
+        "wangtimer_consumers_waiting_share": 0,
         "wangtimer_sql_up": 1,
         "wangtimer_store_up": 1,
         "wangtimer_broker_up": 1,
@@ -111,12 +127,48 @@ def test_failing_hosts_are_counted_and_the_longest_failing_have_series_of_their_
     ]
     world.wiring.failing_hosts.tell(failing)
     families = text_string_to_metric_families(world.client.get("/metrics").text)
-    samples = [sample for family in families for sample in family.samples if "host" in sample.name]
+    samples = [sample for family in families for sample in family.samples if "failing" in sample.name]
     series = {one.labels["host"]: one.value for one in samples if one.labels}
     assert series == {f"http://h{number}:80": number for number in range(5, MOST_HOSTS + 5)}
     assert [one.value for one in samples if not one.labels] == [MOST_HOSTS + 5]
     world.clock.now += PRESENT_MS + 1
     assert figures(world)["wangtimer_failing_hosts"] == 0
+
+
+def test_disabled_hosts_are_counted_until_one_is_enabled(world: World) -> None:
+    now = world.clock.now
+    hosts = [
+        DisabledHost(app, "http://h:80", now - 6 * DAY_MS, now, now, "HTTP 503") for app in ("shop", "mail")
+    ]
+    world.wiring.disabled_hosts.disable(hosts, 5 * DAY_MS)
+    assert figures(world)["wangtimer_disabled_hosts"] == 2
+    world.wiring.disabled_hosts.enable("shop", "http://h:80", now)
+    assert figures(world)["wangtimer_disabled_hosts"] == 1
+
+
+def test_alerts_that_nobody_sends_are_counted(world: World) -> None:
+    now = world.clock.now
+    told = AlertRule("shop", "ops", frozenset([AlertEvent.RECOVERED]), Destination(DestinationKind.MAIL))
+    world.wiring.alert_rules.put("shop", "ops", lambda _held: told, now)
+    world.wiring.alert_messages.ask_test("shop", "ops", now)
+    world.clock.now += 60_000
+    assert figures(world)["wangtimer_overdue_alerts"] == 0
+    world.clock.now += 1
+    assert figures(world)["wangtimer_overdue_alerts"] == 1
+
+
+def test_connected_groups_are_counted_and_what_waits_for_them(
+    world: World, redis_server: RedisServer
+) -> None:
+    lists, entry = world.wiring.consumer_lists, ConsumerEntry("7-1", 1, world.clock.now + 1_000, b"e" * 100)
+    world.wiring.redis.run_all([lists.put(ConsumerGroup("shop", "dunning"), entry, world.clock.now)])
+    with closing(Redis.from_url(redis_server.url())) as client:
+        client.zadd(world.wiring.keys.consumers_seen, {"shop/dunning": world.clock.now})
+    told = figures(world)
+    assert told["wangtimer_consumer_groups"] == 1
+    assert told["wangtimer_consumers_waiting_share"] == len(entry.packed()) / 1_000_000 / 64
+    world.clock.now += PRESENT_S * 1_000 + 1
+    assert figures(world)["wangtimer_consumer_groups"] == 0
 
 
 def test_parked_outcomes_are_counted(world: World) -> None:

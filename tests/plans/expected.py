@@ -251,6 +251,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "AlertMessages.answer": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.answer_of": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.forget": frozenset(["alert_message.PRIMARY"]),
+    "AlertMessages.overdue": frozenset(["alert_message.alert_message_due"]),
     "AlertMessages.forget_tests": frozenset(["alert_message.alert_message_due", "alert_message.PRIMARY"]),
     "AlertTroubles.judge": frozenset(
         [

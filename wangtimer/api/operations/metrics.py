@@ -106,6 +106,16 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         ),
         _gauge("wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()),
         _gauge(
+            "wangtimer_disabled_hosts",
+            "Hosts that are disabled, counted by app",
+            wiring.disabled_hosts.count(),
+        ),
+        _gauge(
+            "wangtimer_overdue_alerts",
+            f"Messages of alerts due over {SILENT_AFTER_MS // 1_000} s ago, not sent (counted up to {COUNTED_AT_MOST})",
+            wiring.alert_messages.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST),
+        ),
+        _gauge(
             "wangtimer_planning_lag_seconds",
             "How long the oldest moment that is not planned yet has been due",
             0.0 if unplanned is None else max(0, now - unplanned) / 1_000,
@@ -150,6 +160,16 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "wangtimer_paused_firings",
             "Firings that wait in Redis since an operator paused them",
             wiring.lanes.paused(),
+        ),
+        _gauge(
+            "wangtimer_consumer_groups",
+            "Groups with consumers that are connected to a stream",
+            wiring.consumers_seen.count(),
+        ),
+        _gauge(
+            "wangtimer_consumers_waiting_share",
+            "Share of WANGTIMER_CONSUMERS_WAITING_MB in use by firings that wait for consumers",
+            wiring.consumers_seen.waiting_bytes() / (wiring.settings.consumers_waiting_mb * 1_000_000),
         ),
         _gauge(
             "wangtimer_unserved_queues",

@@ -25,6 +25,7 @@ class ConsumersSeen:
     def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock) -> None:
         self._connection = connection
         self._key = keys.consumers_seen
+        self._bytes_key = keys.consumer_bytes
         self._clock = clock
         self._reading = Lock()
         self._read_at = float("-inf")
@@ -39,8 +40,21 @@ class ConsumersSeen:
                 self._read()
             return self._present is None or group.key in self._present
 
+    def count(self) -> int:
+        """Return how many groups have connected consumers; raises `StoreAway`."""
+        since = self._since()
+        return int(self._connection.command(lambda client: client.zcount(self._key, since, "+inf")))
+
+    def waiting_bytes(self) -> int:
+        """Return how much waits for consumers of all groups; raises `StoreAway`."""
+        read: Callable[..., str | None] = lambda client: client.hget(self._bytes_key, "")  # noqa: E731
+        return int(self._connection.command(read) or 0)
+
+    def _since(self) -> int:
+        return int(self._clock.now_ms()) - PRESENT_S * 1_000
+
     def _read(self) -> None:
-        since = int(self._clock.now_ms()) - PRESENT_S * 1_000
+        since = self._since()
         read: Callable[..., list[str]] = lambda client: client.zrangebyscore(self._key, since, "+inf")  # noqa: E731
         try:
             self._present = frozenset(self._connection.command(read))

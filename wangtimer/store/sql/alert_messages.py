@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, RowMapping, and_, delete, insert, select, update
+from sqlalchemy import Connection, RowMapping, and_, delete, func, insert, select, update
 
 from wangtimer.core.alerts.alert_message import Alert, AlertMessage
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule
@@ -152,6 +152,13 @@ class AlertMessages:
         """Forget a test."""
         gone = delete(alert_messages).where(alert_messages.c.id == message_id)
         self._database.write(lambda sql: sql.execute(gone))
+
+    def overdue(self, before: int, most: int) -> int:
+        """Return how many messages were due before then, ms UTC, and are not sent, counted up to `most`."""
+        due = select(alert_messages.c.id).where(alert_messages.c.due_at < before)
+        some = by_index(due.limit(most), "alert_message_due", alert_messages).subquery()
+        number = select(func.count()).select_from(some)
+        return self._database.read(lambda sql: int(sql.execute(number).scalar_one()))
 
     def forget_tests(self, before: int) -> int:
         """Forget tests that were asked for before then, ms UTC; return how many.

@@ -36,6 +36,11 @@ class DisabledHostStore:
         ordered = query.order_by(disabled_hosts.c.since, disabled_hosts.c.app, disabled_hosts.c.origin)
         return self._database.read(lambda sql: [_host_of(row) for row in sql.execute(ordered).mappings()])
 
+    def count(self) -> int:
+        """Return how many are disabled, counted for each app."""
+        number = select(func.count()).select_from(disabled_hosts).where(disabled_hosts.c.enabled_at.is_(None))
+        return self._database.read(lambda sql: int(sql.execute(number).scalar_one()))
+
     def keys(self) -> frozenset[HostKey]:
         """Return what is disabled."""
         return frozenset(one.key for one in self.all())
