@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
+from tests.simulation.simulated_engine import Answer
 from tests.simulation.simulator import Process, Simulation
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus, Member
@@ -19,7 +21,7 @@ OFF_MS = 3_000
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """One request as it left a process; `by_redis` is when, by Redis' clock."""
+    """One request as it left a process, and what its target answers; `by_redis` is when, by Redis' clock."""
 
     member: Member
     moment: float
@@ -27,7 +29,12 @@ class Sent:
     process: Process
     incarnation: int
     claimed_at: float
-    is_told: bool
+    answer: Answer
+
+    @property
+    def is_told(self) -> bool:
+        """Whether its engine tells what came of it."""
+        return self.answer.after_ms != inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +110,8 @@ class Evidence:
         self.sim.log("judge", f"!!! {what}", detail)
         self.violations.append((what, detail))
 
-    def note_send(self, headers: dict[str, str], process: Process, is_told: bool) -> None:
-        """Note a request at the moment it leaves; not `is_told`: its engine hangs and tells no answer."""
+    def note_send(self, headers: dict[str, str], process: Process, answer: Answer) -> None:
+        """Note a request at the moment it leaves, and how it will be answered."""
         member = Member(
             int(headers["X-WangTimer-Timer"]),
             int(headers["X-WangTimer-Fire-At"]),
@@ -112,7 +119,7 @@ class Evidence:
         )
         claimed_at = self._claimed.get((process.name, process.incarnation, member), self.sim.now_ms)
         self.sends.append(
-            Sent(member, self.sim.now_ms, self.redis_ms, process, process.incarnation, claimed_at, is_told)
+            Sent(member, self.sim.now_ms, self.redis_ms, process, process.incarnation, claimed_at, answer)
         )
         self.sim.log(process.name, "SEND", str(member))
 

@@ -26,7 +26,6 @@ from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, TriggerOrder
-from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
@@ -129,7 +128,7 @@ class Fleet:
         self._no_rules.read()
         self.evidence = Evidence(sim)
         self.feeders = Feeders(sim)
-        self.retry = RetryPolicy(scenario.most_attempts, pause_ms=scenario.base_pause_ms)
+        self.retry = scenario.policy
         self.buckets = BucketRule(scenario.firings_per_bucket, SETTINGS.most_buckets)
         self.timer_ids: dict[int, int] = {}
         self.registrar: Registrar | None = None
@@ -246,13 +245,20 @@ class Fleet:
         name = request.url.rpartition("/")[2]
         timer = next(one for one in self.scenario.timers if one.name == name)
         is_told = random.random() >= self.scenario.never_told
-        self.evidence.note_send(dict(request.headers), process, is_told)
-        if not is_told:
-            return Answer(200, math.inf)
+        answer = self._answer(timer, random) if is_told else Answer(200, math.inf)
+        self.evidence.note_send(dict(request.headers), process, answer)
+        if is_told:
+            self.evidence.note_under_way(process, min(answer.after_ms, SETTINGS.callback_timeout_ms))
+        return answer
+
+    def _answer(self, timer: PlannedTimer, random: Random) -> Answer:
         slow = LIMITED_MS if self.scenario.limits else (3_000, 7_000, 9_500, 12_000)
         after_ms = random.choice((5, 20, 50, 300) if random.random() < timer.is_fast else slow)
-        self.evidence.note_under_way(process, min(after_ms, SETTINGS.callback_timeout_ms))
-        return Answer(200 if random.random() >= timer.fails else 500, after_ms)
+        if random.random() >= timer.fails:
+            return Answer(200, after_ms)
+        failures = self.scenario.failures
+        status, asked_s = failures[0] if len(failures) == 1 else random.choice(failures)
+        return Answer(status, after_ms, asked_s)
 
     # the processes
 

@@ -7,9 +7,12 @@ from math import inf
 from tests.simulation.evidence import Change, Evidence, Sent, pending
 from tests.simulation.fault import Kind
 from tests.simulation.fleet import SETTINGS, Fleet
+from tests.simulation.policy_rules import is_final, most_attempts, shortest_pause_ms
 from tests.simulation.scenario import ACTIVE_MS, APP, HOST
+from tests.simulation.simulated_engine import Answer
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor.verifier import LONGEST_WAIT_MS
@@ -28,6 +31,9 @@ CUT_OFF_ERRORS = 2
 LEASE_MS = SETTINGS.running_lease_ms
 FROZEN = (Kind.FREEZE_BEFORE, Kind.FREEZE_AFTER)
 FORGETTING = (Kind.REDIS_LOSS, Kind.REDIS_ROLLBACK)
+CLOCK_STEPS = (Kind.REDIS_CLOCK_BACK, Kind.REDIS_CLOCK_AHEAD)
+# A process' belief of Redis' clock may be so far from it.
+SKEW_MS = 40
 # A firing is armed this often at most, and once more for each time SQL could not be asked.
 MOST_ARMED = 14
 ARMED_AGAIN_MS = 2_500
@@ -69,6 +75,7 @@ def judge(fleet: Fleet) -> list[Violation]:
     found += _hot(evidence)
     found += _over_the_limit(fleet)
     found += _though_paused(evidence)
+    found += _against_the_policy(fleet)
     return found
 
 
@@ -358,6 +365,49 @@ def _paused_ms(evidence: Evidence) -> float:
     """Return for how long something was paused in all."""
     times = pairwise([*evidence.rules, (evidence.sim.now_ms, None)])
     return sum(until - since for (since, rules), (until, _) in times if rules and rules.pauses.names)
+
+
+def _against_the_policy(fleet: Fleet) -> Iterator[Violation]:
+    """No firing has more attempts than its policy, none too soon after the one before, and each is on record."""
+    evidence, policy = fleet.evidence, fleet.scenario.policy
+    sends: dict[tuple[int, int], dict[int, list[Sent]]] = {}
+    for sent in evidence.sends:
+        sends.setdefault(_key(sent.member), {}).setdefault(sent.member.attempt, []).append(sent)
+    for key, attempts in sends.items():
+        if max(attempts) > most_attempts(policy):
+            yield "OVER-ITS-POLICY", f"{key}: attempt {max(attempts)} of {most_attempts(policy)}"
+        for number in sorted(attempts)[1:]:
+            yield from _out_of_turn(evidence, policy, attempts.get(number - 1, []), attempts[number][0])
+        for number in range(1, evidence.rows[key].firing.attempt):
+            member = Member(*key, number)
+            if member not in evidence.settled and member not in evidence.parked:
+                yield "NOT-ON-RECORD", str(member)
+
+
+def _out_of_turn(
+    evidence: Evidence, policy: RetryPolicy, before: list[Sent], sent: Sent
+) -> Iterator[Violation]:
+    """Some call of the attempt before must have failed as the policy tries again, and so long before."""
+    failed = [one for one in before if not _ends_it(policy, one.answer)]
+    if not failed:
+        yield "AFTER-A-FINAL-ANSWER", str(sent.member)
+    elif not any(kind in CLOCK_STEPS for _, kind in evidence.sim.world_events):
+        number = sent.member.attempt - 1
+        soonest = min(_tried_again_at(policy, number, one) for one in failed)
+        if sent.by_redis < soonest - SKEW_MS:
+            yield "TOO-SOON", f"{sent.member} by {soonest - sent.by_redis:.0f} ms"
+
+
+def _ends_it(policy: RetryPolicy, answer: Answer) -> bool:
+    return answer.after_ms < SETTINGS.callback_timeout_ms and is_final(policy, answer.http_status)
+
+
+def _tried_again_at(policy: RetryPolicy, attempt: int, sent: Sent) -> float:
+    """Return when the next attempt may be made at the soonest, by Redis' clock."""
+    timeout_ms = SETTINGS.callback_timeout_ms
+    status = sent.answer.http_status if sent.answer.after_ms < timeout_ms else None
+    pause_ms = shortest_pause_ms(policy, attempt, status, sent.answer.asked_s)
+    return sent.by_redis + min(sent.answer.after_ms, timeout_ms) + pause_ms
 
 
 def _is_awaited(fleet: Fleet, member: Member) -> bool:

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass, field, replace
 from random import Random
+from typing import Any
 
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import EVERYTHING, Pauses
+from wangtimer.core.retry import Backoff, RetryPolicy
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.testing.doubles.hand_clock import START_MS
@@ -56,6 +58,8 @@ class Scenario:
     process has no room. Of the `migrators` each plans in so many threads. `limit` is how many calls the app may make,
     `host_limit` how many its target's host may get.
     `pauses` are what operators pause, each from a moment (ms after the start) until the next one of them.
+    `retry` is the policy of all timers; None: the usual one of `most_attempts`. Calls that fail are answered with one
+    of `failures`, a status and the pause (s) that the target asks for; None: it asks for none.
     """
 
     timers: list[PlannedTimer] = field(default_factory=list)
@@ -74,6 +78,13 @@ class Scenario:
     limit: CallLimit | None = None
     host_limit: CallLimit | None = None
     pauses: list[tuple[float, CallRules]] = field(default_factory=list)
+    retry: RetryPolicy | None = None
+    failures: tuple[tuple[int, int | None], ...] = ((500, None),)
+
+    @property
+    def policy(self) -> RetryPolicy:
+        """When a failed call is made again."""
+        return self.retry or RetryPolicy(self.most_attempts, pause_ms=self.base_pause_ms)
 
     @property
     def has_rules(self) -> bool:
@@ -215,6 +226,32 @@ def draw_failing_targets(random: Random) -> Scenario:
     wishes = [Wish(500.0, 0, "create"), Wish(500.0, 0, "enable")]
     failing = PlannedTimer("timer-0", often, MisfireRule(), fails=0.8, is_fast=1.0)
     return Scenario([failing], wishes, most_attempts=3, base_pause_ms=2_000)
+
+
+def draw_policies(random: Random) -> Scenario:
+    """Return a run whose targets fail in many ways, under a policy of any kind."""
+    drawn = replace(draw_scenario(random), never_told=0.0, is_slow=False)
+    timers = [
+        replace(timer, misfire=MisfireRule(), fails=random.choice((0.5, 0.8, 0.95))) for timer in drawn.timers
+    ]
+    kind, words = random.randrange(3), ("404", "4xx", "429", "503", "5xx", "410")
+    grows = {"attempts": random.choice((1, 2, 4)), "pause_ms": random.choice((100, 300, 2_000, 5_000))}
+    if kind == 0:
+        how: dict[str, Any] = {
+            "pauses": tuple(random.choices((100, 500, 4_000, 20_000), k=random.randrange(1, 5)))
+        }
+    elif kind == 1:
+        how = {"backoff": Backoff.FIXED, **grows}
+    else:
+        how = {"longest_pause_ms": random.choice((300, 60_000)), **grows}
+    policy = RetryPolicy(
+        **how,
+        within_ms=random.choice((None, None, 3_000, 30_000)),
+        final=tuple(random.sample(words, random.choice((0, 1, 2)))),
+        retried=tuple(random.sample(words, random.choice((0, 0, 1)))),
+    )
+    answers = ((404, None), (410, None), (429, 7), (429, 0), (503, 25), (503, None), (500, None), (500, 9))
+    return replace(drawn, timers=timers, retry=policy, failures=tuple(random.sample(answers, 3)))
 
 
 def _add_timer(scenario: Scenario, number: int, random: Random) -> None:

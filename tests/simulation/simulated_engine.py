@@ -12,10 +12,11 @@ from wangtimer.core.flow.slicing import SharedLane
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a target answers, and after how long; `inf`: never."""
+    """What a target answers, and after how long (`inf`: never); `asked_s` is its Retry-After, None without one."""
 
     http_status: int
     after_ms: float
+    asked_s: int | None = None
 
 
 class SimulatedEngine:
@@ -145,7 +146,8 @@ class SimulatedEngine:
         status, error = (
             (answer.http_status, "") if answer.after_ms < self._timeout_ms else (None, "timed out")
         )
-        reply = Reply(sent_at, cost_ms, status, "", error)
+        told = "" if answer.asked_s is None or status is None else str(answer.asked_s)
+        reply = Reply(sent_at, cost_ms, status, "", error, told=told)
         self._later(cost_ms, lambda: self._end(call, reply))
 
     def _end(self, call: Call, reply: Reply) -> None:

@@ -13,10 +13,11 @@ from tests.simulation.scenario import (
     draw_limited_host,
     draw_many_migrators,
     draw_pauses,
+    draw_policies,
 )
 
 SEEDS, DEMAND_SEEDS, CLOCK_SEEDS, CROWDED_SEEDS, LIMITED_SEEDS, MIGRATOR_SEEDS = 300, 150, 150, 150, 100, 150
-PAUSED_SEEDS, LIMITED_HOST_SEEDS = 150, 100
+PAUSED_SEEDS, LIMITED_HOST_SEEDS, POLICY_SEEDS = 150, 100, 150
 A_TEST = 25
 
 
@@ -66,6 +67,13 @@ def test_the_same_holds_where_a_host_and_an_app_have_limits_and_both_hold(first:
 def test_the_same_holds_where_operators_pause_and_nothing_is_sent_meanwhile(first: int) -> None:
     for seed in range(first, first + A_TEST):
         run = run_seed(seed, draw=draw_pauses)
+        assert not run.violations, f"seed {seed}\n{run.violations}"
+
+
+@pytest.mark.parametrize("first", range(0, POLICY_SEEDS, A_TEST))
+def test_whatever_targets_answer_and_whatever_strikes_attempts_keep_to_their_policy(first: int) -> None:
+    for seed in range(first, first + A_TEST):
+        run = run_seed(seed, draw=draw_policies)
         assert not run.violations, f"seed {seed}\n{run.violations}"
 
 
