@@ -40,6 +40,22 @@ def test_a_second_value_is_refused(path: tuple[str, ...], option: str) -> None:
     assert f"{option} takes one value, but is given 2 times; give it once" in result.stderr
 
 
+def _all_commands(command: click.Command, path: str = "wangtimer") -> Iterator[tuple[str, click.Command]]:
+    yield path, command
+    if isinstance(command, click.Group):
+        for name, inner in command.commands.items():
+            yield from _all_commands(inner, f"{path} {name}")
+
+
+def test_no_command_has_two_options_of_one_name() -> None:
+    """The one before would be swallowed: those of every command, such as --url of the service, stand behind."""
+    for path, command in _all_commands(commands):
+        names = [one.name for one in command.params]
+        options = [option for one in command.params for option in one.opts]
+        assert len(set(names)) == len(names), path
+        assert len(set(options)) == len(options), path
+
+
 def test_an_unknown_command_gets_the_one_that_was_meant() -> None:
     for written, meant in (("get", "show"), ("rm", "delete"), ("crate", "create")):
         told = CliRunner().invoke(commands, ["timers", written, "x"])

@@ -13,6 +13,7 @@ from redis import Redis
 from tests.certificates import pair_of
 from tests.store.test_timers import NOW, new
 from wangtimer.cli.main import commands
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.secret_keys import new_secret_key, read_secret_keys
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.connection import RedisConnection
@@ -21,6 +22,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
@@ -146,3 +148,24 @@ def test_a_client_certificate_whose_key_is_missing_is_named(
     done = run("rotate", database_url=database_url, store_url=redis_url, secret_keys=NEW)
     assert done.exit_code == 1
     assert "the key of the client certificate of app 'shop': this process has no key 'old'" in done.stderr
+
+
+def test_rotate_seals_where_alerts_go_and_names_a_rule_whose_key_is_missing(
+    database: Database, database_url: str, redis_url: str
+) -> None:
+    robot = Destination(DestinationKind.SLACK, "http://127.0.0.1:9/sesame")
+    rule = AlertRule("shop", "ops", frozenset([AlertEvent.MISSED]), robot)
+    AlertRuleStore(database, Seals(read_secret_keys(OLD))).put("shop", "ops", lambda _held: rule, NOW)
+    settings = {"database_url": database_url, "store_url": redis_url}
+    refused = run("rotate", **settings, secret_keys=NEW)
+    assert refused.exit_code == 1
+    assert "not done: alert rule 'ops' of app 'shop': " in refused.stderr
+    done = run("rotate", **settings, secret_keys=f"{NEW},{OLD}")
+    assert (done.exit_code, done.stdout.splitlines()[-1]) == (
+        0,
+        "where the messages of 1 alert rules go written anew",
+    )
+    held = AlertRuleStore(database, Seals(read_secret_keys(NEW))).get("shop", "ops")
+    assert held is not None
+    assert held.destination == robot
+    assert "alert rules" not in run("rotate", **settings, secret_keys=f"{NEW},{OLD}").stdout

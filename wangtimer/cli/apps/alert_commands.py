@@ -29,7 +29,7 @@ def list_rules(asked: Asked) -> None:
 @alerts.command("set", cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
 @click.option("--kind", type=click.Choice(_KINDS), required=True, help="How messages go out.")
-@click.option("--url", metavar="URL", help="Where to post; of a robot the whole URL with its key.")
+@click.option("--post-to", metavar="URL", help="Where to post; of a robot the whole URL with its key.")
 @click.option("--secret", metavar="SECRET", help="Signs messages for a robot of DingTalk or Feishu.")
 @click.option("--to", "addresses", multiple=True, metavar="ADDRESS", help="Mail address; may be repeated.")
 @click.option(
@@ -48,7 +48,7 @@ def set_rule(
     asked: Asked,
     name: str,
     kind: str,
-    url: str | None,
+    post_to: str | None,
     secret: str | None,
     addresses: tuple[str, ...],
     events: tuple[str, ...],
@@ -58,7 +58,7 @@ def set_rule(
     repeat_after: str | None,
 ) -> None:
     """Make an alert rule, or replace the one of this name."""
-    optional: dict[str, Any] = {"url": url, "secret": secret, "to": list(addresses) or None}
+    optional: dict[str, Any] = {"url": post_to, "secret": secret, "to": list(addresses) or None}
     fields: dict[str, Any] = {
         "destination": {"kind": kind}
         | {field: value for field, value in optional.items() if value is not None},
