@@ -48,6 +48,9 @@ class Workday:
     def next_day(self, day: int, stretch: Stretch) -> int | None:
         return day_of_first(self, day, stretch)
 
+    def anchored_at(self, _moment_ms: int) -> "Workday":
+        return self
+
     def _all_from(self, after_ms: int) -> Iterator[int]:
         first = datetime.fromtimestamp(max(after_ms, 0) // 1_000, UTC)
         for month in count(first.year * 12 + first.month - 2):

@@ -12,7 +12,6 @@ from wangtimer.core.errors import StoreAway, UnknownTimer, VersionChanged
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl, control_from
 from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Once, Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer
@@ -114,8 +113,8 @@ def put_off(timer: Timer, control: ReplyControl) -> Timer:
     if ending.most is not None and bounded.last_ms is not None:
         ending = Ending(bounded.last_ms)
     rule = bounded.rule
-    if control.kind is ControlKind.NEXT and isinstance(rule, Every):
-        rule = replace(rule, anchor_ms=until)
+    if control.kind is ControlKind.NEXT:
+        rule = rule.anchored_at(until)
     # Moments that were cancelled one by one stay so.
     later = replace(bounded, rule=rule, start_ms=max(until, bounded.start_ms or until))
     return replace(_with_schedule(timer, later), ending=ending)

@@ -20,7 +20,7 @@ class _Lender:
 
 
 # By what an app reads of the settings once.
-_free: defaultdict[tuple[str, str], list[tuple[OpenAPI, _Lender]]] = defaultdict(list)
+_free: defaultdict[tuple[str, str], list[tuple[OpenAPI, _Lender, frozenset[str]]]] = defaultdict(list)
 
 
 class LentApp:
@@ -28,16 +28,21 @@ class LentApp:
 
     def __init__(self, wiring: Wiring) -> None:
         self._key = wiring.settings.http_hosts, wiring.settings.http_bind
-        self.app, self._lender = _free[self._key].pop() if _free[self._key] else _made(wiring)
+        self.app, self._lender, as_made = _free[self._key].pop() if _free[self._key] else _made(wiring)
+        self._as_made = as_made
+        # What requests of the world before kept with it, such as the rules of egress.
+        for name in self.app.extensions.keys() - as_made:
+            del self.app.extensions[name]
         self._lender.wiring = wiring
         keep_settings(self.app, lambda: wiring.settings)
 
     def give_back(self) -> None:
         """Leave it to the next world. Who does not, keeps it."""
-        _free[self._key].append((self.app, self._lender))
+        _free[self._key].append((self.app, self._lender, self._as_made))
 
 
-def _made(wiring: Wiring) -> tuple[OpenAPI, _Lender]:
+def _made(wiring: Wiring) -> tuple[OpenAPI, _Lender, frozenset[str]]:
     lender = _Lender()
     lender.wiring = wiring
-    return create_app(cast(Wiring, lender)), lender
+    app = create_app(cast(Wiring, lender))
+    return app, lender, frozenset(app.extensions)

@@ -58,7 +58,8 @@ def test_limits_hold_over_three_processes_one_of_which_is_killed(tmp_path: Path)
             lanes = set(sql.execute(query).scalars())
         engine.dispose()
     assert slow.most == AT_ONCE
-    assert lanes == {"limit:at-once", "limit:rated"}
+    # Under load a call of theirs may find no connection, and wait for its host.
+    assert {lane for lane in lanes if not lane.startswith("host:")} == {"limit:at-once", "limit:rated"}
     for seconds in (1, 5, 10):
         most = RATE * (seconds + JITTER_S) + CallLimit(RATE).burst
         assert rated.most_within(seconds) <= most

@@ -40,9 +40,9 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def seen(tree: Path, sqlite_url: str, redis_url: str) -> dict[str, Any]:
+def seen(tree: Path, empty_sqlite_url: str, redis_url: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.further_field.round_trip", sqlite_url, redis_url],
+        [sys.executable, "-m", "tests.further_field.round_trip", empty_sqlite_url, redis_url],
         cwd=tree,
         env=os.environ | {"PYTHONPATH": str(tree)},
         capture_output=True,

@@ -28,6 +28,8 @@ def worker(url: str) -> Iterator["Queue[dict[str, Any]]"]:
     ran: Queue[dict[str, Any]] = Queue()
     app = Celery("shop", broker=url, set_as_current=False)
     app.conf.task_default_queue = "app.tasks"
+    # Its worker would set up the logs of this process, as ours do in theirs, and later tests would capture none.
+    app.log.already_setup = True
 
     # Shared by default: the first worker's would run for the second too.
     @app.task(name="app.expire", bind=True, shared=False)

@@ -31,11 +31,13 @@ BESIDE = ("cli/", "client/", "stack/")
 MAY_HOLD_A_STOP_WATCH = {
     "api/http/web_worker.py",
     "broker.py",
+    "messaging/amqp_link.py",
     "store/app_directory.py",
     "store/key_ring.py",
     "store/redis/clock.py",
     "store/redis/connection.py",
     "store/sql/database.py",
+    "stream/stream_redis.py",
     "worker.py",
 }
 

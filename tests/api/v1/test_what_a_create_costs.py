@@ -16,6 +16,7 @@ from werkzeug.test import EnvironBuilder
 
 from benchmarks.redis_figures import CommandCounter
 from tests.api.v1.world import TIMERS, URL, V1World
+from wangtimer.api import create_app
 
 IN_AN_HOUR, EACH_SECOND = {"delay": "1h"}, {"cron": "* * * * * *"}
 WARM = 5
@@ -69,11 +70,12 @@ def test_a_key_to_repeat_it_under_costs_three_statements_more(world: V1World, re
 def test_a_create_calls_few_functions(world: V1World) -> None:
     """Of several the one with the fewest: now and then Redis' time is read too, or a collection runs."""
     _warm(world)
+    app = create_app(world.wiring)
     counted = []
     for number in range(5):
         environ = _environ({"key": f"counted-{number}", "schedule": IN_AN_HOUR, "target": {"url": URL}})
         with _calls() as calls:
-            answer = b"".join(world.app.wsgi_app(environ, lambda *_: None))
+            answer = b"".join(app.wsgi_app(environ, lambda *_: None))
         assert json.loads(answer)["key"] == f"counted-{number}"
         counted.append(calls)
     fewest = min(counted, key=Counter.total)

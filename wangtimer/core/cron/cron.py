@@ -125,6 +125,10 @@ class Cron:
             return day
         return _next_day(self.expression, self.dialect, day)
 
+    def anchored_at(self, _moment_ms: int) -> "Cron":
+        """Return itself: its moments are those of the wall clock."""
+        return self
+
 
 def never_fires(cron: Cron) -> InvalidSchedule:
     """Return the error for an expression that has no coming moment."""

@@ -1,6 +1,6 @@
 """An interval: every so many ms from an anchor on."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.errors import InvalidSchedule
@@ -60,3 +60,7 @@ class Every:
         Days are those of the wall clock, counted from 1970-01-01.
         """
         return day_of_first(self, day, stretch)
+
+    def anchored_at(self, moment_ms: int) -> "Every":
+        """Return the rule counted from a moment, which is its first one."""
+        return replace(self, anchor_ms=moment_ms)

@@ -1,6 +1,6 @@
 """A rule: the moments of a schedule without bounds."""
 
-from typing import Protocol
+from typing import Protocol, Self
 
 from wangtimer.core.time.zones import DAY_S, Stretch
 
@@ -31,6 +31,9 @@ class Rule(Protocol):
         Days are those of the wall clock, counted from 1970-01-01. A day without a moment may be returned: it only costs
         a look.
         """
+
+    def anchored_at(self, moment_ms: int) -> Self:
+        """Return the rule with its intervals counted from a moment; a rule of the wall clock stays as it is."""
 
     def __hash__(self) -> int:
         """Return the same for equal rules: results are cached by rule."""

@@ -53,6 +53,10 @@ class Once:
         """Return the day of the moment, by the offset of the stretch; None if it is before `day`."""
         return day_of_first(self, day, stretch)
 
+    def anchored_at(self, _moment_ms: int) -> "Once":
+        """Return itself: it has no interval."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Spread:
