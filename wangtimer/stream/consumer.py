@@ -27,7 +27,6 @@ class Consumer:
         "bytes_held",
         "group",
         "held",
-        "is_in_turn",
         "key_id",
         "run_out",
         "why_over",
@@ -40,7 +39,6 @@ class Consumer:
         self.key_id = key_id
         self.held: dict[EntryKey, ConsumerEntry] = {}
         self.bytes_held = 0
-        self.is_in_turn = False
         # Firings in a row that ran out of time.
         self.run_out = 0
         # Why the connection ends; "": it goes on.
@@ -61,10 +59,12 @@ class Consumer:
         self._wake.set()
 
     def let_go(self, key: EntryKey) -> ConsumerEntry | None:
-        """Hold an entry no longer; None: it is not held."""
+        """Hold an entry no longer, and do not write it if it is not written yet; None: it is not held."""
         entry = self.held.pop(key, None)
         if entry is not None:
             self.bytes_held -= len(entry.event)
+            if self._out:
+                self._out = deque(one for one in self._out if isinstance(one, bytes) or _key_of(one) != key)
         return entry
 
     def prolong(self, key: EntryKey, until: int) -> None:
@@ -85,9 +85,9 @@ class Consumer:
 
     def unsent(self) -> list[ConsumerEntry]:
         """Return the entries of which nothing was written, which are held no longer."""
-        entries = [one for one in self._out if isinstance(one, ConsumerEntry)]
+        keys = [_key_of(one) for one in self._out if isinstance(one, ConsumerEntry)]
         self._out.clear()
-        return [one for one in entries if self.let_go((one.firing_id, one.attempt)) is not None]
+        return [entry for key in keys if (entry := self.let_go(key)) is not None]
 
     async def serve(self, send: Send, receive: Receive, slow_s: float) -> None:
         """Write what is given, until the connection ends; raises TimeoutError where nothing is read for `slow_s`."""
@@ -115,6 +115,10 @@ class Consumer:
             parts.append(text)
             size += len(text)
         return b"".join(parts)
+
+
+def _key_of(entry: ConsumerEntry) -> EntryKey:
+    return entry.firing_id, entry.attempt
 
 
 def event_text(entry: ConsumerEntry) -> bytes:

@@ -39,7 +39,7 @@ class EventsEndpoint:
         """Serve one connection."""
         request = Request(scope, receive)
         try:
-            admitted = await self._stream.in_thread(self._door.admit, request)
+            admitted = await self._stream.at_the_door(self._door.admit, request)
             group, window = _asked(request, admitted)
         except WangTimerError as error:
             await problem_response(error)(scope, receive, send)
@@ -89,7 +89,7 @@ def _asked(request: Request, admitted: Admitted) -> tuple[ConsumerGroup, int]:
         mend = "window is the only parameter"
         raise Refused(ErrorCode.UNKNOWN_FIELD, unknown[0][:64], "unknown field", mend, part=Part.QUERY)
     text = request.query_params.get("window", str(USUAL_WINDOW))
-    if not (text.isascii() and text.isdecimal() and 1 <= int(text[:9]) <= MOST_WINDOW):
+    if not (text.isascii() and text.isdecimal() and len(text) <= 4 and 1 <= int(text) <= MOST_WINDOW):
         mend = f"write 1 to {MOST_WINDOW}"
         raise Refused(ErrorCode.BAD_VALUE, "window", f"it is {shown(text)}", mend, part=Part.QUERY)
     return ConsumerGroup(admitted.app, name), int(text)

@@ -1,6 +1,6 @@
 """The consumers connected to this process, by group: who gets the next firing, and who has which."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 
@@ -17,8 +17,8 @@ class ConnectedGroup:
     def __init__(self, group: ConsumerGroup) -> None:
         self.group = group
         self.consumers: dict[int, Consumer] = {}
-        # Those with room, in turn; some may have none any more.
-        self._ready: deque[Consumer] = deque()
+        # Those with room, in turn, by their ids; some may have none any more.
+        self._ready: dict[int, Consumer] = {}
         # Something may have come, or somebody may have room, since entries were last taken.
         self.is_to_be_looked_at = False
         self.is_being_looked_at = False
@@ -26,22 +26,25 @@ class ConnectedGroup:
     @property
     def room(self) -> int:
         """How many more firings those may have whose turn is next."""
-        return sum(consumer.room for consumer in islice(self._ready, MOST_COUNTED))
+        return sum(consumer.room for consumer in islice(self._ready.values(), MOST_COUNTED))
 
     def note_room(self, consumer: Consumer) -> None:
         """Let a consumer with room have its turn, behind the others."""
-        if consumer.room and not consumer.is_in_turn:
-            consumer.is_in_turn = True
-            self._ready.append(consumer)
+        if consumer.room:
+            self._ready.setdefault(id(consumer), consumer)
 
     def next_with_room(self) -> Consumer | None:
         """Return the consumer whose turn it is; None: none has room."""
         while self._ready:
-            consumer = self._ready.popleft()
-            consumer.is_in_turn = False
+            consumer = self._ready.pop(next(iter(self._ready)))
             if consumer.room:
                 return consumer
         return None
+
+    def remove(self, consumer: Consumer) -> None:
+        """Let a consumer have no turn any more."""
+        del self.consumers[id(consumer)]
+        self._ready.pop(id(consumer), None)
 
 
 class Groups:
@@ -90,7 +93,7 @@ class Groups:
     def leave(self, consumer: Consumer) -> tuple[list[ConsumerEntry], list[ConsumerEntry]]:
         """Let it have no more; return what it had and did not acknowledge, and what was never written to it."""
         group = self._groups[consumer.group.key]
-        del group.consumers[id(consumer)]
+        group.remove(consumer)
         if not group.consumers:
             del self._groups[consumer.group.key]
         self.connected[consumer.group.app] -= 1

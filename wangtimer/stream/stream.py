@@ -40,6 +40,8 @@ LEAST_RUN_OUT = 3
 # ms; groups without a consumer are forgotten after this.
 SEEN_KEPT_MS = 86_400_000
 SQL_THREADS = 8
+# Of their own: words may keep all others busy, and a revoked key is to count all the same.
+DOOR_THREADS = 3
 STOPPING = "this process stops; connect again"
 GONE_QUIET = "this consumer acknowledged none of its last firings in time; connect again"
 
@@ -77,6 +79,7 @@ class Stream:
         # Of the id of a key why it counts no more; "": it counts. Asks SQL.
         self._why_ended = why_ended
         self._threads = ThreadPoolExecutor(SQL_THREADS, thread_name_prefix="stream-sql")
+        self._door_threads = ThreadPoolExecutor(DOOR_THREADS, thread_name_prefix="stream-door")
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
@@ -94,7 +97,8 @@ class Stream:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.redis.close()
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        for threads in (self._threads, self._door_threads):
+            threads.shutdown(wait=False, cancel_futures=True)
 
     def send_all_away(self) -> None:
         """End all connections, because this process stops."""
@@ -105,6 +109,10 @@ class Stream:
     async def in_thread(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Do what waits for SQL."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+    async def at_the_door(self, work: Callable[..., Result], *arguments: Any) -> Result:
+        """Do what waits for SQL before somebody may come in or stay."""
+        return await asyncio.get_running_loop().run_in_executor(self._door_threads, work, *arguments)
 
     def join(self, consumer: Consumer) -> None:
         """Let a consumer have firings."""
@@ -271,7 +279,7 @@ class Stream:
             await asyncio.sleep(TICK_S)
             try:
                 ids = {consumer.key_id for consumer in self.groups.consumers if consumer.key_id is not None}
-                ended = await self.in_thread(self._ended, sorted(ids))
+                ended = await self.at_the_door(self._ended, sorted(ids))
                 for consumer in self.groups.consumers if ended else ():
                     if consumer.key_id in ended:
                         consumer.end(ended[consumer.key_id])

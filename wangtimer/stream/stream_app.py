@@ -1,12 +1,13 @@
 """The stream as an ASGI application."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
@@ -16,7 +17,7 @@ from wangtimer.api.http.failures import Fault
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stream.door import Door
 from wangtimer.stream.events_endpoint import EventsEndpoint
-from wangtimer.stream.problems import fault_response, problem_response
+from wangtimer.stream.problems import crowded, fault_response, problem_response
 from wangtimer.stream.stream import Stream, StreamBounds
 from wangtimer.stream.stream_redis import StreamRedis
 from wangtimer.stream.words import VERBS, Desk, read_words
@@ -24,6 +25,10 @@ from wangtimer.wiring import Wiring
 
 # A thousand words, each with an error of some length.
 MOST_BODY_BYTES = 1_048_576
+# Bodies that are being read, and s that one may take: nobody holds the memory of more.
+MOST_BODIES = 64
+BODY_S = 30.0
+SLOW_BODY = f"the body did not arrive within {BODY_S:.0f} s; send less at once"
 
 
 def stream_of(wiring: Wiring, door: Door) -> Stream:
@@ -46,6 +51,7 @@ def create_app(
     """Return the application; `on_start` gets the stream once it works."""
     door = Door(wiring)
     stream = stream_of(wiring, door)
+    bodies = asyncio.Semaphore(MOST_BODIES)
     desk = Desk(stream, wiring.long_work, wiring.accepted_firings)
 
     @asynccontextmanager
@@ -57,11 +63,14 @@ def create_app(
 
     async def words(request: Request) -> Response:
         try:
-            await stream.in_thread(door.admit, request)
+            await stream.at_the_door(door.admit, request)
             verb = request.path_params["verb"]
             if verb not in VERBS:
                 return _unknown_path()
-            body = await _body_of(request)
+            if bodies.locked():
+                return crowded("as many requests are being read as this process reads at once; send it again")
+            async with bodies, asyncio.timeout(BODY_S):
+                body = await _body_of(request)
             if body is None:
                 return fault_response(
                     Fault(ErrorCode.BODY_TOO_LARGE, "the body is over 1 MiB; send less at once")
@@ -69,6 +78,10 @@ def create_app(
             items = await desk.record(verb, read_words(body))
         except WangTimerError as error:
             return problem_response(error)
+        except TimeoutError:
+            return Response(SLOW_BODY, 408, {"Connection": "close"}, "text/plain")
+        except ClientDisconnect:
+            return Response(status_code=400)  # nobody reads it
         return Response(orjson.dumps({"items": items}), media_type="application/json")
 
     async def health(_request: Request) -> Response:

@@ -28,12 +28,21 @@ DEAD_AFTER_MS = 20_000
 STOP_S = 5
 # s that an idle connection is kept; most load balancers keep one for 60 s.
 KEEPALIVE_S = 75
-# Characters beyond which a kernel keeps no more for who reads nothing: the rest is our bound.
+# Of a request's head: bytes, and s until it is whole.
+MOST_HEAD_BYTES = 65_536
+HEAD_S = 20.0
+# Bytes beyond which a kernel keeps no more for who reads nothing: the rest is our bound.
 SEND_BUFFER_BYTES = 262_144
 
 
 class StreamProtocol(HttpToolsProtocol):
-    """One connection. A far end that is gone without a word is noticed within half a minute."""
+    """One connection. A far end that is gone without a word is noticed within half a minute.
+
+    Its first request's head has `HEAD_S` from the opening on, a later one's from its first byte.
+    """
+
+    _head_bytes = 0
+    _head_end: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Bound what the kernel keeps for it, and how long a dead one is believed."""
@@ -44,6 +53,44 @@ class StreamProtocol(HttpToolsProtocol):
                 if peer.family != socket.AF_UNIX:
                     peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, DEAD_AFTER_MS)
         super().connection_made(transport)
+        self._begin_head()
+
+    def data_received(self, data: bytes) -> None:
+        """Take bytes; a head that does not end ends its connection."""
+        if self._head_end is not None:
+            self._head_bytes += len(data)
+        super().data_received(data)
+        if self._head_end is not None and self._head_bytes > MOST_HEAD_BYTES:
+            self._break_off()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._end_head()
+        super().connection_lost(exc)
+
+    def on_message_begin(self) -> None:
+        """Begin a request; its first bytes are counted with those of the next one."""
+        super().on_message_begin()
+        if self._head_end is None:
+            self._begin_head()
+
+    def on_headers_complete(self) -> None:
+        """Have a whole head."""
+        self._end_head()
+        super().on_headers_complete()
+
+    def _begin_head(self) -> None:
+        self._head_bytes = 0
+        self._head_end = self.loop.call_later(HEAD_S, self._break_off)
+
+    def _end_head(self) -> None:
+        if self._head_end is not None:
+            self._head_end.cancel()
+            self._head_end = None
+
+    def _break_off(self) -> None:
+        self._end_head()
+        self.transport.abort()
 
 
 class StreamServer(uvicorn.Server):

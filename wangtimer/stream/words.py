@@ -2,8 +2,10 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Annotated, Any
 
+import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from wangtimer.api.http.codes import ErrorCode
@@ -19,6 +21,9 @@ from wangtimer.stream.problems import shown_problem
 from wangtimer.stream.stream import Stream
 
 MOST_WORDS = 1_000
+# Of the fields of a body or a word so many are looked at: one more than there are.
+MOST_FIELDS = 5
+MEND = 'write {"firings": [{"id": "7-1795207483000", "token": "1.kWJ..."}]}'
 ID_CHARACTERS = 40
 VERBS = ("ack", "nack", "heartbeat")
 # s; an outcome is on record some 200 ms after its firing was put. A word waits for that here, and holds no thread.
@@ -47,12 +52,27 @@ class SaidWords(BaseModel):
 def read_words(body: bytes) -> list[Word]:
     """Read a request's body; raises `Refused`."""
     try:
-        return SaidWords.model_validate_json(body).firings
+        return SaidWords.model_validate(cut(orjson.loads(body))).firings
+    except orjson.JSONDecodeError as error:
+        raise Refused(ErrorCode.BROKEN_JSON, "", f"the body is no JSON: {error}", MEND) from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"])[:64]
-        mend = 'write {"firings": [{"id": "7-1795207483000", "token": "1.kWJ..."}]}'
-        raise Refused(ErrorCode.BAD_VALUE, field, str(first["msg"]), mend) from None
+        raise Refused(ErrorCode.BAD_VALUE, field, str(first["msg"]), MEND) from None
+
+
+def cut(said: Any) -> Any:
+    """Return a body with little more than it may have: each field too many would be an error of its own, and cost."""
+    if not isinstance(said, dict):
+        return None
+    firings = said.get("firings")
+    few = dict(islice(said.items(), MOST_FIELDS))
+    if isinstance(firings, list):
+        few["firings"] = [
+            dict(islice(one.items(), MOST_FIELDS)) if isinstance(one, dict) else None
+            for one in firings[: MOST_WORDS + 1]
+        ]
+    return few
 
 
 class Desk:
@@ -65,7 +85,11 @@ class Desk:
 
     async def record(self, verb: str, words: Sequence[Word]) -> list[dict[str, Any]]:
         """Return of each word what became of it, in their order."""
-        return list(await asyncio.gather(*(self._record(verb, word) for word in words)))
+        # One that is said again and again in a request is recorded once.
+        said = list({(word.id, word.token): word for word in words}.values())
+        found = await asyncio.gather(*(self._record(verb, word) for word in said))
+        by_word = {(word.id, word.token): answer for word, answer in zip(said, found, strict=True)}
+        return [by_word[word.id, word.token] for word in words]
 
     async def _record(self, verb: str, word: Word) -> dict[str, Any]:
         try:

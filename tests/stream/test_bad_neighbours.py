@@ -1,0 +1,162 @@
+"""Consumers that reconnect, read slowly or send what they must not: others have their firings all the same."""
+
+import asyncio
+import socket
+import time
+from contextlib import closing
+from urllib.parse import urlsplit
+
+import orjson
+import pytest
+import requests
+
+from tests.stream.ground import SOON_S, Ground, StreamProcess
+from wangtimer.core.errors import WangTimerError
+from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
+from wangtimer.stack.supervisor import wait_for
+from wangtimer.stream.consumer import Consumer
+from wangtimer.stream.groups import MOST_COUNTED, Groups
+from wangtimer.stream.stream_server import MOST_HEAD_BYTES
+from wangtimer.stream.words import MOST_WORDS, cut, read_words
+
+GROUP = ConsumerGroup("shop", "work")
+
+
+def entry(number: int, ack_by: int = 10**14) -> ConsumerEntry:
+    return ConsumerEntry(f"7-{number}", 1, ack_by, b"{}")
+
+
+# turns
+
+
+def test_who_reconnects_again_and_again_takes_no_turn_from_who_stays() -> None:
+    groups, stays = Groups(), Consumer(GROUP, 10, None)
+    group = groups.join(stays)
+    for _ in range(MOST_COUNTED + 20):
+        passing = Consumer(GROUP, 10, None)
+        groups.join(passing)
+        passing.end("the consumer closed the connection")
+        groups.leave(passing)
+    for number in range(3):
+        assert group.room == 10 - number
+        consumer = group.next_with_room()
+        assert consumer is stays
+        groups.give(consumer, entry(number))
+
+
+# what was not written in time
+
+
+def test_what_ran_out_before_it_was_written_is_never_written() -> None:
+    async def work() -> list[bytes]:
+        groups, consumer = Groups(), Consumer(GROUP, 10, None)
+        groups.join(consumer)
+        sent: list[bytes] = []
+
+        async def send(message: object) -> None:
+            sent.append(message["body"])  # type: ignore[index]
+
+        async def receive() -> object:
+            return await asyncio.Event().wait()
+
+        for number in range(4):
+            groups.give(consumer, entry(number, ack_by=1_000 if number % 2 else 2_000))
+        consumer.prolong(("7-3", 1), 1_500)
+        for key in groups.run_out(1_500):
+            groups.let_go(key)
+        serving = asyncio.create_task(consumer.serve(send, receive, 10))  # type: ignore[arg-type]
+        await asyncio.sleep(0.05)
+        consumer.end("")
+        serving.cancel()
+        return sent
+
+    written = b"".join(asyncio.run(work()))
+    assert [one for one in (b"7-0", b"7-1", b"7-2", b"7-3") if one in written] == [b"7-0", b"7-2"]
+
+
+# what must not be sent
+
+
+@pytest.mark.parametrize("window", ["0", "1001", "000000001999", "0000000019" + "9" * 4_400, "-1", "x"])
+def test_a_window_that_is_none_is_refused(ground: Ground, window: str) -> None:
+    process = ground.start()
+    answer = requests.get(
+        f"{process.url}/v1/consumers/work/events",
+        params={"window": window},
+        headers={"Authorization": f"Bearer {ground.keys['shop']}"},
+        timeout=10,
+    )
+    assert (answer.status_code, answer.json()["parameter"]) == (400, "window")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {str(number): 1 for number in range(100_000)},
+        {"firings": [{str(number): 1 for number in range(100_000)}]},
+        {"firings": [{"id": "7-1", "token": "t"}] * (MOST_WORDS + 50_000)},
+        {"firings": [[]] * 200_000},
+        [],
+        "x",
+    ],
+    ids=["fields", "fields of a word", "words", "lists", "no object", "a text"],
+)
+def test_words_with_too_much_in_them_are_refused_without_a_look_at_all_of_it(said: object) -> None:
+    with pytest.raises(WangTimerError):
+        read_words(orjson.dumps(said))
+    assert len(orjson.dumps(cut(said))) < 50 * MOST_WORDS
+
+
+def test_a_word_that_is_said_a_hundred_times_in_a_request_is_answered_as_often(ground: Ground) -> None:
+    process = ground.start()
+    consumer = ground.connect(process)
+    (member,) = ground.give()
+    assert consumer.has(1)
+    word = {"id": member.firing_id, "token": ground.wiring.ack_tokens.token(member)}
+    answer = requests.post(
+        f"{process.url}/v1/consumers/work:ack",
+        json={"firings": [word] * 100},
+        headers={"Authorization": f"Bearer {ground.keys['shop']}"},
+        timeout=20,
+    )
+    assert answer.json()["items"] == [{"id": member.firing_id}] * 100
+
+
+def opened(process: StreamProcess) -> socket.socket:
+    place = urlsplit(process.url)
+    return socket.create_connection((place.hostname or "", place.port or 0), timeout=10)
+
+
+def is_ended(connection: socket.socket) -> bool:
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+def test_a_head_that_does_not_end_ends_its_connection(ground: Ground) -> None:
+    process = ground.start()
+    with closing(opened(process)) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+        try:
+            for _ in range(2 * MOST_HEAD_BYTES // 1_024):
+                connection.sendall(b"a" * 1_024)
+        except ConnectionError:
+            return
+        assert is_ended(connection)
+
+
+def test_who_leaves_within_a_body_leaves_no_trace_in_the_log(ground: Ground) -> None:
+    process = ground.start()
+    head = (
+        f"POST /v1/consumers/work:ack HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {ground.keys['shop']}\r\n"
+        "Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
+    )
+    with closing(opened(process)) as connection:
+        connection.sendall(head.encode())
+        time.sleep(0.5)
+    consumer = ground.connect(process)
+    ground.give()
+    assert consumer.has(1)
+    assert wait_for(lambda: requests.get(f"{process.url}/healthz", timeout=5).ok, SOON_S)
+    assert "Traceback" not in process.log.read_text()
