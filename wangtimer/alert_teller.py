@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import NamedTuple
 
 import orjson
@@ -20,6 +20,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.secret_parts import without
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.mailer import Mailer, MailNotTaken
 from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
@@ -29,8 +30,9 @@ log = structlog.get_logger()
 
 # While some app has a rule, each process looks so often for messages that are due.
 LOOK_EVERY_S = 1.0
-# Messages that a process has under way at once, and threads that mail may hold.
-MOST_AT_ONCE, MAIL_THREADS = 32, 2
+# Messages that a process has under way at once; how many of them may be mail, and the threads that send it. A mail
+# server may take half a minute for each, and whatever else is told does not wait for that.
+MOST_AT_ONCE, MOST_MAILS, MAIL_THREADS = 32, 4, 2
 # How long a message is a process's: its wait for a place or a thread, the call or the steps of a mail, and the writing
 # of what came of it. Another process may take it then.
 HELD_MS, SENT_WITHIN_S = 120_000, 30.0
@@ -67,7 +69,9 @@ class AlertCall:
         request: Request,
         may_send: Callable[[], bool],
         end: Callable[[MessageEnd], None],
+        secrets: Sequence[str] = (),
     ) -> None:
+        self._secrets = secrets
         self.permits: tuple[Permit, ...] = ()
         self.request = request
         self.due_at_ms: float = one.created_at
@@ -89,7 +93,9 @@ class AlertCall:
         """Learn what its destination said."""
         error = reply.shown_error or refusal(self._kind, reply.output)
         is_final = reply.is_refused or bool(self.request.fault)
-        self._end(MessageEnd(self._one, error, reply.http_status, reply.output, is_final))
+        # What a robot repeats, or where it points to, may have the key that its URL is.
+        error, answer = without(self._secrets, error), without(self._secrets, reply.output)
+        self._end(MessageEnd(self._one, error, reply.http_status, answer, is_final))
 
 
 class AlertTeller:
@@ -121,6 +127,9 @@ class AlertTeller:
         self._mails = ThreadPoolExecutor(MAIL_THREADS, "alert-mail")
         self._ended: deque[MessageEnd] = deque()
         self._under_way = 0
+        # Of these, mail.
+        self._mails_under_way = 0
+        self._counting = Lock()
         self._wake = Event()
 
     def start(self) -> None:
@@ -173,6 +182,11 @@ class AlertTeller:
                 MessageEnd(one, "this deployment has no mail server (WANGTIMER_SMTP_URL)", is_final=True)
             )
             return
+        if self._mails_under_way >= MOST_MAILS:
+            self._end(MessageEnd(one, "it waits for other mail to be sent", was_tried=False))
+            return
+        with self._counting:
+            self._mails_under_way += 1
         self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now, sends_by))
 
     def _send_mail(
@@ -180,17 +194,22 @@ class AlertTeller:
     ) -> None:
         message = one.message
         if self._clock.monotonic() >= sends_by:
-            self._end(MessageEnd(one, "it waited too long for other mail", was_tried=False))
+            self._end_mail(MessageEnd(one, "it waited too long for other mail", was_tried=False))
             return
         try:
             said = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(one), now / 1_000)
         except MailNotTaken as error:
-            self._end(MessageEnd(one, str(error), answer=str(error)))
+            self._end_mail(MessageEnd(one, str(error), answer=str(error)))
         except Exception as error:
             log.exception("mail_stumbled", app=message.app, rule=message.rule)
-            self._end(MessageEnd(one, f"no mail could be made: {type(error).__name__}"))
+            self._end_mail(MessageEnd(one, f"no mail could be made: {type(error).__name__}"))
         else:
-            self._end(MessageEnd(one, answer=said))
+            self._end_mail(MessageEnd(one, answer=said))
+
+    def _end_mail(self, ended: MessageEnd) -> None:
+        with self._counting:
+            self._mails_under_way -= 1
+        self._end(ended)
 
     def _call(self, one: TakenMessage, to: Destination, now: int, sends_by: float) -> None:
         app = one.message.app
@@ -200,7 +219,16 @@ class AlertTeller:
             return
         request = self._webhook(one, to, now) if to.kind is DestinationKind.WEBHOOK else _robots(one, to, now)
         self._engine.submit(
-            [AlertCall(one, to.kind, request, lambda: self._clock.monotonic() < sends_by, self._end)]
+            [
+                AlertCall(
+                    one,
+                    to.kind,
+                    request,
+                    lambda: self._clock.monotonic() < sends_by,
+                    self._end,
+                    to.secret_texts,
+                )
+            ]
         )
 
     def _webhook(self, one: TakenMessage, to: Destination, now: int) -> Request:

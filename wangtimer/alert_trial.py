@@ -10,7 +10,7 @@ from wangtimer.store.sql.alert_messages import AlertMessages
 
 # A rule that was just made is known to callback processes after some 5 s; a call takes up to 15.
 PATIENCE_S, LOOK_EVERY_S = 20.0, 0.2
-# Requests of a process that wait so at once, for each holds a thread. A further one is not told.
+# Requests of a process that wait so at once: each holds a thread, and has a message that others wait behind.
 MOST_WAITING = 2
 
 
@@ -34,11 +34,10 @@ class AlertTrial:
 
     def run(self, app: str, rule: str) -> TrialAnswer:
         """Ask for a message, and wait for what becomes of it; raises `UnknownAlertRule`, `StoreAway`."""
-        message_id = self.messages.ask_test(app, rule, int(self.clock.now_ms()))
         if not self.waiting.acquire(blocking=False):
-            return TrialAnswer(None, error="others are waited for; look at the destination itself")
+            return TrialAnswer(None, error=f"other tests are under way; ask again in {PATIENCE_S:.0f} s")
         try:
-            return self._awaited(message_id)
+            return self._awaited(self.messages.ask_test(app, rule, int(self.clock.now_ms())))
         finally:
             self.waiting.release()
 

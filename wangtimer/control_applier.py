@@ -16,7 +16,7 @@ from wangtimer.core.schedules.schedule import Once, Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar
-from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.reply_controls import FIRST_KEY, ReplyControlStore
 from wangtimer.store.sql.timer_lists import TimerLists
 
 log = structlog.get_logger()
@@ -46,6 +46,7 @@ class ControlApplier:
     _asked: dict[int, str] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _busy: Lock = field(default_factory=Lock, init=False)
+    _behind: MemberKey = field(default=FIRST_KEY, init=False)
 
     def take(self, controls: Mapping[int, str]) -> None:
         """Apply what answers make of timers, by their ids; what is lost here is applied by the next sweep.
@@ -68,10 +69,12 @@ class ControlApplier:
         """Apply what is on record and was not applied yet; then it is forgotten. Raises `StoreAway`."""
         ends_at, number = self.clock.monotonic() + LONGEST_S, 0
         while self.clock.monotonic() < ends_at:
-            page = self.controls.first(PAGE)
+            page = self.controls.behind(self._behind, PAGE)
             self._apply(_last_of_each(page))
             self.controls.forget(list(page))
             number += len(page)
+            # From the first one on again, whoever has the most.
+            self._behind = max(page) if len(page) == PAGE else FIRST_KEY
             if len(page) < PAGE:
                 break
         if number:

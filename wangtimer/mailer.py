@@ -3,6 +3,7 @@
 import smtplib
 import ssl
 from collections.abc import Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -59,12 +60,15 @@ class Mailer:
             )
         else:
             link = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
-        with link:
+        with closing(link):
             if server.starts_tls:
                 link.starttls(context=self._trust())
             if server.user:
                 link.login(server.user, server.password)
             refused = link.send_message(mail, server.sender, list(to))
+            # It has the mail by now, however it takes a farewell.
+            with suppress(OSError, smtplib.SMTPException):
+                link.quit()
         if not refused:
             return f"taken for {len(to)}"
         return "taken, but not for " + ", ".join(

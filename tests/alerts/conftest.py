@@ -1,10 +1,12 @@
 """A teller of alerts with a real engine and a real database."""
 
+import asyncio
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from email import message_from_bytes
 from email.message import Message
+from threading import Event
 from typing import Any
 
 import pytest
@@ -99,10 +101,19 @@ class Mailbox:
     def __init__(self) -> None:
         self.mails: list[tuple[list[str], str, Message]] = []
         self.refusals: list[str] = []
+        self.farewell = "221 bye"
+        # Held while it takes no mail.
+        self.is_open = Event()
+        self.is_open.set()
+
+    async def handle_QUIT(self, _server: SMTP, _session: Session, _envelope: Envelope) -> str:  # noqa: N802
+        return self.farewell
 
     async def handle_RCPT(  # noqa: N802 - as the server calls it
         self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]
     ) -> str:
+        while not self.is_open.is_set():
+            await asyncio.sleep(0.01)
         if self.refusals:
             return self.refusals.pop(0)
         envelope.rcpt_tos.append(address)

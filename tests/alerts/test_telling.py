@@ -13,7 +13,7 @@ from tests.alerts.robots import SECRET, TOKEN, Check, Said
 from tests.callback.calls import egress_of
 from tests.docs.blocks import ROOT, blocks
 from tests.store.alert_worlds import FAILED, SUCCEEDED, Statements, rule
-from wangtimer.alert_teller import HELD_MS, PAUSES_S
+from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, PAUSES_S
 from wangtimer.callback.egress import REFUSED
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
 from wangtimer.core.signing.signing_secret import SigningSecret
@@ -166,6 +166,44 @@ def test_mail_that_the_server_refuses_is_tried_again_under_the_same_id(
     telling.tell_until(teller, lambda: telling.shown().told_at is not None)
     assert len(mailbox.mails) == 1
     assert telling.shown().error == ""
+
+
+def test_a_mail_that_was_taken_is_not_sent_again_whatever_the_server_says_then(
+    telling: Telling, mailbox: Mailbox
+) -> None:
+    mailbox.farewell = "421 too busy to say more"
+    alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    assert len(mailbox.mails) == 1
+    assert left(telling) == 0
+
+
+def test_a_mail_server_that_hangs_holds_up_no_webhook(telling: Telling, mailbox: Mailbox) -> None:
+    mailbox.is_open.clear()
+    for number in range(MOST_AT_ONCE):
+        to = Destination(KINDS.MAIL, to=("ops@shop.example",))
+        telling.put(rule("ops", f"app{number}", FOR_GOOD, destination=to))
+        telling.fire(telling.timer("bill", f"app{number}"), 0, FAILED, app=f"app{number}")
+    telling.now = int(telling.clock.now_ms())
+    telling.judge()
+    robot, to = webhook_of(telling)
+    teller = telling.teller()
+    teller.tell()
+    alerted(telling, to)
+    telling.tell_until(teller, lambda: len(robot.got) == 1)
+    assert mailbox.mails == []
+    mailbox.is_open.set()
+
+
+@pytest.mark.parametrize("kind", [KINDS.DINGTALK, KINDS.FEISHU, KINDS.SLACK])
+def test_what_a_robot_repeats_of_its_url_is_shown_to_nobody(telling: Telling, kind: DestinationKind) -> None:
+    path, secret, check = ROBOTS[kind]
+    robot = telling.robot(check)
+    robot.refusals.append(Said(400, f"no such robot: {path} {secret}"))
+    alerted(telling, Destination(kind, f"{robot.url}{path}", secret))
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert TOKEN not in telling.shown().error
+    assert SECRET not in telling.shown().error
 
 
 def test_without_a_mail_server_the_rule_says_so(telling: Telling) -> None:

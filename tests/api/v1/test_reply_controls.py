@@ -9,6 +9,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.reply_controls import FIRST_KEY
 from wangtimer.store.sql.tables import reply_controls
 
 
@@ -39,7 +40,7 @@ class Answered:
 
 
 def kept(world: V1World) -> int:
-    return len(world.wiring.reply_controls.first(99))
+    return len(world.wiring.reply_controls.behind(FIRST_KEY, 99))
 
 
 @pytest.fixture
@@ -133,3 +134,20 @@ def test_an_answer_that_says_nothing_leaves_no_row(answered: Answered) -> None:
     answered.settle(answered.outcome(""))
     rows = answered.wiring.database.read(lambda sql: sql.execute(reply_controls.select()).all())
     assert rows == []
+
+
+def test_who_has_the_most_controls_holds_up_nobody_behind(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.control_applier.PAGE", 2)
+    monkeypatch.setattr("wangtimer.control_applier.LONGEST_S", 1e-9)
+    many, last = Answered(world, "many"), Answered(world, "last")
+    stop = ReplyControl(1, ControlKind.STOP).text
+    world.wiring.firings.settle([last.outcome(stop)])
+    ticking = iter(range(10**6))
+    monkeypatch.setattr(world.wiring.control_applier.clock, "monotonic", lambda: next(ticking) * 0.6e-9)
+    for number in range(4):
+        again = [many.outcome(stop, before_s=60 + 2 * number + one) for one in range(2)]
+        world.wiring.firings.settle(again)
+        world.wiring.control_applier.sweep()
+    assert not last.timer.definition.is_enabled

@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from urllib.parse import parse_qsl, urlsplit
 
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 
 RULE_NAME_CHARACTERS = 64
+# Characters; what is shorter is no key.
+SHORTEST_SECRET = 6
 EVENT_CHARACTERS = 32
 # Of one app.
 MOST_RULES = 20
@@ -61,6 +64,14 @@ class Destination:
     url: str = field(default="", repr=False)
     secret: str = field(default="", repr=False)
     to: tuple[str, ...] = ()
+
+    @property
+    def secret_texts(self) -> tuple[str, ...]:
+        """What of it nobody is to read in an answer: the secret, and what its URL has behind the host."""
+        parts = urlsplit(self.url)
+        within = (*parts.path.split("/"), *(value for _, value in parse_qsl(parts.query)))
+        texts = (self.secret, parts.path, parts.query, *within)
+        return tuple({text for text in texts if len(text) >= SHORTEST_SECRET})
 
     @property
     def has_secrets(self) -> bool:

@@ -49,7 +49,9 @@ def posting(message: AlertMessage, to: Destination, now: int) -> Posting:
             return Posting(to.url, _json(msgtype="text", text={"content": text}))
         case DestinationKind.FEISHU:
             stamps = _feishu_stamps(to.secret, now // 1_000) if to.secret else {}
-            return Posting(to.url, _json(**stamps, msg_type="text", content={"text": text}))
+            # A tag would call everybody of the group; Feishu has no way to write it out.
+            harmless = text.replace("<at", "< at")
+            return Posting(to.url, _json(**stamps, msg_type="text", content={"text": harmless}))
         case _:
             escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
             return Posting(to.url, _json(text=escaped))
@@ -67,7 +69,7 @@ def refusal(kind: DestinationKind, answer: str) -> str:
     if not isinstance(fields, dict):
         return "its answer is not the JSON that such a robot gives"
     codes = [fields[name] for name in names if name in fields]
-    if codes and codes[0] == 0:
+    if codes and codes[0] == 0 and codes[0] is not False:
         return ""
     return f"it answered {answer[:200]}"
 

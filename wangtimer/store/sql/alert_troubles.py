@@ -144,15 +144,18 @@ def _tells_of_its_end(rule: AlertRule, one: Trouble) -> bool:
 def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
     """Return those of the troubles that are over.
 
-    Each has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on.
+    Each has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on. Of a
+    range the latest firings alone are looked at.
     """
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
     found: list[Trouble] = []
     for start in range(0, len(troubles), LOOKS_A_STATEMENT):
         part = troubles[start : start + LOOKS_A_STATEMENT]
         looks = [
-            f"SELECT * FROM (SELECT {place:d} AS place FROM firing {hint}WHERE timer_id = {one.key.timer_id:d}"
-            f" AND fire_at BETWEEN {one.fire_at:d} AND {now:d} AND status = '{FiringStatus.SUCCEEDED.value}'"
+            f"SELECT * FROM (SELECT {place:d} AS place FROM (SELECT status, lateness_ms FROM firing {hint}"
+            f"WHERE timer_id = {one.key.timer_id:d} AND fire_at BETWEEN {one.fire_at:d} AND {now:d}"
+            f" ORDER BY fire_at DESC LIMIT {MOST_LOOKED_AT}) AS latest{place:d}"
+            f" WHERE status = '{FiringStatus.SUCCEEDED.value}'"
             f"{'' if one.late_ms is None else f' AND lateness_ms <= {one.late_ms:d}'} LIMIT 1) AS look{place:d}"
             for place, one in enumerate(part)
         ]

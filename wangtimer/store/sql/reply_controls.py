@@ -8,6 +8,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import reply_controls
 
@@ -23,16 +24,20 @@ def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
         sql.execute(insert_ignore(reply_controls), rows)
 
 
+# All keys lie behind it.
+FIRST_KEY: MemberKey = (0, 0)
+
+
 class ReplyControlStore:
     """Raises `StoreAway`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def first(self, limit: int) -> dict[MemberKey, str]:
-        """Return up to `limit` controls by (timer_id, fire_at), in this order."""
+    def behind(self, after: MemberKey, limit: int) -> dict[MemberKey, str]:
+        """Return up to `limit` controls by (timer_id, fire_at), in this order, from behind one."""
         key = (reply_controls.c.timer_id, reply_controls.c.fire_at)
-        query = select(*key, reply_controls.c.control).order_by(*key).limit(limit)
+        query = select(*key, reply_controls.c.control).where(behind(key, after)).order_by(*key).limit(limit)
         rows = self._database.read(lambda sql: sql.execute(query).all())
         return {(timer_id, fire_at): control for timer_id, fire_at, control in rows}
 
