@@ -49,6 +49,14 @@ def test_headers_that_count_are_read_however_they_come(
     assert reader.told == ""
 
 
+@pytest.mark.parametrize("end", [b"\r\n\r\n", b"\r\n\r", b"\n\n", b"\r\r"])
+def test_a_line_of_a_body_is_no_header_however_the_head_ends(end: bytes) -> None:
+    body = b"x\nX-WangTimer-Control: stop\n"
+    reader = AnswerReader(excerpt_bytes=100, answer_bytes=100)
+    reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: %d" % len(body) + end + body)
+    assert reader.told == ""
+
+
 @pytest.mark.parametrize("name", [b"Retry-After", b"Location", b"X-WangTimer-Control"])
 @pytest.mark.parametrize(
     "line", [b" " * 250_000 + b"x" * 3_000, b"x" + b" " * 250_000 + b"y", b" " * 250_000]

@@ -18,7 +18,8 @@ _TOO_BLANK = re.compile(rb"[\r\n]{%d}" % (_MOST_BLANK_BYTES + 1))
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([2-9]\d\d)(?:\s|$)")
 # A head begins at the very beginning, or after a blank line.
 _FINAL_HEAD = re.compile(rb"(?:\A|\n\r?\n)(?=HTTP/1\.[01] [2-9]\d\d(?:\s|\Z))")
-_BLANK_LINE = re.compile(rb"\n\r?\n")
+# Where a head ends, as the parser takes it: a bare CR may stand for a line's end.
+_BLANK_LINE = re.compile(rb"\n\r?\n|\n\r(?!\n)|\r\r")
 _SAYS_WHERE_IT_ENDS = re.compile(
     rb"\n(?:content-length[ \t]*:|transfer-encoding[ \t]*:(?![ \t]*identity))", re.IGNORECASE
 )
