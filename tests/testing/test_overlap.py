@@ -78,7 +78,7 @@ def test_queue_one_lets_the_first_wait_and_skips_the_others(wangtimer: WangTimer
 def test_cancel_older_ends_the_older_and_its_later_answer_changes_nothing(wangtimer: WangTimer) -> None:
     slow(wangtimer, 150)
     timer = made(wangtimer, "cancelOlder", SLOW)
-    wangtimer.advance(minutes=6)
+    wangtimer.advance(minutes=6, seconds=10)
     assert called(wangtimer) == ["01:00", "02:00", "03:00", "04:00", "05:00", "06:00"]
     found = firings(wangtimer, timer)
     assert [one["status"] for one in found] == ["skipped"] * 5 + ["pending"]
@@ -89,7 +89,7 @@ def test_cancel_older_ends_the_older_and_its_later_answer_changes_nothing(wangti
     ("overlap", "expected", "outcomes"),
     [
         ("skip", ["01:00", "04:00"], ["succeeded", "skipped", "skipped", "accepted"]),
-        ("queueOne", ["01:00", "03:30"], ["succeeded", "accepted", "skipped", "skipped"]),
+        ("queueOne", ["01:00", "03:30"], ["succeeded", "accepted", "skipped", "pending"]),
     ],
 )
 def test_long_work_is_not_done_before_its_word(
@@ -99,7 +99,7 @@ def test_long_work_is_not_done_before_its_word(
     timer = made(wangtimer, overlap, LONG)
     wangtimer.advance(minutes=3, seconds=30)
     wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
-    wangtimer.advance(minutes=1)
+    wangtimer.advance(seconds=40)
     assert called(wangtimer) == expected
     assert statuses(wangtimer, timer) == outcomes
 
@@ -107,7 +107,7 @@ def test_long_work_is_not_done_before_its_word(
 def test_the_token_of_what_a_newer_one_cancelled_is_dead(wangtimer: WangTimer) -> None:
     wangtimer.answer(202)
     timer = made(wangtimer, "cancelOlder", LONG)
-    wangtimer.advance(minutes=2)
+    wangtimer.advance(minutes=2, seconds=10)
     older, newer = wangtimer.calls
     for word in ("ack_firing", "nack_firing", "heartbeat_firing"):
         with pytest.raises(Conflict, match="has its outcome already"):
@@ -154,12 +154,13 @@ def test_what_somebody_asked_for_is_made_at_once_and_counts_as_begun(wangtimer: 
     assert [one["status"] for one in firings(wangtimer, timer)] == ["succeeded", "succeeded", "skipped"]
 
 
-def test_firings_that_take_nearly_as_long_as_their_interval_are_all_made_on_time(wangtimer: WangTimer) -> None:
-    """They are judged about a second ahead of their moments, and nothing is refused before."""
-    slow(wangtimer, 1.9)
+def test_nothing_is_refused_before_its_moment(wangtimer: WangTimer) -> None:
+    """They are judged up to a second ahead; where another one is not done by then, they are judged anew."""
+    slow(wangtimer, 1.7)
     made(wangtimer, "skip", schedule={"every": "2s"})
     wangtimer.advance(seconds=11)
-    assert [f"{call.at:%S.%f}"[:5] for call in wangtimer.calls] == ["02.00", "04.00", "06.00", "08.00", "10.00"]
+    assert called(wangtimer) == ["00:02", "00:04", "00:06", "00:08", "00:10"]
+    assert all(call.at - call.fire_at <= timedelta(milliseconds=500) for call in wangtimer.calls)
 
 
 def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(wangtimer: WangTimer) -> None:
@@ -171,14 +172,14 @@ def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(
     assert called(wangtimer) == ["01:00", "02:30"]
     wangtimer.client.disable_timer(timer)
     wangtimer.advance(minutes=1)
-    assert statuses(wangtimer, timer) == ["succeeded", "accepted", "skipped"]
+    assert statuses(wangtimer, timer)[:3] == ["succeeded", "accepted", "skipped"]
     assert firings(wangtimer, timer)[2]["error"] == "disabled"
 
 
 def test_a_policy_that_is_taken_away_counts_for_the_next_firing(wangtimer: WangTimer) -> None:
     slow(wangtimer, 150)
     timer = made(wangtimer, "skip", SLOW)
-    wangtimer.advance(minutes=2)
-    assert wangtimer.client.update_timer(timer, overlap=None).get("overlap") is None
-    wangtimer.advance(minutes=2)
+    wangtimer.advance(minutes=2, seconds=5)
+    assert "overlap" not in wangtimer.client.patch_timer(timer, overlap=None)
+    wangtimer.advance(minutes=2, seconds=5)
     assert called(wangtimer) == ["01:00", "03:00", "04:00"]
