@@ -139,7 +139,7 @@ class BegunFirings:
             woken = []
             for timer_id in sorted(held.begun):
                 row = held.next_of(timer_id)
-                if row is not None and row.status is FiringStatus.PENDING and row.due_at > now:
+                if row is not None and row.status is FiringStatus.PENDING and row.due_at >= now:
                     woken.append(row._replace(due_at=now, lane=""))
                     _put_off(sql, woken[-1])
             return woken
