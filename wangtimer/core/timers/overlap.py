@@ -38,7 +38,7 @@ class Course(Enum):
     SKIP = auto()
 
 
-class Judgement(NamedTuple):
+class Ruling(NamedTuple):
     """The course of a firing, why, and the moments (ms UTC) of those that it cancels."""
 
     course: Course
@@ -46,10 +46,10 @@ class Judgement(NamedTuple):
     cancelled: tuple[int, ...] = ()
 
 
-GO = Judgement(Course.GO)
+GO = Ruling(Course.GO)
 
 
-def judge(policy: Overlap, fire_at: int, own: Begun | None, others: Sequence[Begun]) -> Judgement:
+def judge(policy: Overlap, fire_at: int, own: Begun | None, others: Sequence[Begun]) -> Ruling:
     """Return what a scheduled firing is to do at its first attempt.
 
     `own` is what is on record of it; None: it was not judged before, or is not to begin yet. `others` are those of its
@@ -61,7 +61,7 @@ def judge(policy: Overlap, fire_at: int, own: Begun | None, others: Sequence[Beg
     if policy is Overlap.CANCEL_OLDER:
         return _cancelling(fire_at, running, others)
     if policy is Overlap.SKIP:
-        return Judgement(Course.SKIP, _not_done(max(running))) if running else GO
+        return Ruling(Course.SKIP, _not_done(max(running))) if running else GO
     return _queueing(fire_at, own, running, [one.fire_at for one in others if one.is_waiting])
 
 
@@ -70,15 +70,15 @@ def cancelled_by(fire_at: int) -> str:
     return f"{OVERLAP}cancelled, since the firing of {show_moment(fire_at)} began"
 
 
-def _cancelling(fire_at: int, running: Sequence[int], others: Sequence[Begun]) -> Judgement:
+def _cancelling(fire_at: int, running: Sequence[int], others: Sequence[Begun]) -> Ruling:
     newest = max(running, default=fire_at)
     if newest > fire_at:
-        return Judgement(Course.SKIP, f"{OVERLAP}the later firing of {show_moment(newest)} has begun")
+        return Ruling(Course.SKIP, f"{OVERLAP}the later firing of {show_moment(newest)} has begun")
     older = tuple(sorted(one.fire_at for one in others if one.fire_at < fire_at))
-    return Judgement(Course.GO, cancelled=older)
+    return Ruling(Course.GO, cancelled=older)
 
 
-def _queueing(fire_at: int, own: Begun | None, running: Sequence[int], waiting: Sequence[int]) -> Judgement:
+def _queueing(fire_at: int, own: Begun | None, running: Sequence[int], waiting: Sequence[int]) -> Ruling:
     """Let it go, wait or be skipped: behind the one that is not done, one waits."""
     line = sorted(one for one in waiting if own is None or one < fire_at)
     if running:
@@ -88,8 +88,8 @@ def _queueing(fire_at: int, own: Begun | None, running: Sequence[int], waiting: 
     else:
         return GO
     if line and own is None:
-        return Judgement(Course.SKIP, f"{_not_done(ahead)}, and that of {show_moment(line[0])} waits for it")
-    return Judgement(Course.WAIT)
+        return Ruling(Course.SKIP, f"{_not_done(ahead)}, and that of {show_moment(line[0])} waits for it")
+    return Ruling(Course.WAIT)
 
 
 def _not_done(fire_at: int) -> str:

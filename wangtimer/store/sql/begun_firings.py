@@ -9,7 +9,7 @@ from sqlalchemy import Connection, and_, select, update
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.timers.overlap import GO, Begun, Course, Judgement, Overlap, cancelled_by, judge
+from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, cancelled_by, judge
 from wangtimer.store.sql.accepted_firings import outcome_of_row
 from wangtimer.store.sql.asked import delete_of_keys, in_parts
 from wangtimer.store.sql.database import Database
@@ -77,7 +77,7 @@ class _Begun:
                 self.turns.append(member.key)
         return Judged(found.course, found.reason, row)
 
-    def _judge(self, row: Firing, own: Begun | None, others: Sequence[Begun]) -> Judgement:
+    def _judge(self, row: Firing, own: Begun | None, others: Sequence[Begun]) -> Ruling:
         if row.kind is not FiringKind.SCHEDULED or row.attempt > 1:
             return GO  # somebody asked for it, or it began before its timer had a policy
         return judge(self.policies.get(row.timer_id, Overlap.ALLOW), row.fire_at, own, others)
