@@ -95,12 +95,12 @@ class Settler:
                 except Exception:
                     self._finished.extendleft(reversed(batch))
                     raise
+                self._let_next_go(batch)
             return True
 
     def _settle(self, batch: Sequence[Finished]) -> None:
         outcomes = [finished.outcome for finished in batch]
-        is_in_sql = self._write(outcomes)
-        if not is_in_sql:
+        if not self._write(outcomes):
             self._outbox.park(outcomes)
         # Let go before the release: a renewal between the two would report the members as lost.
         held = [finished.held for finished in batch]
@@ -110,12 +110,15 @@ class Settler:
             self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
+
+    def _let_next_go(self, batch: Sequence[Finished]) -> None:
+        """End what is on record of those that are done, of timers whose firings are not to overlap."""
         done = {
             held.member.timer_id
             for held, outcome in batch
             if outcome.is_done and held.member in held.claim.begun
         }
-        if done and is_in_sql:
+        if done:
             self._end_overlaps(done)
 
     def _write(self, outcomes: Sequence[Outcome]) -> bool:
