@@ -145,6 +145,7 @@ class Changes:
         self._limit()
         self._lose_target()
         self._let_stop()
+        self._keep_apart()
 
     def _limit(self) -> None:
         """Give the app a limit that it does not reach, so that each of its calls needs a permit."""
@@ -175,6 +176,17 @@ class Changes:
         url, of_app = f"{self._api_url}/v1/timers", {"WangTimer-App": APP}
         made = requests.post(url, json=timer, headers=of_app, timeout=5).json()
         requests.post(f"{url}/{made['id']}:fire", headers=of_app, timeout=5)
+
+    def _keep_apart(self) -> None:
+        """Make a timer that fires once, and whose firings are not to overlap."""
+        timer = {
+            "key": f"apart-{uuid4().hex}",
+            "schedule": {"delay": "500ms"},
+            "target": {"url": self._target_url},
+            "overlap": "queueOne",
+        }
+        url, of_app = f"{self._api_url}/v1/timers", {"WangTimer-App": APP}
+        requests.post(url, json=timer, headers=of_app, timeout=5)
 
     def _make_many(self) -> None:
         """Make two timers in one request, enabled; disable, enable and delete them, and what was left over."""
