@@ -178,10 +178,10 @@ class Changes:
         requests.post(f"{url}/{made['id']}:fire", headers=of_app, timeout=5)
 
     def _keep_apart(self) -> None:
-        """Make a timer that fires once, and whose firings are not to overlap."""
+        """Make a timer whose firings are not to overlap: a few of them, so that each process has some."""
         timer = {
             "key": f"apart-{uuid4().hex}",
-            "schedule": {"delay": "500ms"},
+            "schedule": {"every": "1s", "maxFirings": 6},
             "target": {"url": self._target_url},
             "overlap": "queueOne",
         }
