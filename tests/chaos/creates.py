@@ -123,6 +123,7 @@ class Changes:
 
         And a calendar, which a timer follows when it is uploaded anew.
         """
+        self._keep_apart()
         for delay_ms in (500, 60_000):
             notify = {"url": self._target_url, "method": "POST", "body": "{}"}
             name = f"change-{uuid4().hex}"
@@ -145,7 +146,6 @@ class Changes:
         self._limit()
         self._lose_target()
         self._let_stop()
-        self._keep_apart()
 
     def _limit(self) -> None:
         """Give the app a limit that it does not reach, so that each of its calls needs a permit."""
