@@ -76,6 +76,16 @@ CREATE TABLE reply_control (
     PRIMARY KEY (timer_id, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- firings that have begun, or wait for one that has, of timers whose firings are not to overlap; which of them have no
+-- outcome yet, their own rows say
+CREATE TABLE begun_firing (
+    timer_id BIGINT NOT NULL,
+    fire_at BIGINT NOT NULL,
+    -- 1: it waits until another one is done
+    is_waiting SMALLINT NOT NULL,
+    PRIMARY KEY (timer_id, fire_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- limits of calls to target hosts, over all apps
 CREATE TABLE host_limit (
     -- a host and port; *: every other
@@ -202,6 +212,8 @@ CREATE TABLE timer (
     retry VARCHAR(2048),
     -- how its call is written and what its answer may do, in words (core/timers/call_form.py); NULL: as given
     call_form VARCHAR(64),
+    -- what becomes of a firing while another one is not done; NULL: it is made
+    overlap ENUM('allow', 'skip', 'queueOne', 'cancelOlder'),
     PRIMARY KEY (id),
     CONSTRAINT timer_app_name UNIQUE (app, name, tombstone),
     -- planning reads only timers that come due within a step

@@ -1,6 +1,6 @@
 """Long work: firings that targets have accepted by an answer 202, until they say that they are done, or do not."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from threading import Semaphore
@@ -17,6 +17,7 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import Definition, TimerStatus
 from wangtimer.store.hot import HotStore
 from wangtimer.store.sql.accepted_firings import TIME_OVER_ERROR, AcceptedFiring, AcceptedFirings, AckState
@@ -60,15 +61,19 @@ class LongWork:
     alerted: Callable[[], AlertedApps] = dict
     # Told of each word that counts: the attempt, and until when it goes on (ms UTC); 0: it has ended.
     tell: Callable[[Member, int], None] = lambda _member, _until: None
+    # Told of timers whose firings are not to overlap, once one of them is done.
+    end_overlaps: Callable[[Collection[int]], None] = lambda _timer_ids: None
     waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
         """Record that a firing is done; a repeat changes nothing."""
         member = self._member(timer_id, fire_at, token)
         self._await_answer(member)
-        state = self.accepted.acknowledge(member, self._now)
+        state, has_begun = self.accepted.acknowledge(member, self._now)
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
+        if has_begun:
+            self.end_overlaps({timer_id})
         self.tell(member, 0)
 
     def heartbeat(self, timer_id: int, fire_at: int, token: str) -> int:
@@ -182,6 +187,10 @@ class LongWork:
             self.hot.add(again)
         except StoreAway as away:
             log.info("retries_left_to_sweep", firings=len(again), error=str(away))
+        single = {its.timer_id for _, its in page if its is not None and its.overlap is not Overlap.ALLOW}
+        done = {one.member.timer_id for one, outcome in outcomes if outcome.is_done} & single
+        if done:
+            self.end_overlaps(done)
         return number
 
     def _outcome(

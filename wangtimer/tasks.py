@@ -68,6 +68,7 @@ def sweep() -> None:
                 *([wiring().queue_teller.tell_again] if wiring().settings.own_queues.names else []),
                 wiring().sweeper.sweep,
                 wiring().long_work.sweep,
+                wiring().overlaps.sweep,
                 wiring().lane_feeder.feed,
                 wiring().calendar_follower.ask,
                 wiring().app_stopper.sweep,

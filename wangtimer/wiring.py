@@ -80,6 +80,7 @@ from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
 from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
+from wangtimer.overlaps import Overlaps
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
@@ -131,6 +132,7 @@ from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditLog
+from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.call_rules import CallRuleSource
@@ -837,6 +839,7 @@ class Wiring:
             self.clock,
             self.settings.settle_every_ms / 1_000,
             lambda: self.deliveries.has_calls_waiting,
+            self.overlaps.end,
         )
 
     @once
@@ -921,6 +924,7 @@ class Wiring:
             note_control=self.control_teller.note,
             note_answer=lambda key: self.answer_teller.note(key, None),
             ack_token_of=self.ack_tokens.token,
+            begun=self.begun_firings,
         )
         self._start_threads(executor)
         return executor
@@ -996,7 +1000,18 @@ class Wiring:
             RetryPolicy(self.settings.most_attempts),
             self._alerted,
             self.consumer_words.tell,
+            self.overlaps.end,
         )
+
+    @once
+    def begun_firings(self) -> BegunFirings:
+        """Firings of timers whose firings are not to overlap, in SQL."""
+        return BegunFirings(self.database)
+
+    @once
+    def overlaps(self) -> Overlaps:
+        """Lets firings go that waited for another one."""
+        return Overlaps(self.begun_firings, self.firings, self.hot, self.broker.send_chunk, self.clock)
 
     @once
     def consumer_words(self) -> ConsumerWords:

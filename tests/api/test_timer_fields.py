@@ -17,6 +17,7 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer
 from wangtimer.store.sql.tables import timers
@@ -28,6 +29,7 @@ VALUES: dict[str, list[Any]] = {
     "keep_days": [0, 7],
     "timeouts": [Timeouts(2_000), Timeouts(None, 300, 1_000)],
     "keep_output": [KeepOutput.ON_FAILURE, KeepOutput.NEVER],
+    "overlap": [Overlap.SKIP, Overlap.QUEUE_ONE, Overlap.CANCEL_OLDER],
     "form": [CallForm(templates=True), CallForm(cloud_events=True, allow_control=True)],
 }
 by_name = pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)

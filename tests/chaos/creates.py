@@ -123,6 +123,7 @@ class Changes:
 
         And a calendar, which a timer follows when it is uploaded anew.
         """
+        self._keep_apart()
         for delay_ms in (500, 60_000):
             notify = {"url": self._target_url, "method": "POST", "body": "{}"}
             name = f"change-{uuid4().hex}"
@@ -175,6 +176,17 @@ class Changes:
         url, of_app = f"{self._api_url}/v1/timers", {"WangTimer-App": APP}
         made = requests.post(url, json=timer, headers=of_app, timeout=5).json()
         requests.post(f"{url}/{made['id']}:fire", headers=of_app, timeout=5)
+
+    def _keep_apart(self) -> None:
+        """Make a timer whose firings are not to overlap: a few of them, so that each process has some."""
+        timer = {
+            "key": f"apart-{uuid4().hex}",
+            "schedule": {"every": "1s", "maxFirings": 6},
+            "target": {"url": self._target_url},
+            "overlap": "queueOne",
+        }
+        url, of_app = f"{self._api_url}/v1/timers", {"WangTimer-App": APP}
+        requests.post(url, json=timer, headers=of_app, timeout=5)
 
     def _make_many(self) -> None:
         """Make two timers in one request, enabled; disable, enable and delete them, and what was left over."""

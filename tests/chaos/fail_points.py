@@ -173,6 +173,12 @@ REACHED = (
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
+    Reached(
+        "firings that are not to overlap",
+        {"callback": (Step.SQL_JUDGE_OVERLAP, Step.SQL_END_OVERLAP)},
+        faults.changes,
+        nth=1,
+    ),
     Reached("permits", {"callback": (Step.PERMITS,)}, faults.changes, nth=1),
     Reached(
         "telling of targets that are gone", {"callback": (Step.PUBLISH_STOP_GONE,)}, faults.changes, nth=1

@@ -32,6 +32,7 @@ from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.keep_output import KeepOutput as KeepOutputOfService
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.misfire import MisfirePolicy as OfService
+from wangtimer.core.timers.overlap import Overlap as OverlapOfService
 
 
 class _Sent(Exception):
@@ -150,6 +151,7 @@ def test_defaults_are_the_service_s() -> None:
     usual = {
         "enabled": NewTimerBody.model_fields["enabled"].default,
         "keepOutput": KeepOutputOfService.ALWAYS.value,
+        "overlap": OverlapOfService.ALLOW.value,
     }
     assert of_timer == shown | usual
     misfire = {name: one.about.default for name, one in described(Misfire).items()}

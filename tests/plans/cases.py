@@ -11,7 +11,7 @@ from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.apps.audited_change import AuditedKind
-from wangtimer.core.flow.firing import Firing, FiringStatus
+from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, SharedLane, Slice
@@ -21,6 +21,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.app_total import Total
@@ -32,6 +33,7 @@ from wangtimer.store.sql.alert_troubles import AlertTroubles
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.attempts import AttemptStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
+from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.client_certificates import ClientCertificates
@@ -83,6 +85,7 @@ class Stores:
         self.demands = DemandStore(database)
         self.letters = DeadLetterStore(database, clock)
         self.accepted = AcceptedFirings(database)
+        self.begun = BegunFirings(database)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
         self.audit = AuditLog(database)
@@ -110,6 +113,7 @@ class Stores:
             *self._of_demands(),
             *self._of_dead_letters(),
             *self._of_accepted(),
+            *self._of_begun(),
             *self._of_finished(),
             *self._of_followers(),
             *self._of_signing(),
@@ -410,6 +414,33 @@ class Stores:
             Case("AcceptedFirings.prolong", lambda: accepted.prolong(members[2], NOW)),
             Case("AcceptedFirings.acknowledge", lambda: accepted.acknowledge(members[3], NOW)),
         ]
+
+    def _of_begun(self) -> list[Case]:
+        begun, at = self.begun, next(self._moments)
+        moments = [at + number * MINUTE_MS for number in range(3)]
+        ids = [self._due(policy, moments) for policy in Overlap for _ in range(4)]
+        first, second, third = ([Member(one, moment, 1) for one in ids] for moment in moments)
+        done = [Outcome(one, 0, FiringStatus.SUCCEEDED, at) for one in first]
+        late = at + HOUR_MS
+        begun.judge(first, late)
+        self.firings.settle([Outcome(one, 0, FiringStatus.ACCEPTED, late + 9, at) for one in first[-2:]])
+        return [
+            Case("BegunFirings.judge", lambda: begun.judge(second, late)),
+            Case("BegunFirings.judge: one", lambda: begun.judge(third[:1], late)),
+            Case("BegunFirings.end", lambda: (self.firings.settle(done), begun.end(ids, late))),
+            Case("BegunFirings.page", lambda: begun.page((0, 0), 100)),
+        ]
+
+    def _due(self, policy: Overlap, moments: list[int]) -> int:
+        """Return a timer with firings of these moments."""
+        self._number += 1
+        name = f"overlaps {self._number} {self._mark}"
+        new = NewTimer(SMALL_APP, name, EVERY_MINUTE, NOTIFY, overlap=policy)
+        timer = self.timers.create(new, next(self._moments))
+        rows = [Firing.planned(timer.id, at, 0) for at in moments]
+        before = moments[0] - MINUTE_MS
+        self.timers.enable(SMALL_APP, timer.id, before, lambda read: (plan(read, moments[0], 9), rows))
+        return timer.id
 
     def _of_finished(self) -> list[Case]:
         finished = self.finished

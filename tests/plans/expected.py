@@ -143,8 +143,14 @@ EXPECTED: dict[str, frozenset[str]] = {
     "AcceptedFirings.find": frozenset(["firing.PRIMARY"]),
     "AcceptedFirings.overdue": frozenset(["firing.firing_due"]),
     "AcceptedFirings.end": frozenset(["firing.PRIMARY", "insert"]),
-    "AcceptedFirings.prolong": frozenset(["firing.PRIMARY"]),
-    "AcceptedFirings.acknowledge": frozenset(["firing.PRIMARY"]),
+    "AcceptedFirings.prolong": frozenset(["firing.PRIMARY", "firing.PRIMARY, no such row"]),
+    "AcceptedFirings.acknowledge": frozenset(["firing.PRIMARY", "firing.PRIMARY, no such row"]),
+    "BegunFirings.judge": frozenset(["timer.PRIMARY", "begun_firing.PRIMARY", "firing.PRIMARY", "insert"]),
+    "BegunFirings.judge: one": frozenset(
+        ["timer.PRIMARY", "begun_firing.PRIMARY", "firing.PRIMARY", "insert"]
+    ),
+    "BegunFirings.end": frozenset(["timer.PRIMARY", "begun_firing.PRIMARY", "firing.PRIMARY", "insert"]),
+    "BegunFirings.page": frozenset(["begun_firing.PRIMARY"]),
     "DeadLetterStore.page": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.page: next page": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.page: a reason": frozenset(["dead_letter.PRIMARY", "one end of an index"]),

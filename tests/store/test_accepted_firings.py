@@ -72,15 +72,15 @@ def test_an_accepted_firing_is_neither_pending_nor_over_and_keeps_what_its_call_
 
 def test_a_late_outcome_of_the_same_call_changes_nothing_once_it_is_done(held: Held) -> None:
     held.settle(ACCEPTED)
-    assert held.accepted.acknowledge(ONE, NOW) is AckState.COUNTS
+    assert held.accepted.acknowledge(ONE, NOW)[0] is AckState.COUNTS
     held.settle(ACCEPTED)
     assert (held.record.firing.status, held.record.done_at) == (FiringStatus.SUCCEEDED, NOW)
-    assert held.accepted.acknowledge(ONE, NOW + 1) is AckState.SUCCEEDED
+    assert held.accepted.acknowledge(ONE, NOW + 1)[0] is AckState.SUCCEEDED
     assert held.record.done_at == NOW
 
 
 def test_before_its_answer_is_on_record_nothing_can_be_said(held: Held) -> None:
-    assert held.accepted.acknowledge(ONE, NOW) is AckState.NOT_YET
+    assert held.accepted.acknowledge(ONE, NOW)[0] is AckState.NOT_YET
     assert held.accepted.prolong(ONE, NOW) is AckState.NOT_YET
     assert held.accepted.find(ONE) == (AckState.NOT_YET, None)
     assert held.row.status is FiringStatus.PENDING
@@ -136,7 +136,7 @@ def test_done_after_others_follow_counts_only_for_an_attempt_whose_time_was_over
     was = held.accepted_one()
     held.accepted.end([(was, was.outcome(FiringStatus.PENDING, NOW, error))])
     assert held.accepted.prolong(ONE, NOW) is AckState.OVERTAKEN
-    assert held.accepted.acknowledge(ONE, NOW) is (AckState.COUNTS if counts else AckState.OVERTAKEN)
+    assert held.accepted.acknowledge(ONE, NOW)[0] is (AckState.COUNTS if counts else AckState.OVERTAKEN)
     held.settle(ACCEPTED._replace(member=Member(7, AT, 2), status=FiringStatus.FAILED))
     assert held.row.status is (FiringStatus.SUCCEEDED if counts else FiringStatus.FAILED)
 
@@ -150,12 +150,12 @@ def test_a_heartbeat_never_shortens_the_time(held: Held) -> None:
 
 
 def test_no_attempt_before_the_first_can_be_said_to_be_done(held: Held) -> None:
-    assert held.accepted.acknowledge(Member(7, AT, 0), NOW) is AckState.OVERTAKEN
+    assert held.accepted.acknowledge(Member(7, AT, 0), NOW)[0] is AckState.OVERTAKEN
     assert held.row.status is FiringStatus.PENDING
 
 
 def test_of_what_failed_nothing_more_is_said(held: Held) -> None:
     held.settle(ACCEPTED._replace(status=FiringStatus.FAILED))
-    assert held.accepted.acknowledge(ONE, NOW) is AckState.OVER
-    assert held.accepted.acknowledge(Member(7, AT + 1, 1), NOW) is AckState.OVER
+    assert held.accepted.acknowledge(ONE, NOW)[0] is AckState.OVER
+    assert held.accepted.acknowledge(Member(7, AT + 1, 1), NOW)[0] is AckState.OVER
     assert held.row.status is FiringStatus.FAILED

@@ -32,6 +32,22 @@ def test_a_firing_costs_sql_two_statements(wangtimer: WangTimer, statements: lis
     assert len(statements) < 2.2 * 360
 
 
+def test_one_whose_firings_are_not_to_overlap_costs_more_and_others_nothing(
+    wangtimer: WangTimer, statements: list[str]
+) -> None:
+    """Asking for the row, judging and ending are each a few look-ups by key; the others' statements name no table."""
+    timer(wangtimer, cron="* * * * *")
+    wangtimer.advance(minutes=5)
+    statements.clear()
+    wangtimer.advance(minutes=10)
+    assert not [one for one in statements if "begun_firing" in one]
+    wangtimer.client.patch_timer("key:nightly", overlap="queueOne")
+    wangtimer.advance(minutes=5)
+    statements.clear()
+    assert len(wangtimer.advance(hours=1)) == 60
+    assert len(statements) < 13 * 60
+
+
 def test_a_year_without_a_firing_costs_next_to_nothing(
     wangtimer: WangTimer, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,7 @@ Dialect = Literal["unix", "quartz"]
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
 MisfirePolicy = Literal["fire_all", "fire_latest", "skip"]
 KeepOutput = Literal["always", "onFailure", "never"]
+Overlap = Literal["allow", "skip", "queueOne", "cancelOlder"]
 Backoff = Literal["exponential", "fixed"]
 TimerStatus = Literal["enabled", "disabled", "finished", "deleted"]
 
@@ -349,6 +350,12 @@ class TimerFields(TypedDict, total=False):
         KeepOutput | None,
         About("When the start of the target's answer is kept.", default="always", can_be_cleared=True),
     ]
+    overlap: Annotated[
+        Overlap | None,
+        About(
+            "What becomes of a firing while another one is not done.", default="allow", can_be_cleared=True
+        ),
+    ]
 
 
 class TimerBody(TimerFields):
@@ -387,6 +394,7 @@ class Timer(TypedDict):
     retentionDays: NotRequired[int]
     deleteAfterFinish: bool
     keepOutput: NotRequired[KeepOutput]
+    overlap: NotRequired[Overlap]
     retry: NotRequired[ShownRetry]
     nextFireAt: str | None
     version: int

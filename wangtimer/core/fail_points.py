@@ -72,6 +72,8 @@ class Step(StrEnum):
     SQL_ACKNOWLEDGE = "sql_acknowledge"
     SQL_PROLONG = "sql_prolong"
     SQL_END_ACCEPTED = "sql_end_accepted"
+    SQL_JUDGE_OVERLAP = "sql_judge_overlap"
+    SQL_END_OVERLAP = "sql_end_overlap"
     SQL_NOTE_LANE = "sql_note_lane"
     SQL_PURGE = "sql_purge"
     SQL_PURGE_TIMERS = "sql_purge_timers"

@@ -26,7 +26,8 @@ class Claim:
 
     `renewed_at` is when the last renewal that succeeded was *sent*, `until` when renewing ends for good, both in
     seconds of the stop-watch. `until` moves on with each part that is sent, and with a call that may take long.
-    `permits` are those that the members were pulled with, as long as no call has taken them.
+    `permits` are those that the members were pulled with, as long as no call has taken them. `begun` are members of
+    timers whose firings are not to overlap: once they are done, the next may go.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Claim:
         self.renewed_at = renewed_at
         self.until = until
         self.is_done = Event()
+        self.begun: set[Member] = set()
         self._open = dict.fromkeys(members, 0)  # the bytes that its request takes
         self._handed_on: set[Member] = set()
         self._lock = Lock()

@@ -16,6 +16,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
+from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
@@ -35,6 +36,7 @@ from wangtimer.executor.wanted import Wanted
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import READ_BYTES, Told
 from wangtimer.store.redis.slices import SliceStore, Taken
+from wangtimer.store.sql.begun_firings import BegunFirings, Judged
 
 log = structlog.get_logger()
 
@@ -82,7 +84,9 @@ class Executor:
         note_control: Callable[[int, str], None] = lambda *_: None,
         note_answer: Callable[[HostKey], None] = lambda _key: None,
         ack_token_of: Callable[[Member], str] = lambda _member: "",
+        begun: BegunFirings | None = None,
     ) -> None:
+        self._begun = begun
         self._slices = slices
         self._hot = hot
         self._wanted = wanted
@@ -373,10 +377,13 @@ class Executor:
         refused |= self._misfires(claim, asked, verdicts, known)
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
+        refused |= self._overlaps(claim, wanted, verdicts, known)
         self._skip(claim, refused, verdicts, known)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
         left = [
-            due for due in asked if due.member not in refused and not isinstance(verdicts[due.member], Fail)
+            _at_its_moment(due, verdicts[due.member]) if due.member in claim.begun else due
+            for due in asked
+            if due.member not in refused and not isinstance(verdicts[due.member], Fail)
         ]
         with self._one_at_a_time(len(left)):
             return _ready(claim, left, known, verdicts, shared)
@@ -411,7 +418,7 @@ class Executor:
         """Return which seem unwanted, and which SQL is asked about.
 
         SQL is asked about members that seem unwanted, that the misfire policy may stop, that may have been sent
-        already, or for which a secret or a target is not known.
+        already, or for which a secret or a target is not known; and of timers whose firings are not to overlap.
         """
         now = self._clock.now_ms()
         fresh_until = now - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
@@ -424,7 +431,8 @@ class Executor:
                 unwanted.append(due)
                 asked.append(due)
             elif (
-                not known.suffices_for(definition)
+                definition.overlap is not Overlap.ALLOW
+                or not known.suffices_for(definition)
                 or definition.misfire.is_missed(member.fire_at, now)
                 or _may_have_been_sent(due, suspects, fresh_until)
             ):
@@ -453,12 +461,69 @@ class Executor:
             if isinstance(verdict, Send) and verdict.row.may_misfire and definition is not None:
                 try:
                     reasons[member] = definition.misfire.why_not(
-                        definition.schedule, member.fire_at, now, has_waited=has_waited
+                        definition.schedule,
+                        member.fire_at,
+                        now,
+                        has_waited=has_waited or verdict.row.has_queued,
                     )
                 except Exception as error:
                     why = reason_of("its moments cannot be worked out", error)
                     verdicts[member] = self._verifier.unjudged(due, why, verdict.row)
         return {member: reason for member, reason in reasons.items() if reason}
+
+    def _overlaps(
+        self,
+        claim: Claim,
+        wanted: Sequence[DueMember],
+        verdicts: dict[Member, Verdict],
+        definitions: Mapping[int, Definition],
+    ) -> dict[Member, str]:
+        """Return which firings are not made because another one of their timer is not done, and why.
+
+        Firings that wait for another one get a verdict in `verdicts`. Nothing is refused before its moment: until then
+        the other one may be done.
+        """
+        apps = {
+            due.member: definition.app
+            for due in wanted
+            if (definition := definitions.get(due.member.timer_id)) is not None
+            and definition.overlap is not Overlap.ALLOW
+        }
+        claim.begun.update(apps)
+        judged = self._judge_overlaps(
+            [due for due in wanted if due.member in apps and isinstance(verdicts[due.member], Send)],
+            verdicts,
+            {member.timer_id: app for member, app in apps.items()},
+        )
+        refused = {}
+        for member, found in judged.items():
+            if found.is_early:
+                verdicts[member] = PutBack(member.fire_at + self._verifier.lead_ms)
+            elif found.course is None:
+                verdicts[member] = Drop(None)
+            elif found.course is Course.SKIP:
+                refused[member] = found.reason
+            elif found.course is Course.WAIT and found.row is not None:
+                stays = found.row.stands_in == claim.stands_in
+                verdicts[member] = PutBack(found.row.due_at) if stays else Drop(found.row)
+        return refused
+
+    def _judge_overlaps(
+        self, asked: Sequence[DueMember], verdicts: dict[Member, Verdict], apps: Mapping[int, str]
+    ) -> dict[Member, Judged]:
+        """Judge members whose timers are of these apps; all wait where SQL does not answer."""
+        if not asked or self._begun is None:
+            return {}
+        try:
+            with self._verifier.sql_rest.asking(self._clock):
+                return self._begun.judge(
+                    [due.member for due in asked],
+                    int(self._clock.now_ms()),
+                    lambda outcome: self._sender.noted(outcome, apps[outcome.member.timer_id]),
+                )
+        except StoreAway:
+            verdicts.update({due.member: self._verifier.wait(due) for due in asked})
+            return {}
 
     def _skip(
         self,
@@ -616,6 +681,11 @@ def _bucket(claim: Claim, verdict: Verdict | None) -> int:
     if isinstance(claim.stands_in, SharedLane):
         return verdict.row.bucket if isinstance(verdict, Send) else 0
     return claim.stands_in.bucket
+
+
+def _at_its_moment(due: DueMember, verdict: Verdict) -> DueMember:
+    """Return the member to be sent as soon as its row is due: it may have been put back to be judged a little later."""
+    return DueMember(due.member, verdict.row.due_at) if isinstance(verdict, Send) else due
 
 
 def _moment(due: DueMember, verdict: Verdict | None) -> int:

@@ -1,7 +1,7 @@
 """The settler: writes outcomes to SQL, many together, a few times a second."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import Event, Lock, Thread
 from typing import NamedTuple
 
@@ -46,6 +46,7 @@ class Settler:
         clock: Clock,
         every_s: float,
         are_calls_waiting: Callable[[], bool] = lambda: False,
+        end_overlaps: Callable[[Collection[int]], None] = lambda _timer_ids: None,
     ) -> None:
         self._firings = firings
         self._outbox = outbox
@@ -54,6 +55,7 @@ class Settler:
         self._clock = clock
         self._every_s = every_s
         self._are_calls_waiting = are_calls_waiting
+        self._end_overlaps = end_overlaps
         self._finished: deque[Finished] = deque()
         self._many = Event()
         self._busy = Lock()
@@ -93,6 +95,7 @@ class Settler:
                 except Exception:
                     self._finished.extendleft(reversed(batch))
                     raise
+                self._let_next_go(batch)
             return True
 
     def _settle(self, batch: Sequence[Finished]) -> None:
@@ -107,6 +110,16 @@ class Settler:
             self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
+
+    def _let_next_go(self, batch: Sequence[Finished]) -> None:
+        """End what is on record of those that are done, of timers whose firings are not to overlap."""
+        done = {
+            held.member.timer_id
+            for held, outcome in batch
+            if outcome.is_done and held.member in held.claim.begun
+        }
+        if done:
+            self._end_overlaps(done)
 
     def _write(self, outcomes: Sequence[Outcome]) -> bool:
         if self._clock.monotonic() < self._sql_rests_until:

@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
 
 import orjson
 from starlette.applications import Starlette
@@ -52,7 +54,9 @@ def create_app(
     door = Door(wiring)
     stream = stream_of(wiring, door)
     bodies = asyncio.Semaphore(MOST_BODIES)
-    desk = Desk(stream, wiring.long_work, wiring.accepted_firings)
+    # This process has no account of the broker.
+    long_work = replace(wiring.long_work, end_overlaps=partial(wiring.overlaps.end, has_broker=False))
+    desk = Desk(stream, long_work, wiring.accepted_firings)
 
     @asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:

@@ -204,7 +204,15 @@ class Deployment(Wiring):
     def settler(self) -> PromptSettler:
         """Writes what came of calls."""
         every_s = self.settings.settle_every_ms / 1_000
-        return PromptSettler(self.firings, self.outbox, self.hot, self.slices, self.clock, every_s)
+        return PromptSettler(
+            self.firings,
+            self.outbox,
+            self.hot,
+            self.slices,
+            self.clock,
+            every_s,
+            end_overlaps=self.overlaps.end,
+        )
 
     def _keeper_slices(self) -> SliceStore:
         return self.slices

@@ -8,6 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.misfire import COALESCED, MISSED
+from wangtimer.core.timers.overlap import OVERLAP
 
 RULE_NAME_CHARACTERS = 64
 # Characters; what is shorter is no key.
@@ -154,6 +155,10 @@ def noted(outcome: Outcome, app: str, alerted: AlertedApps) -> Outcome:
         case FiringStatus.FAILED | FiringStatus.PENDING:
             return outcome._replace(is_noted=True)
         case FiringStatus.SKIPPED:
-            return outcome._replace(is_noted=outcome.error in (MISSED, COALESCED))
+            return outcome._replace(is_noted=_is_skipped_by_policy(outcome.error))
         case _:
             return outcome._replace(is_noted=is_late(outcome.member, outcome.lateness_ms, alerted.get(app)))
+
+
+def _is_skipped_by_policy(error: str) -> bool:
+    return error in (MISSED, COALESCED) or error.startswith(OVERLAP)

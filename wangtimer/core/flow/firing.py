@@ -101,6 +101,11 @@ class Firing(NamedTuple):
         return self.kind is FiringKind.SCHEDULED and self.attempt == 1
 
     @property
+    def has_queued(self) -> bool:
+        """Whether it waited until another firing of its timer was done: a first attempt is due later only then."""
+        return self.may_misfire and self.due_at > self.fire_at
+
+    @property
     def slice(self) -> Slice:
         """The minute of its due moment, the bucket of its row."""
         return Slice.at(self.due_at, self.bucket)

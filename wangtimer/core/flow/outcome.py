@@ -47,6 +47,11 @@ class Outcome(NamedTuple):
         """Whether the firing goes on with another attempt."""
         return self.status is FiringStatus.PENDING
 
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing more is to come of the firing."""
+        return self.status not in (FiringStatus.PENDING, FiringStatus.ACCEPTED)
+
     def retry_firing(self) -> Firing:
         """Return the firing as the retry leaves it, to be added to its next slice."""
         return Firing(

@@ -9,7 +9,8 @@ is in `NewTimer` and `Definition` instead of `Owned`, and `store/redis/definitio
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 import orjson
 
@@ -27,6 +28,7 @@ from wangtimer.core.timers.call_form import (
 from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
+from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import (
     AS_DEPLOYED,
     LEAST_ACK_MS,
@@ -37,6 +39,8 @@ from wangtimer.core.timers.timeouts import (
     TIMEOUT_NAMES,
     Timeouts,
 )
+
+Word = TypeVar("Word", bound=StrEnum)
 
 MOST_TAGS = 16
 TAG_CHARACTERS = 64
@@ -159,22 +163,25 @@ class _KeepDays(TimerField[int | None]):
         return {"retention_days": value or None, "delete_after_finish": value == 0}
 
 
-class _KeepOutput(TimerField[KeepOutput]):
+class _Word(TimerField[Word]):
     """The default is stored as NULL, which takes no room, and is not shown."""
 
     __slots__ = ()
 
-    def read(self, given: Mapping[str, Any], was: KeepOutput) -> KeepOutput:
-        return KeepOutput(given[self.name] or self.default) if self.name in given else was
+    def read(self, given: Mapping[str, Any], was: Word) -> Word:
+        return self._word(given[self.name]) if self.name in given else was
 
-    def stored(self, value: KeepOutput) -> dict[str, Any]:
+    def stored(self, value: Word) -> dict[str, Any]:
         return {self.name: None if value is self.default else value.value}
 
-    def from_row(self, row: Mapping[str, Any]) -> KeepOutput:
-        return KeepOutput(row[self.name] or self.default)
+    def from_row(self, row: Mapping[str, Any]) -> Word:
+        return self._word(row[self.name])
 
-    def shown(self, value: KeepOutput) -> dict[str, Any]:
+    def shown(self, value: Word) -> dict[str, Any]:
         return {self.name: None if value is self.default else value.value}
+
+    def _word(self, text: str | None) -> Word:
+        return type(self.default)(text) if text else self.default
 
 
 class _Retry(TimerField[RetryPolicy | None]):
@@ -372,7 +379,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
         # 0: deleted after its last outcome; replaced by KEPT_AFTER_FAILURE if that is a failure.
         columns=(FieldColumn("keep_days", ColumnType.SMALL_NUMBER),),
     ),
-    _KeepOutput(
+    _Word(
         "keep_output",
         default=KeepOutput.ALWAYS,
         asked=(
@@ -406,6 +413,24 @@ FIELDS: tuple[TimerField[Any], ...] = (
         in_definition=True,
     ),
     _FORM,
+    _Word(
+        "overlap",
+        default=Overlap.ALLOW,
+        asked=(
+            ApiField(
+                "overlap",
+                ValueType.TEXT,
+                "what becomes of a firing whose moment comes while another one of the timer is not done: allow, the "
+                "default, makes it all the same; skip does not make it; queueOne lets one wait; cancelOlder ends the "
+                "older one",
+                "skip",
+                choices=Overlap,
+                meaning="what becomes of a firing while another one of the timer is not done; not there: it is made",
+            ),
+        ),
+        columns=(FieldColumn("overlap", ColumnType.WORD, words=Overlap),),
+        in_definition=True,
+    ),
 )
 IN_DEFINITION = tuple(field for field in FIELDS if field.in_definition)
 IN_TIMER = tuple(field for field in FIELDS if not field.in_definition)

@@ -13,6 +13,7 @@ from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
+from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 
 APP_CHARACTERS = 64
@@ -84,6 +85,7 @@ class Definition(NamedTuple):
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
     form: CallForm = UNTOUCHED
+    overlap: Overlap = Overlap.ALLOW
 
     @property
     def is_enabled(self) -> bool:
@@ -127,6 +129,7 @@ class NewTimer(Owned):
     keep_output: KeepOutput = KeepOutput.ALWAYS
     retry: RetryPolicy | None = None
     form: CallForm = UNTOUCHED
+    overlap: Overlap = Overlap.ALLOW
 
     def value_of(self, one: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""

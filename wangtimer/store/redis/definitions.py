@@ -17,6 +17,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.call_form import UNTOUCHED, form_from, form_text
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
@@ -32,6 +33,7 @@ READ_BYTES = 1_000_000
 UNKNOWN_BYTES = 65_536
 _STATUSES = {status.value: status for status in TimerStatus}
 _KEEP_OUTPUT = {one.value: one for one in KeepOutput}
+_OVERLAPS = {one.value: one for one in Overlap}
 
 
 class Told(NamedTuple):
@@ -191,6 +193,8 @@ def definition_text(one: Definition) -> str:
         fields["retry"] = one.retry.text()
     if one.form != UNTOUCHED:
         fields["form"] = form_text(one.form)
+    if one.overlap is not Overlap.ALLOW:
+        fields["overlap"] = one.overlap.value
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
@@ -212,6 +216,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
         retry=_policy(fields.get("retry")),
         form=form_from(fields.get("form")),
+        overlap=_OVERLAPS[fields.get("overlap", Overlap.ALLOW.value)],
     )
 
 

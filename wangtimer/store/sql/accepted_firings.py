@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, case, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, case, exists, select, update
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
@@ -14,7 +14,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
 from wangtimer.store.sql.keyset import by_index, update_by_index
-from wangtimer.store.sql.tables import attempts, firings
+from wangtimer.store.sql.tables import attempts, begun_firings, firings
 
 # The error on record of an accepted attempt of which nothing was said in time.
 TIME_OVER_ERROR = "the target answered 202, and did not say in time that it is done"
@@ -96,21 +96,21 @@ class AcceptedFirings:
         query = by_index(query, "firing_due")
         return self._database.read(lambda sql: [_read(row) for row in sql.execute(query).mappings()])
 
-    def acknowledge(self, member: Member, now: int) -> AckState:
+    def acknowledge(self, member: Member, now: int) -> tuple[AckState, bool]:
         """Record that the work is done; it counts also for an attempt whose time was over, if others follow it.
 
-        Repeating it is harmless.
+        Return also whether other firings of its timer may wait for it. Repeating it is harmless.
         """
 
-        def work(sql: Connection) -> AckState:
-            state = _locked(sql, member)
+        def work(sql: Connection) -> tuple[AckState, bool]:
+            state, has_begun = _locked(sql, member)
             if state is not AckState.COUNTS and not (
                 state is AckState.OVERTAKEN and _was_too_late(sql, member)
             ):
-                return state
+                return state, has_begun
             its = _is(member.timer_id, member.fire_at)
             sql.execute(_updating(its, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
-            return AckState.COUNTS
+            return AckState.COUNTS, has_begun
 
         return self._database.write(work, Step.SQL_ACKNOWLEDGE)
 
@@ -118,7 +118,7 @@ class AcceptedFirings:
         """Let an accepted firing have until then, ms UTC, at least; it keeps what it has if that is longer."""
 
         def work(sql: Connection) -> AckState:
-            state = _locked(sql, member)
+            state, _ = _locked(sql, member)
             if state is AckState.COUNTS:
                 its = _is(member.timer_id, member.fire_at)
                 later = case((firings.c.due_at > until, firings.c.due_at), else_=until)
@@ -163,11 +163,17 @@ def _is(timer_id: int, fire_at: int) -> ColumnElement[bool]:
     return and_(firings.c.fire_at == fire_at, firings.c.timer_id == timer_id)
 
 
-def _locked(sql: Connection, member: Member) -> AckState:
-    """Return how a firing stands to its attempt; its row is locked until the transaction ends."""
-    query = select(firings.c.status, firings.c.attempt).where(_is(member.timer_id, member.fire_at))
-    query = by_index(query, "PRIMARY")
-    return _state_of(sql.execute(query.with_for_update()).mappings().one_or_none(), member)
+def _locked(sql: Connection, member: Member) -> tuple[AckState, bool]:
+    """Return how a firing stands to its attempt, and whether it is on record as begun.
+
+    Its row is locked until the transaction ends.
+    """
+    begun = and_(begun_firings.c.timer_id == member.timer_id, begun_firings.c.fire_at == member.fire_at)
+    has_begun = exists().where(begun).label("has_begun")
+    query = select(firings.c.status, firings.c.attempt, has_begun)
+    query = by_index(query.where(_is(member.timer_id, member.fire_at)), "PRIMARY")
+    row = sql.execute(query.with_for_update()).mappings().one_or_none()
+    return _state_of(row, member), row is not None and bool(row["has_begun"])
 
 
 def _was_too_late(sql: Connection, member: Member) -> bool:
@@ -191,6 +197,11 @@ def _state_of(row: RowMapping | None, member: Member) -> AckState:
     if attempt > member.attempt:
         return AckState.OVERTAKEN
     return AckState.COUNTS if status == ACCEPTED else AckState.NOT_YET
+
+
+def outcome_of_row(row: RowMapping, status: FiringStatus, due_at: int, error: str) -> Outcome:
+    """Return what the attempt of an accepted firing's row comes to, with what it measured."""
+    return _read(row).outcome(status, due_at, error)
 
 
 def _read(row: RowMapping) -> AcceptedFiring:

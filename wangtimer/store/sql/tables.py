@@ -188,6 +188,18 @@ reply_controls = Table(
     **_MYSQL,
 )
 
+# Firings that have begun, or wait for one that has, of timers whose firings are not to overlap. Which of them have no
+# outcome yet, their own rows say.
+begun_firings = Table(
+    "begun_firing",
+    metadata,
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
+    # 1: it waits until another one is done.
+    Column("is_waiting", SmallInteger, nullable=False),
+    **_MYSQL,
+)
+
 # Limits of calls to target hosts, over all apps.
 host_limits = Table(
     "host_limit",

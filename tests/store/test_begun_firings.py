@@ -1,0 +1,257 @@
+"""Firings of timers whose firings are not to overlap, as SQL has them: who goes, who waits, who is over."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+
+from tests.store.definitions import EVERY_MINUTE, NOTIFY
+from tests.store.worlds import real_sql
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import MINUTE_MS
+from wangtimer.core.timers.overlap import Course, Overlap
+from wangtimer.core.timers.timer import NewTimer
+from wangtimer.store.sql.accepted_firings import AcceptedFirings
+from wangtimer.store.sql.begun_firings import LOOK_AGAIN_MS, BegunFirings
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import begun_firings
+
+FIRST = 1_800_000_000_000
+SECOND, THIRD = FIRST + MINUTE_MS, FIRST + 2 * MINUTE_MS
+LATE = THIRD + MINUTE_MS
+GO, WAIT, SKIP = Course.GO, Course.WAIT, Course.SKIP
+PENDING, SUCCEEDED, SKIPPED, ACCEPTED = (
+    FiringStatus.PENDING,
+    FiringStatus.SUCCEEDED,
+    FiringStatus.SKIPPED,
+    FiringStatus.ACCEPTED,
+)
+
+
+class Held:
+    """One timer with three firings that are due."""
+
+    def __init__(self, database: Database, overlap: Overlap) -> None:
+        self.database, self.sql = database, real_sql(database)
+        self.begun, self.accepted = BegunFirings(database), AcceptedFirings(database)
+        new = NewTimer("shop", "report", EVERY_MINUTE, NOTIFY, overlap=overlap)
+        self.id = self.sql.timers.create(new, FIRST - MINUTE_MS).id
+        self.sql.insert([Firing.planned(self.id, at, 0) for at in (FIRST, SECOND, THIRD)])
+
+    def member(self, fire_at: int, attempt: int = 1) -> Member:
+        return Member(self.id, fire_at, attempt)
+
+    def judge(self, fire_at: int, attempt: int = 1, now: int = LATE) -> Course | None:
+        member = self.member(fire_at, attempt)
+        return self.begun.judge([member], now)[member].course
+
+    def settle(self, fire_at: int, status: FiringStatus, attempt: int = 1, **more: Any) -> None:
+        due_at = more.pop("due_at", fire_at)
+        self.sql.firings.settle([Outcome(self.member(fire_at, attempt), 0, status, due_at, **more)])
+
+    def row(self, fire_at: int) -> Firing:
+        return self.sql.firings.rows([self.member(fire_at)])[self.id, fire_at]
+
+    @property
+    def on_record(self) -> dict[int, int]:
+        query = select(begun_firings.c.fire_at, begun_firings.c.is_waiting)
+        return {
+            one.fire_at: one.is_waiting for one in self.database.read(lambda sql: sql.execute(query).all())
+        }
+
+
+Make = Callable[[Overlap], Held]
+
+
+@pytest.fixture
+def make(database: Database) -> Make:
+    return lambda overlap: Held(database, overlap)
+
+
+@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE_ONE, Overlap.CANCEL_OLDER])
+def test_a_firing_whose_executor_died_goes_again(make: Make, overlap: Overlap) -> None:
+    held = make(overlap)
+    assert [held.judge(FIRST), held.judge(FIRST)] == [GO, GO]
+    assert held.on_record == {FIRST: 0}
+
+
+@pytest.mark.parametrize(
+    ("overlap", "courses"),
+    [
+        (Overlap.ALLOW, [GO, GO, GO]),
+        (Overlap.SKIP, [GO, SKIP, SKIP]),
+        (Overlap.QUEUE_ONE, [GO, WAIT, SKIP]),
+        (Overlap.CANCEL_OLDER, [GO, GO, GO]),
+    ],
+)
+def test_those_judged_together_are_judged_in_the_order_of_their_moments(
+    make: Make, overlap: Overlap, courses: list[Course]
+) -> None:
+    held = make(overlap)
+    members = [held.member(at) for at in (THIRD, FIRST, SECOND)]
+    judged = held.begun.judge(members, LATE)
+    assert [judged[one].course for one in sorted(members)] == courses
+
+
+def test_one_that_waits_is_due_again_later_and_goes_when_nothing_is_ahead(make: Make) -> None:
+    held = make(Overlap.QUEUE_ONE)
+    held.judge(FIRST)
+    assert held.judge(SECOND) is WAIT
+    assert (held.row(SECOND).due_at, held.row(SECOND).attempt) == (LATE + LOOK_AGAIN_MS, 1)
+    assert held.begun.end([held.id], LATE) == []
+    held.settle(FIRST, SUCCEEDED)
+    (woken,) = held.begun.end([held.id], LATE + 5)
+    assert (woken.fire_at, woken.due_at, held.row(SECOND).due_at) == (SECOND, LATE + 5, LATE + 5)
+    assert held.judge(THIRD) is WAIT  # the woken one is ahead of it
+    assert held.judge(SECOND) is GO
+    assert held.on_record == {SECOND: 0, THIRD: 1}
+
+
+def test_a_firing_that_is_over_is_in_nobody_s_way_though_its_row_was_left(make: Make) -> None:
+    held = make(Overlap.SKIP)
+    held.judge(FIRST)
+    held.settle(FIRST, SUCCEEDED)
+    assert held.on_record == {FIRST: 0}
+    assert held.judge(SECOND) is GO
+    assert held.on_record == {SECOND: 0}
+
+
+@pytest.mark.parametrize("status", [PENDING, ACCEPTED])
+def test_one_that_waits_for_a_retry_or_a_word_is_not_over(make: Make, status: FiringStatus) -> None:
+    held = make(Overlap.SKIP)
+    held.judge(FIRST)
+    held.settle(FIRST, status, due_at=LATE + 99, first_sent_at=FIRST)
+    assert held.judge(SECOND) is SKIP
+
+
+def test_an_older_one_that_is_cancelled_keeps_what_was_measured_and_ignores_what_comes(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.judge(FIRST)
+    held.settle(FIRST, ACCEPTED, due_at=LATE + 99, first_sent_at=FIRST + 3, http_status=202, output="taken")
+    assert held.judge(SECOND) is GO
+    held.settle(FIRST, SUCCEEDED, first_sent_at=FIRST + 3, http_status=200)
+    (record,) = held.sql.firings.records(held.id, 1, before=SECOND)
+    assert (record.firing.status, record.http_status, record.output) == (SKIPPED, 202, "taken")
+    assert record.error.startswith("overlap: cancelled, since the firing of 2027-01-15T08:01")
+    assert held.accepted.acknowledge(held.member(FIRST), LATE)[0].name == "OVER"
+    assert held.on_record == {SECOND: 0}
+    assert held.judge(FIRST) is None
+
+
+def test_an_older_one_that_comes_late_does_not_cancel_a_newer_one(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.judge(SECOND)
+    assert held.judge(FIRST) is SKIP
+    assert held.row(SECOND).status is PENDING
+
+
+def test_one_that_is_to_be_retried_is_cancelled_too(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.judge(FIRST)
+    held.settle(FIRST, PENDING, due_at=LATE + 99, first_sent_at=FIRST, http_status=500)
+    assert held.judge(SECOND) is GO
+    assert held.judge(FIRST, attempt=2) is None
+    assert held.row(FIRST).status is SKIPPED
+
+
+@pytest.mark.parametrize("overlap", [Overlap.SKIP, Overlap.QUEUE_ONE, Overlap.CANCEL_OLDER])
+def test_nothing_is_refused_and_nothing_written_before_its_moment(make: Make, overlap: Overlap) -> None:
+    held = make(overlap)
+    held.judge(FIRST)
+    member = held.member(SECOND)
+    assert held.begun.judge([member], SECOND - 1)[member].is_early
+    assert held.on_record == {FIRST: 0}
+    assert held.row(FIRST).status is PENDING
+
+
+def test_one_asked_for_by_hand_goes_and_counts(make: Make) -> None:
+    held = make(Overlap.SKIP)
+    held.judge(FIRST)
+    _, asked = held.sql.demands.fire_now("shop", held.id, LATE, 0)
+    assert (asked.kind, held.judge(asked.fire_at)) == (FiringKind.MANUAL, GO)
+    held.settle(FIRST, SUCCEEDED)
+    assert held.judge(SECOND) is SKIP
+
+
+def test_two_executors_that_judge_at_once_let_one_go(make: Make) -> None:
+    held = make(Overlap.SKIP)
+    for attempt in range(12):
+        moments = [LATE + (2 * attempt + one) * MINUTE_MS for one in range(2)]
+        held.sql.insert([Firing.planned(held.id, at, 0) for at in moments])
+        both = Barrier(2)
+
+        def judged(at: int, both: Barrier = both) -> Course | None:
+            both.wait()
+            return held.judge(at, now=LATE + 99 * MINUTE_MS)
+
+        with ThreadPoolExecutor(2) as pool:
+            courses = list(pool.map(judged, moments))
+        assert sorted(one.name for one in courses if one) == ["GO", "SKIP"]
+        (gone,) = held.on_record
+        held.settle(gone, SUCCEEDED)
+
+
+def test_settling_and_judging_at_once_wait_for_each_other_and_lose_no_one_that_waits(make: Make) -> None:
+    """Whichever comes first, the second is woken, or finds nothing ahead."""
+    held = make(Overlap.QUEUE_ONE)
+    before = FIRST
+    held.judge(before)
+    for number in range(12):
+        at = LATE + number * MINUTE_MS
+        held.sql.insert([Firing.planned(held.id, at, 0)])
+        both = Barrier(2)
+
+        def end(done: int = before, both: Barrier = both) -> list[Firing]:
+            both.wait()
+            held.settle(done, SUCCEEDED)
+            return held.begun.end([held.id], LATE + 99 * MINUTE_MS)
+
+        def judge(at: int = at, both: Barrier = both) -> Course | None:
+            both.wait()
+            return held.judge(at, now=LATE + 99 * MINUTE_MS)
+
+        with ThreadPoolExecutor(2) as pool:
+            woken, course = pool.submit(end), pool.submit(judge)
+        assert course.result() is GO or [one.fire_at for one in woken.result()] == [at]
+        assert held.judge(at, now=LATE + 99 * MINUTE_MS) is GO
+        before = at
+
+
+def test_each_write_may_be_repeated(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    write = database.write
+
+    def write_twice(*arguments: Any) -> Any:
+        write(*arguments)
+        return write(*arguments)
+
+    monkeypatch.setattr(database, "write", write_twice)
+    held = Held(database, Overlap.QUEUE_ONE)
+    assert [held.judge(at) for at in (FIRST, SECOND, THIRD)] == [GO, WAIT, SKIP]
+    held.settle(FIRST, SUCCEEDED)
+    assert [one.fire_at for one in held.begun.end([held.id], LATE)] == [SECOND]
+    assert held.on_record == {SECOND: 1}
+
+
+def test_what_is_on_record_is_read_page_by_page(make: Make) -> None:
+    held = make(Overlap.QUEUE_ONE)
+    held.judge(FIRST)
+    held.judge(SECOND)
+    assert held.begun.page((0, 0), 1) == [(held.id, FIRST)]
+    assert held.begun.page((held.id, FIRST), 9) == [(held.id, SECOND)]
+
+
+def test_the_outcomes_of_cancelled_firings_are_noted(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.judge(FIRST)
+    seen: list[Outcome] = []
+
+    def noted(outcome: Outcome) -> Outcome:
+        seen.append(outcome)
+        return outcome
+
+    held.begun.judge([held.member(SECOND)], LATE, noted)
+    assert [(one.member, one.status) for one in seen] == [(held.member(FIRST), SKIPPED)]

@@ -1,0 +1,185 @@
+"""What becomes of a firing whose moment comes while another one of its timer is not done."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from tests.testing.timers import URL
+from wangtimer.client import Conflict
+from wangtimer.client.firing_types import Firing
+from wangtimer.testing import Answer, MadeCall, WangTimer
+
+EVERY_MINUTE = {"every": "1m"}
+HEADER = "X-WangTimer-Ack-Token"
+LONG = {"url": URL, "ackTimeout": "1h"}
+
+
+def made(wangtimer: WangTimer, overlap: str, target: dict[str, Any] | None = None, **more: Any) -> int:
+    fields: dict[str, Any] = {"schedule": EVERY_MINUTE, "target": target or {"url": URL}} | more
+    return int(wangtimer.client.create_timer(key="report", overlap=overlap, **fields)["id"])
+
+
+def called(wangtimer: WangTimer) -> list[str]:
+    return [f"{call.at:%M:%S}" for call in wangtimer.calls]
+
+
+def firings(wangtimer: WangTimer, timer: int) -> list[Firing]:
+    """Return those whose moment has come, earliest first."""
+    return list(wangtimer.client.firings(timer=timer, until=wangtimer.now))[::-1]
+
+
+def statuses(wangtimer: WangTimer, timer: int) -> list[str]:
+    return [one["status"] for one in firings(wangtimer, timer)]
+
+
+def token_of(call: MadeCall) -> tuple[str, str]:
+    return call.firing_id, call.headers[HEADER]
+
+
+def slow(wangtimer: WangTimer, seconds: float) -> None:
+    wangtimer.answer(Answer(200, after=timedelta(seconds=seconds)))
+
+
+SLOW = {"url": URL, "timeout": "10m"}
+
+
+def test_by_default_firings_know_nothing_of_each_other(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 150)
+    timer = made(wangtimer, "allow", SLOW)
+    wangtimer.advance(minutes=4)
+    assert called(wangtimer) == ["01:00", "02:00", "03:00", "04:00"]
+    assert "overlap" not in wangtimer.client.get_timer(timer)
+
+
+def test_skip_does_not_make_a_call_while_one_is_under_way(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 150)
+    timer = made(wangtimer, "skip", SLOW)
+    wangtimer.advance(minutes=7, seconds=50)
+    assert called(wangtimer) == ["01:00", "04:00", "07:00"]
+    assert statuses(wangtimer, timer)[:6] == ["succeeded", "skipped", "skipped"] * 2
+    assert firings(wangtimer, timer)[1]["error"] == (
+        "overlap: the firing of 2027-01-04T00:01:00.000Z is not done"
+    )
+
+
+def test_queue_one_lets_the_first_wait_and_skips_the_others(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 150)
+    timer = made(wangtimer, "queueOne", SLOW)
+    wangtimer.advance(minutes=9)
+    assert called(wangtimer) == ["01:00", "03:30", "06:00", "08:30"]
+    assert statuses(wangtimer, timer)[:3] == ["succeeded", "succeeded", "skipped"]
+    assert firings(wangtimer, timer)[2]["error"] == (
+        "overlap: the firing of 2027-01-04T00:01:00.000Z is not done, and that of 2027-01-04T00:02:00.000Z waits"
+        " for it"
+    )
+
+
+def test_cancel_older_ends_the_older_and_its_later_answer_changes_nothing(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 150)
+    timer = made(wangtimer, "cancelOlder", SLOW)
+    wangtimer.advance(minutes=6, seconds=10)
+    assert called(wangtimer) == ["01:00", "02:00", "03:00", "04:00", "05:00", "06:00"]
+    found = firings(wangtimer, timer)
+    assert [one["status"] for one in found] == ["skipped"] * 5 + ["pending"]
+    assert found[0]["error"] == "overlap: cancelled, since the firing of 2027-01-04T00:02:00.000Z began"
+
+
+@pytest.mark.parametrize(
+    ("overlap", "expected", "outcomes"),
+    [
+        ("skip", ["01:00", "04:00"], ["succeeded", "skipped", "skipped", "accepted"]),
+        ("queueOne", ["01:00", "03:30"], ["succeeded", "accepted", "skipped", "pending"]),
+    ],
+)
+def test_long_work_is_not_done_before_its_word(
+    wangtimer: WangTimer, overlap: str, expected: list[str], outcomes: list[str]
+) -> None:
+    wangtimer.answer(202)
+    timer = made(wangtimer, overlap, LONG)
+    wangtimer.advance(minutes=3, seconds=30)
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.advance(seconds=40)
+    assert called(wangtimer) == expected
+    assert statuses(wangtimer, timer) == outcomes
+
+
+def test_the_token_of_what_a_newer_one_cancelled_is_dead(wangtimer: WangTimer) -> None:
+    wangtimer.answer(202)
+    timer = made(wangtimer, "cancelOlder", LONG)
+    wangtimer.advance(minutes=2, seconds=10)
+    older, newer = wangtimer.calls
+    for word in ("ack_firing", "nack_firing", "heartbeat_firing"):
+        with pytest.raises(Conflict, match="has its outcome already"):
+            getattr(wangtimer.client, word)(*token_of(older))
+    assert statuses(wangtimer, timer) == ["skipped", "accepted"]
+    first = firings(wangtimer, timer)[0]
+    assert (first["httpStatus"], first["attempt"]) == (202, 1)
+    wangtimer.client.ack_firing(*token_of(newer))
+    assert statuses(wangtimer, timer) == ["skipped", "succeeded"]
+
+
+@pytest.mark.parametrize(
+    ("overlap", "calls"),
+    [
+        ("skip", ["01:00", "02:40", "03:00"]),
+        ("queueOne", ["01:00", "02:40", "02:40", "03:00"]),
+        ("cancelOlder", ["01:00", "02:00", "03:00"]),
+    ],
+)
+def test_a_firing_that_waits_for_a_retry_is_not_done(
+    wangtimer: WangTimer, overlap: str, calls: list[str]
+) -> None:
+    wangtimer.answer(lambda call: 500 if len(wangtimer.calls) == 1 else 200)
+    made(wangtimer, overlap, retry={"attempts": 3, "backoff": "fixed", "pause": "100s"})
+    wangtimer.advance(minutes=3, seconds=10)
+    assert called(wangtimer) == calls
+
+
+def test_work_without_a_word_ends_with_its_last_attempt_and_the_next_goes(wangtimer: WangTimer) -> None:
+    wangtimer.answer(202)
+    timer = made(wangtimer, "queueOne", {"url": URL, "ackTimeout": "90s"}, retry={"attempts": 1})
+    wangtimer.advance(minutes=2, seconds=40)
+    assert called(wangtimer) == ["01:00", "02:30"]
+    assert statuses(wangtimer, timer) == ["failed", "accepted"]
+
+
+def test_what_somebody_asked_for_is_made_at_once_and_counts_as_begun(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 40)
+    timer = made(wangtimer, "skip", SLOW)
+    wangtimer.advance(seconds=30)
+    wangtimer.client.fire_timer(timer)
+    wangtimer.client.fire_timer(timer)
+    wangtimer.advance(seconds=80)
+    assert [one["status"] for one in firings(wangtimer, timer)] == ["succeeded", "succeeded", "skipped"]
+
+
+def test_nothing_is_refused_before_its_moment(wangtimer: WangTimer) -> None:
+    """They are judged up to a second ahead; where another one is not done by then, they are judged anew."""
+    slow(wangtimer, 1.7)
+    made(wangtimer, "skip", schedule={"every": "2s"})
+    wangtimer.advance(seconds=11)
+    assert called(wangtimer) == ["00:02", "00:04", "00:06", "00:08", "00:10"]
+    assert all(call.at - call.fire_at <= timedelta(milliseconds=500) for call in wangtimer.calls)
+
+
+def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(wangtimer: WangTimer) -> None:
+    wangtimer.answer(202)
+    timer = made(wangtimer, "queueOne", LONG, misfire={"policy": "skip", "grace": "5s"})
+    wangtimer.advance(minutes=2, seconds=30)
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.advance(seconds=40)
+    assert called(wangtimer) == ["01:00", "02:30"]
+    wangtimer.client.disable_timer(timer)
+    wangtimer.advance(minutes=1)
+    assert statuses(wangtimer, timer)[:3] == ["succeeded", "accepted", "skipped"]
+    assert firings(wangtimer, timer)[2]["error"] == "disabled"
+
+
+def test_a_policy_that_is_taken_away_counts_for_the_next_firing(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 150)
+    timer = made(wangtimer, "skip", SLOW)
+    wangtimer.advance(minutes=2, seconds=5)
+    assert "overlap" not in wangtimer.client.patch_timer(timer, overlap=None)
+    wangtimer.advance(minutes=2, seconds=5)
+    assert called(wangtimer) == ["01:00", "03:00", "04:00"]
