@@ -10,7 +10,7 @@ import structlog
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import StoreAway, UnknownTimer, VersionChanged
 from wangtimer.core.flow.firing import MemberKey
-from wangtimer.core.flow.reply_control import ControlKind, ReplyControl, control_from
+from wangtimer.core.flow.reply_control import LEAST_AHEAD_MS, ControlKind, ReplyControl, control_from
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Once, Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
@@ -55,7 +55,10 @@ class ControlApplier:
         """
         with self._lock:
             for timer_id, text in controls.items():
-                if timer_id in self._asked or len(self._asked) < MOST_ASKED:
+                held = self._asked.get(timer_id)
+                if held is None and len(self._asked) >= MOST_ASKED:
+                    continue
+                if held is None or _version(text) >= _version(held):
                     self._asked[timer_id] = text
         while self._asked and self._busy.acquire(blocking=False):
             try:
@@ -98,7 +101,10 @@ class ControlApplier:
             if control.kind is ControlKind.STOP:
                 self.registrar.disable(app, timer_id, control.version)
             else:
-                self.registrar.edit(app, timer_id, lambda timer: put_off(timer, control), control.version)
+                # It may have waited for this process until its moment was past.
+                soonest = int(self.clock.now_ms()) + LEAST_AHEAD_MS
+                still = control._replace(until=max(control.until, soonest))
+                self.registrar.edit(app, timer_id, lambda timer: put_off(timer, still), control.version)
 
 
 def put_off(timer: Timer, control: ReplyControl) -> Timer:
@@ -128,5 +134,16 @@ def _with_schedule(timer: Timer, schedule: Schedule) -> Timer:
 
 
 def _last_of_each(page: Mapping[MemberKey, str]) -> dict[int, str]:
-    """Return each timer's control of its latest firing; the page is in the order of moments."""
-    return {timer_id: text for (timer_id, _), text in page.items()}
+    """Return each timer's control of its newest version, of several that of the latest firing."""
+    found: dict[int, str] = {}
+    for (timer_id, _), text in page.items():
+        if timer_id not in found or _version(text) >= _version(found[timer_id]):
+            found[timer_id] = text
+    return found
+
+
+def _version(text: str) -> int:
+    """Return the version that was called; one that cannot be read is the oldest."""
+    with suppress(ValueError):
+        return control_from(text).version
+    return 0

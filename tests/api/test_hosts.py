@@ -20,7 +20,7 @@ HEALTH = [
 
 
 def allowed(bind: str = "127.0.0.1:5000", hosts: str = "") -> AllowedHosts:
-    return AllowedHosts.of(Settings(http_bind=bind, http_hosts=hosts))
+    return AllowedHosts.of(Settings(http_bind=bind, http_hosts=hosts), bind)
 
 
 @pytest.mark.parametrize(

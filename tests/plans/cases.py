@@ -529,7 +529,7 @@ class Stores:
             Case("AlertMessages.answer", lambda: messages.answer(taken[2], "{}")),
             Case("AlertMessages.answer_of", lambda: messages.answer_of(taken[2].id)),
             Case("AlertMessages.forget", lambda: messages.forget(taken[2].id)),
-            Case("AlertMessages.overdue", lambda: messages.overdue(NOW, 10_000)),
+            Case("AlertMessages.overdue", lambda: messages.overdue(NOW, 1_000)),
             Case("AlertMessages.forget_tests", lambda: messages.forget_tests(NOW)),
             Case("AlertTroubles.judge", lambda: troubles.judge(500, NOW)),
             Case("AlertTroubles.look", lambda: troubles.look(("app7", "", 0, ""), 500, NOW)),

@@ -23,7 +23,7 @@ from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql.alert_messages import BETWEEN_MS
 from wangtimer.store.sql.alert_troubles import FIRST_KEY
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts
+from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts, firings
 
 E = AlertEvent
 FIRST, ROW, FOR_GOOD, RECOVERED = E.FIRST_FAILURE, E.FAILURES_IN_A_ROW, E.FAILED_FOR_GOOD, E.RECOVERED
@@ -106,6 +106,16 @@ def test_late_is_what_was_first_sent_later_than_the_rule_says_and_over_when_one_
     assert world.told() == []
     world.fire(bill, 180, SUCCEEDED, lateness_ms=3, first_sent_at=NOW + 180_003)
     assert world.told() == [("ops", RECOVERED, bill, 2)]
+
+
+def test_what_was_late_and_accepted_and_then_failed_is_told_of_both(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD), rule("late", "shop", late_ms=1_000))
+    bill = world.timer()
+    world.fire(bill, 0, FiringStatus.ACCEPTED, lateness_ms=60_000)
+    # As `:nack` ends it, before anybody has judged.
+    world.database.write(lambda sql: sql.execute(update(firings).values(status=PENDING.value)))
+    world.fire(bill, 0, FAILED, lateness_ms=60_000)
+    assert ("ops", FOR_GOOD, bill, 1) in world.told()
 
 
 def test_a_retry_of_an_old_firing_is_no_new_failure_where_a_later_one_succeeded(world: AlertWorld) -> None:

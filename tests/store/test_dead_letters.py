@@ -16,7 +16,8 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.on_demand import Firing
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.database import Database
@@ -30,6 +31,7 @@ from wangtimer.store.sql.dead_letters import (
 from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.parts import LONGEST_S
 from wangtimer.store.sql.tables import apps, firings
+from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.testing.doubles import HandClock
 
 AT = 1_800_000_000_000
@@ -188,6 +190,17 @@ def test_each_condition_narrows(sql: SqlWorld) -> None:
     ):
         assert moments(sql, replace(SHOP, **wanted)) == found, wanted
     assert moments(sql, DeadLetterFilter("nobody")) == []
+
+
+def test_one_of_a_named_target_has_each_text_in_its_place(sql: SqlWorld, database: Database) -> None:
+    call = Notify("http://shop.test/expire")
+    TargetStore(database).change("shop", "orders", lambda _was: NamedTarget("shop", "orders", 0, call), AT)
+    through = Notify("/expire", "", target="orders")
+    one = sql.timers.create(NewTimer("shop", "named", Once(AT), through), AT - DAY_MS)
+    fail(sql, one.id, AT, error="HTTP 503: away")
+    (letter,) = sql.dead_letters.page(SHOP, 9)
+    assert (letter.app, letter.name, letter.reason) == ("shop", "named", "http_503")
+    assert (letter.host, letter.target, letter.error) == (HOST, "orders", "HTTP 503: away")
 
 
 def test_pages_go_on_behind_the_last_one_latest_first(sql: SqlWorld) -> None:

@@ -41,8 +41,9 @@ def test_a_timer_is_stopped_and_the_audit_says_by_whom(wangtimer: WangTimer) -> 
 @pytest.mark.parametrize(
     ("schedule", "control", "expected"),
     [
-        (EVERY_MINUTE, "delay=3m", ["00:01:00", "00:05:00", "00:06:00"]),
-        # The span counts from the answer, which came 10 ms after the moment.
+        # The span counts from the moment, although the answer came 10 ms later.
+        (EVERY_MINUTE, "delay=1m", ["00:01:00", "00:02:00", "00:03:00", "00:04:00", "00:05:00", "00:06:00"]),
+        (EVERY_MINUTE, "delay=3m", ["00:01:00", "00:04:00", "00:05:00", "00:06:00"]),
         ({"cron": "* * * * *"}, "delay=150s", ["00:01:00", "00:04:00", "00:05:00", "00:06:00"]),
         (EVERY_MINUTE, "next=2027-01-04T00:03:20Z", ["00:01:00", "00:03:20", "00:04:20", "00:05:20"]),
         (
@@ -52,8 +53,8 @@ def test_a_timer_is_stopped_and_the_audit_says_by_whom(wangtimer: WangTimer) -> 
         ),
         ({"delay": "1m"}, "next=2027-01-04T00:04:30Z", ["00:01:00", "00:04:30"]),
         ({"delay": "1m"}, "delay = 2m", ["00:01:00", "00:03:00"]),
-        # What is past is a second away: a timer that paces itself fires once a second at most.
-        ({"delay": "1m"}, "next=2026-01-04T00:04:30Z", ["00:01:00", "00:01:01"]),
+        # What is just past is a second away: a timer that paces itself fires once a second at most.
+        ({"delay": "1m"}, "next=2027-01-04T00:00:30Z", ["00:01:00", "00:01:01"]),
     ],
 )
 def test_a_timer_is_put_off_or_has_another_next_moment(
@@ -124,6 +125,7 @@ def test_a_failed_call_controls_nothing(wangtimer: WangTimer) -> None:
         "delay=11000d",
         "next=tomorrow",
         "next=3000-01-01T00:00:00Z",
+        "next=2027-01-03T23:59:59Z",
     ],
 )
 def test_what_cannot_be_read_changes_nothing_and_the_record_says_what_to_write(
@@ -135,7 +137,11 @@ def test_what_cannot_be_read_changes_nothing_and_the_record_says_what_to_write(
     assert len(wangtimer.calls) == 2
     assert wangtimer.client.get_timer(timer)["version"] == 1
     for firing in wangtimer.client.firings(status="succeeded"):
-        said = f"the answer's X-WangTimer-Control {control!r} changes nothing: write stop, delay=SPAN"
+        why = {"next=3000": "it is more than ten years ahead", "next=2027": "the moment is past"}
+        said = f"the answer's X-WangTimer-Control {control!r} changes nothing: "
+        said += why.get(
+            control[:9], why["next=3000"] if control == "delay=11000d" else "write stop, delay=SPAN"
+        )
         assert firing["error"].startswith(said) == bool(control)
 
 

@@ -158,6 +158,8 @@ class Consumer:
                 allow_redirects=False,
             )
             self._response = response
+            if self._is_stopping.is_set():
+                return  # what came would be read by nobody, and wait for its time to be over
             if response.status_code != 200:
                 raise refused(_problem_of(response))
             yield from _firings_of(lines_of(response.iter_content(None)))

@@ -381,7 +381,8 @@ class Sender:
     def _control(self, attempt: "Attempt", reply: Reply) -> tuple[str, str]:
         """Return what an answer makes of its timer, as text, and what is wrong with it; one of both is empty."""
         try:
-            control = read_control(reply.told, attempt.versions[0], int(self._clock.now_ms())).text
+            now, member = int(self._clock.now_ms()), attempt.held.member
+            control = read_control(reply.told, attempt.versions[0], now, member.fire_at).text
         except ValueError as fault:
             return "", str(fault)
         self._note_control(attempt.held.member.timer_id, control)

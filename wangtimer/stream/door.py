@@ -31,7 +31,8 @@ class Door:
 
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
-        self._hosts = AllowedHosts.of(wiring.settings)
+        settings = wiring.settings
+        self._hosts = AllowedHosts.of(settings, settings.stream_bind)
 
     def admit(self, connection: HTTPConnection) -> Admitted:
         """Return who sends a request; raises `Refused`, `TooFast`, `StoreAway`."""

@@ -161,7 +161,7 @@ class Stream:
 
     async def _take(self, group: ConnectedGroup, most: int) -> None:
         call = self._lists.take(group.group, most, self.redis.now_ms())
-        entries = [ConsumerEntry.read(packed) for packed in await self.redis.run(call)]
+        entries = _read_each(group, await self.redis.run(call))
         left = []
         for entry in entries:
             if self.groups.has((entry.firing_id, entry.attempt)):
@@ -219,6 +219,8 @@ class Stream:
                         self._note(*message)
             except StoreAway as away:
                 log.warning("stream_lost_redis", error=str(away))
+            except Exception:
+                log.exception("stream_listening_failed")
             self.is_listening = False
             await asyncio.sleep(PAUSE_S)
 
@@ -228,8 +230,12 @@ class Stream:
             if found is not None:
                 self.look_at(found)
             return
-        firing_id, attempt, until = read_word(text)
-        self.note_word((firing_id, attempt), until)
+        try:
+            firing_id, attempt, until = read_word(text)
+        except ValueError as error:
+            log.error("word_cannot_be_read", error=repr(error))
+        else:
+            self.note_word((firing_id, attempt), until)
 
     async def _catch_up(self) -> None:
         """Look for entries, and for words, that were told while nobody listened."""
@@ -301,3 +307,14 @@ class Stream:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _read_each(group: ConnectedGroup, packed: Sequence[bytes]) -> list[ConsumerEntry]:
+    """Read entries one by one; one that cannot be read, say of another version, is left to its next attempt."""
+    entries = []
+    for one in packed:
+        try:
+            entries.append(ConsumerEntry.read(one))
+        except Exception as error:
+            log.error("entry_cannot_be_read", group=group.group.key, error=repr(error))
+    return entries

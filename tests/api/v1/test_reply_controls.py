@@ -6,7 +6,7 @@ from tests.api.v1.world import URL, V1World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
+from wangtimer.core.flow.reply_control import LEAST_AHEAD_MS, ControlKind, ReplyControl
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.reply_controls import FIRST_KEY
@@ -151,3 +151,23 @@ def test_who_has_the_most_controls_holds_up_nobody_behind(
         world.wiring.firings.settle(again)
         world.wiring.control_applier.sweep()
     assert not last.timer.definition.is_enabled
+
+
+@pytest.mark.parametrize("schedule", [{"at": "in an hour"}, {"every": "1h"}])
+def test_a_control_that_waited_until_its_moment_was_past_has_its_timer_fire_all_the_same(
+    world: V1World, schedule: dict[str, str]
+) -> None:
+    """Nobody applied it for so long: a timer of one moment would stand still for ever."""
+    given = {"delay": "1h"} if "at" in schedule else schedule
+    made = world.made(key="paced", target={"url": URL, "allowControl": True}, schedule=given)
+    answered = Answered.__new__(Answered)
+    answered.world, answered.wiring = world, world.wiring
+    answered.timer_id, answered.version = made.json["id"], made.json["version"]
+    control = ReplyControl(answered.version, ControlKind.NEXT, world.clock.now + 30_000).text
+    world.wiring.firings.settle([answered.outcome(control)])
+    world.clock.now += 600_000
+    world.wiring.control_applier.sweep()
+    following = answered.timer.next_fire_at
+    planned = world.wiring.firings.records(answered.timer_id, 9)
+    moments = [one.firing.fire_at for one in planned if one.firing.status is FiringStatus.PENDING]
+    assert min(moments) == world.clock.now + LEAST_AHEAD_MS or following == world.clock.now + LEAST_AHEAD_MS

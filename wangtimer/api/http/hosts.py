@@ -36,10 +36,10 @@ class AllowedHosts:
     any: bool = False
 
     @classmethod
-    def of(cls, settings: Settings) -> "AllowedHosts":
-        """Return the names of the loopback, the address the API is bound to, and the names of the setting."""
+    def of(cls, settings: Settings, bind: str) -> "AllowedHosts":
+        """Return the names of the loopback, the address a process is bound to, and the names of the setting."""
         given = {name.strip().lower().rstrip(".") for name in settings.http_hosts.split(",")} - {""}
-        bound = _host_of(settings.http_bind) or ""
+        bound = _host_of(bind) or ""
         return cls(
             _LOOPBACK | given | ({bound} - _EVERY_ADDRESS),
             addresses=bound in _EVERY_ADDRESS,
@@ -59,7 +59,7 @@ def refuse_other_hosts(app: Flask) -> None:
 
     @cache
     def allowed() -> AllowedHosts:
-        return AllowedHosts.of(settings_in_use())
+        return AllowedHosts.of(settings_in_use(), settings_in_use().http_bind)
 
     @app.before_request
     def look_at_host() -> None:

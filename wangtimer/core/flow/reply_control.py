@@ -1,6 +1,7 @@
 """What a target's answer may make of its timer: stop it, put it off, or set its next moment."""
 
 import re
+from contextlib import suppress
 from enum import Enum
 from typing import NamedTuple
 
@@ -12,6 +13,10 @@ CONTROL_HEADER = "X-WangTimer-Control"
 # A moment that is nearer is put off to here: a timer that sets its own next moment fires at most once in so long.
 LEAST_AHEAD_MS = 1_000
 MOST_AHEAD_MS = 10 * 366 * 86_400_000
+# A moment that is past for longer is a mistake, such as a local time that is said to be UTC.
+LONGEST_PAST_MS = 60_000
+# An answer within so long of its firing's moment came at once.
+AT_ONCE_MS = 1_000
 SPELLINGS = "stop, delay=SPAN as in delay=30m, or next=MOMENT as in next=2026-12-01T09:00:00Z"
 CONTROL_CHARACTERS = 40
 _TEXT = re.compile(r"(?P<version>[0-9]{1,10}) (?P<kind>[a-z]+) (?P<until>[0-9]{1,15})", re.ASCII)
@@ -50,23 +55,28 @@ def control_from(text: str) -> ReplyControl:
     return ReplyControl(int(found["version"]), ControlKind(found["kind"]), int(found["until"]))
 
 
-def read_control(said: str, version: int, now: int) -> ReplyControl:
-    """Read the header of an answer that came at `now` (ms UTC); raises ValueError that says what is wrong with it."""
+def read_control(said: str, version: int, now: int, fire_at: int = 0) -> ReplyControl:
+    """Read the header of an answer that came at `now` to the firing of `fire_at` (both ms UTC).
+
+    A span counts from the firing's moment where the answer came within a second of it: so a delay of an interval or a
+    day leaves out as many moments as it says. Raises ValueError that says what is wrong with the header.
+    """
     word, _, value = (part.strip() for part in said.partition("="))
-    try:
+    shown = "".join(one if one.isprintable() else "?" for one in said[:CONTROL_CHARACTERS])
+    wrong = f"the answer's {CONTROL_HEADER} {shown!r} changes nothing:"
+    control = None
+    with suppress(ValueError, OverflowError):
         if word == "stop" and not value:
             return ReplyControl(version, ControlKind.STOP)
         if word == "delay":
-            return _within_bounds(ReplyControl(version, ControlKind.DELAY, now + read_duration(value)), now)
-        if word == "next":
-            return _within_bounds(ReplyControl(version, ControlKind.NEXT, read_moment(value)), now)
-    except (ValueError, OverflowError):
-        pass
-    shown = "".join(one if one.isprintable() else "?" for one in said[:CONTROL_CHARACTERS])
-    raise ValueError(f"the answer's {CONTROL_HEADER} {shown!r} changes nothing: write {SPELLINGS}")
-
-
-def _within_bounds(control: ReplyControl, now: int) -> ReplyControl:
+            begins_at = fire_at if now - AT_ONCE_MS <= fire_at else now
+            control = ReplyControl(version, ControlKind.DELAY, begins_at + read_duration(value))
+        elif word == "next":
+            control = ReplyControl(version, ControlKind.NEXT, read_moment(value))
+    if control is None:
+        raise ValueError(f"{wrong} write {SPELLINGS}")
     if control.until > now + MOST_AHEAD_MS:
-        raise ValueError("too far ahead")
+        raise ValueError(f"{wrong} it is more than ten years ahead")
+    if control.until < now - LONGEST_PAST_MS:
+        raise ValueError(f"{wrong} the moment is past; write it with its offset from UTC, or with Z for UTC")
     return control._replace(until=max(control.until, now + LEAST_AHEAD_MS))

@@ -2,21 +2,28 @@
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, literal_column
+from sqlalchemy.dialects.mysql import insert as mysql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes
 
 _NAMES = tuple(column.name for column in alert_notes.c)
+_KEY = tuple(column.name for column in alert_notes.primary_key)
+_SAID = tuple(name for name in _NAMES if name not in _KEY)
 
 
 def note_outcomes(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     """Note those of these outcomes that the judge is to see; no statement where there is none.
 
-    Call it in the transaction that wrote them. Repeating it is harmless: the judge looks at the firing's row too.
+    Call it in the transaction that wrote them. A later note of an attempt takes the place of an earlier one: what was
+    accepted late may have failed before anybody judged it. Repeating it is harmless: the judge looks at the firing's
+    row too.
     """
     marked = [outcome for outcome in outcomes if outcome.is_noted]
     if marked:
@@ -25,8 +32,13 @@ def note_outcomes(sql: Connection, outcomes: Sequence[Outcome]) -> None:
 
 @cache
 def _inserting(dialect: Dialect) -> ManyRows:
-    inserting = insert_ignore(alert_notes)
-    return ManyRows(inserting.from_select(_NAMES, rows_to_come(), include_defaults=False), dialect)
+    if dialect.name == "sqlite":
+        lite = sqlite_insert(alert_notes).from_select(_NAMES, rows_to_come(), include_defaults=False)
+        values = {name: lite.excluded[name] for name in _SAID}
+        return ManyRows(lite.on_conflict_do_update(index_elements=_KEY, set_=values), dialect)
+    mysql = mysql_insert(alert_notes).from_select(_NAMES, rows_to_come(), include_defaults=False)
+    said: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _SAID}
+    return ManyRows(mysql.on_duplicate_key_update(said), dialect)
 
 
 def _written(one: Outcome, texts: Texts) -> str:

@@ -351,11 +351,11 @@ def _inserting(dialect: Dialect) -> ManyRows:
 
 
 def _written(one: DeadLetter, texts: Texts) -> str:
-    """Write a letter, in the order of the table's columns."""
-    target = "NULL" if one.target is None else texts.write(one.target)
+    """Write a letter, in the order of the table's columns: so its texts are written too."""
     return (
         f"({texts.write(one.app)},{number(one.failed_at)},{number(one.timer_id)},{number(one.fire_at)},"
-        f"{texts.write(one.name)},'{one.kind.value}',{texts.write(one.reason)},{texts.write(one.host)},{target},"
+        f"{texts.write(one.name)},'{one.kind.value}',{texts.write(one.reason)},{texts.write(one.host)},"
+        f"{'NULL' if one.target is None else texts.write(one.target)},"
         f"{number(one.attempt)},{number(one.http_status)},{texts.write(one.error)})"
     )
 
