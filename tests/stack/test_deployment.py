@@ -1,5 +1,6 @@
 """Procfile, docker-compose.yml and celeryconfig.py tell one story (checked without a Docker engine)."""
 
+import hashlib
 import importlib
 import re
 import shlex
@@ -204,6 +205,20 @@ def test_no_secret_stands_in_the_file_and_each_is_made_by_make_accounts(tmp_path
         for account, password in in_urls
         if not account.startswith("wangtimer")
     )
+
+
+def test_made_again_accounts_keep_what_there_is_and_add_what_is_missing(tmp_path: Path) -> None:
+    made = made_accounts(tmp_path)
+    file = tmp_path / ".env"
+    file.write_text(
+        "".join(f"{name}={value}\n" for name, value in made.items() if name != "REDIS_STREAM_PASSWORD")
+    )
+    again = made_accounts(tmp_path)
+    assert again.keys() == made.keys()
+    assert {name for name in made if again[name] != made[name]} == {"REDIS_STREAM_PASSWORD"}
+    digest = hashlib.sha256(again["REDIS_STREAM_PASSWORD"].encode()).hexdigest()
+    assert f"#{digest}" in (tmp_path / "accounts" / "store.acl").read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_what_the_servers_are_given_are_the_files_of_deploy() -> None:
