@@ -212,6 +212,32 @@ def test_a_worker_and_the_api_warn_at_their_start(tmp_path: Path) -> None:
         assert (line["level"], line["file"]) == ("warning", str(tmp_path / "wangtimer.db"))
 
 
+@pytest.mark.processes
+@pytest.mark.parametrize(
+    "start",
+    [
+        "from celery.signals import celeryd_after_setup; import wangtimer.celery as w;"
+        "w.app.amqp.queues.select(['callback']); celeryd_after_setup.send(None)",
+        "import wangtimer.api.gunicorn",
+    ],
+    ids=["callback", "web"],
+)
+def test_brokers_that_cannot_be_read_stop_the_start_with_a_line(tmp_path: Path, start: str) -> None:
+    """They would be looked at by the first call otherwise, and no call would be made from then on."""
+    file = tmp_path / "brokers.toml"
+    file.write_text('[orders]\nurl = "redis://127.0.0.1:6379/0"\nlist = ["jobs"]\n')
+    environment = inherited_environment() | {
+        f"{ENV_PREFIX}EGRESS": "public",
+        f"{ENV_PREFIX}BROKERS_FILE": str(file),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", start], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    (line,) = [one for one in done.stderr.splitlines() if one.startswith("wangtimer: ")]
+    assert f"WANGTIMER_BROKERS_FILE={file}" in line
+
+
 def test_no_variable_of_ours_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("URL", "APP", "VERSION", "TEST_MARK", "step_s"):
         monkeypatch.setenv(f"{ENV_PREFIX}{name}", "100")

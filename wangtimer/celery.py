@@ -39,12 +39,13 @@ def _log(loglevel: int | None = None, **_: Any) -> None:
 
 @celeryd_after_setup.connect
 def _require_egress(**_: Any) -> None:
-    """Start no worker that makes calls unless somebody has chosen what it may connect to; read whom it trusts."""
+    """Start no worker that makes calls unless it can read all it needs, and somebody has chosen where calls may go."""
     if any(map(is_for_callbacks, app.amqp.queues.consume_from)):
         settings = read_settings()
         try:
             require_egress(settings)
-            _read = settings.callback_authorities
+            # Each is read now: what is wrong with it would otherwise stop calls, and nobody would see why.
+            _read = settings.callback_authorities, settings.named_brokers, settings.mail_server
         except BadSetting as wrong:
             raise SystemExit(f"wangtimer: {wrong}") from None
 

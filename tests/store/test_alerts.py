@@ -234,6 +234,8 @@ def test_while_a_message_is_on_its_way_the_next_one_gathers_and_waits_for_it(wor
     (again,) = world.take()
     assert (again.id, again.attempt, again.message) == (on_its_way.id, 2, on_its_way.message)
     world.messages.end(again, world.now)
+    assert world.take() == []
+    world.now += BETWEEN_MS
     (gathered,) = world.take()
     assert [one.timer_id for one in gathered.message.alerts] == [second, third]
 

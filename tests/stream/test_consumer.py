@@ -11,6 +11,7 @@ import pytest
 
 from tests.stream.ground import SOON_S, Ground, StreamProcess, stays_so
 from wangtimer.client import Consumer, GivenUp, ReceivedCall, Refused
+from wangtimer.client.consumer_words import Speaker, Word
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.stack.supervisor import wait_for
 
@@ -127,3 +128,32 @@ def test_a_key_that_counts_no_more_ends_the_consumer(ground: Ground, run: Callab
 def test_more_workers_than_the_window_are_refused() -> None:
     with pytest.raises(ValueError, match="at most the window"):
         Consumer("http://127.0.0.1:5001", "work", lambda _call: None, workers=11, key="")
+
+
+def test_only_what_a_worker_has_begun_is_prolonged_and_what_waited_too_long_is_left_to_others(
+    ground: Ground, run: Callable[..., Running], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A worker that hangs would keep all of its consumer's window otherwise."""
+    said: list[tuple[str, str]] = []
+    say = Speaker.say
+
+    def noted(speaker: Speaker, word: Word) -> None:
+        said.append((word.verb, word.id))
+        say(speaker, word)
+
+    monkeypatch.setattr(Speaker, "say", noted)
+    process, begun, goes_on = ground.start(), [], threading.Event()
+
+    def act(call: ReceivedCall) -> None:
+        begun.append(call.id)
+        goes_on.wait(SOON_S)
+
+    one = run(process, act, workers=1, window=3)
+    ground.give(3, ack_ms=1_500)
+    assert wait_for(lambda: len([verb for verb, _ in said if verb == "heartbeat"]) >= 3, SOON_S)
+    assert {firing_id for _, firing_id in said} == set(begun)
+    assert len(begun) == 1
+    goes_on.set()
+    assert wait_for(lambda: ("ack", begun[0]) in said, SOON_S)
+    assert stays_so(lambda: len(begun) == 1, 1)
+    one.stop()

@@ -26,6 +26,7 @@ def _settings() -> Settings:
     try:
         settings = read_settings()
         require_egress(settings)
+        _brokers = settings.named_brokers
     except BadSetting as wrong:
         raise SystemExit(f"wangtimer: {wrong}") from None
     return settings

@@ -11,7 +11,7 @@ from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from queue import Queue
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import requests
@@ -36,6 +36,14 @@ _log = logging.getLogger(__name__)
 
 class GivenUp(Exception):
     """Raised by `act`: the firing has failed for good, and is not tried again."""
+
+
+class _Waiting(NamedTuple):
+    """A firing that waits for a worker: when it came, s of the stop-watch, and for how long it is this consumer's."""
+
+    call: ReceivedCall
+    came_at: float
+    lasts_s: float
 
 
 class Consumer:
@@ -80,12 +88,14 @@ class Consumer:
         self._window = window
         self._workers = workers
         self._seen = SeenFirings() if seen is None else seen
-        self._calls: Queue[ReceivedCall | None] = Queue()
+        self._calls: Queue[_Waiting | None] = Queue()
         transport = Transport(url, SILENT_S, RETRIES, key=own_key or "")
         self._speaker = Speaker(transport, f"/v1/consumers/{quote(group, safe='')}", self._headers)
         self._holding = threading.Lock()
         # By firing and attempt: what it takes until it is prolonged, s, and when it is next (s of the stop-watch).
         self._under_way: dict[tuple[str, int], tuple[ReceivedCall, float, float]] = {}
+        # These, and those that wait for a worker.
+        self._held: set[tuple[str, int]] = set()
         self._is_stopping = threading.Event()
         self._is_over = False
         self._response: requests.Response | None = None
@@ -174,22 +184,32 @@ class Consumer:
         except NotACallback as error:
             _log.error("a firing cannot be read, and is left: %s", error)
             return
-        every_s = max(0.3, event.get("ackTimeoutMs", 30_000) / 1_000 / HEARTBEAT_SHARE)
+        lasts_s = event.get("ackTimeoutMs", 30_000) / 1_000
         with self._holding:
-            if (call.id, call.attempt) in self._under_way:
+            if (call.id, call.attempt) in self._held:
                 return
-            self._under_way[call.id, call.attempt] = (call, every_s, time.monotonic() + every_s)
-        self._calls.put(call)
+            self._held.add((call.id, call.attempt))
+        self._calls.put(_Waiting(call, time.monotonic(), lasts_s))
 
     def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
-            if self._is_stopping.is_set():
-                self._forget(call)  # others get it once the connection is closed
-                continue
-            word = self._done(call)
-            self._forget(call)
-            if word is not None:
-                self._speaker.say(word)
+        while (waiting := self._calls.get()) is not None:
+            call = waiting.call
+            # Others get it: once the connection is closed, or because its time is over.
+            if not self._is_stopping.is_set() and time.monotonic() < waiting.came_at + waiting.lasts_s:
+                self._begin(waiting)
+                word = self._done(call)
+                self._forget(call)
+                if word is not None:
+                    self._speaker.say(word)
+            else:
+                self._forget(call)
+
+    def _begin(self, waiting: "_Waiting") -> None:
+        """Prolong it from now on: what only waits is left to others once its time is over."""
+        every_s = max(0.3, waiting.lasts_s / HEARTBEAT_SHARE)
+        call = waiting.call
+        with self._holding:
+            self._under_way[call.id, call.attempt] = (call, every_s, waiting.came_at + every_s)
 
     def _done(self, call: ReceivedCall) -> Word | None:
         """Act on a firing; return what is said of it."""
@@ -209,6 +229,7 @@ class Consumer:
     def _forget(self, call: ReceivedCall) -> None:
         with self._holding:
             self._under_way.pop((call.id, call.attempt), None)
+            self._held.discard((call.id, call.attempt))
 
     def _beat(self) -> None:
         """Prolong what is under way, also while this consumer stops."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from sqlalchemy import Connection, RowMapping, and_, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, or_, select, update
 
 from wangtimer.core.alerts.alert_message import Alert, AlertMessage
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule
@@ -64,14 +64,12 @@ class AlertMessages:
 
         Of each rule the oldest only: a later one waits for it. A process that dies leaves them to others.
         """
-        older = alert_messages.alias("older")
-        before = select(older.c.id).where(
-            older.c.app == alert_messages.c.app,
-            older.c.rule == alert_messages.c.rule,
-            older.c.id < alert_messages.c.id,
-            older.c.is_test == 0,
+        just_told = select(alert_rules.c.name).where(
+            alert_rules.c.app == alert_messages.c.app,
+            alert_rules.c.name == alert_messages.c.rule,
+            alert_rules.c.told_at > now - BETWEEN_MS,
         )
-        waits = by_index(before, "alert_message_of_rule", older).exists()
+        waits = or_(_is_behind_another(), just_told.exists())
         is_due = and_(
             alert_messages.c.due_at <= now,
             alert_messages.c.taken_until <= now,
@@ -154,8 +152,15 @@ class AlertMessages:
         self._database.write(lambda sql: sql.execute(gone))
 
     def overdue(self, before: int, most: int) -> int:
-        """Return how many messages were due before then, ms UTC, and are not sent, counted up to `most`."""
-        due = select(alert_messages.c.id).where(alert_messages.c.due_at < before)
+        """Return how many messages were due before then, ms UTC, and are not sent, counted up to `most`.
+
+        One that waits for an older one of its rule is not counted: that one may be put off on schedule.
+        """
+        due = select(alert_messages.c.id).where(
+            alert_messages.c.due_at < before,
+            alert_messages.c.answer.is_(None),
+            (alert_messages.c.is_test == 1) | ~_is_behind_another(),
+        )
         some = by_index(due.limit(most), "alert_message_due", alert_messages).subquery()
         number = select(func.count()).select_from(some)
         return self._database.read(lambda sql: int(sql.execute(number).scalar_one()))
@@ -174,6 +179,18 @@ class AlertMessages:
             return 0
         theirs = delete(alert_messages).where(alert_messages.c.id.in_(ids))
         return self._database.write(lambda sql: int(sql.execute(theirs).rowcount))
+
+
+def _is_behind_another() -> ColumnElement[bool]:
+    """Return the condition that an older message of the same rule is there; tests hold up nothing."""
+    older = alert_messages.alias("older")
+    before = select(older.c.id).where(
+        older.c.app == alert_messages.c.app,
+        older.c.rule == alert_messages.c.rule,
+        older.c.id < alert_messages.c.id,
+        older.c.is_test == 0,
+    )
+    return by_index(before, "alert_message_of_rule", older).exists()
 
 
 def _due_at(rule: AlertRule, now: int) -> int:
