@@ -58,6 +58,10 @@ def test_every_answer_is_as_documented_and_enough_requests_do_something(small_wo
 
 def test_an_undocumented_status_and_a_wrong_answer_are_faults(small_world: World) -> None:
     document = deepcopy(small_world.app.api_doc)
+    some = {
+        path: methods for path, methods in document["paths"].items() if path.startswith("/api/timer/v1/def")
+    }
+    document["paths"] = some
     for methods in document["paths"].values():
         for operation in methods.values():
             operation["responses"].pop("404", None)
