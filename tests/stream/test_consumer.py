@@ -157,3 +157,20 @@ def test_only_what_a_worker_has_begun_is_prolonged_and_what_waited_too_long_is_l
     assert wait_for(lambda: ("ack", begun[0]) in said, SOON_S)
     assert stays_so(lambda: len(begun) == 1, 1)
     one.stop()
+
+
+@pytest.mark.parametrize("error", [SystemExit(1), ValueError("no such customer: M\udcfcller")])
+def test_whatever_acting_on_a_firing_raises_the_next_ones_are_done_and_told(
+    ground: Ground, run: Callable[..., Running], error: BaseException
+) -> None:
+    process = ground.start()
+
+    def act(call: ReceivedCall) -> None:
+        if call.body == b"bad":
+            raise error
+
+    one = run(process, act, workers=1)
+    (bad,), good = ground.give(body=b"bad"), ground.give(3)
+    assert wait_for(lambda: ground.status(bad) is FiringStatus.FAILED, SOON_S)
+    assert wait_for(lambda: all(ground.status(one) is FiringStatus.SUCCEEDED for one in good), SOON_S)
+    one.stop()

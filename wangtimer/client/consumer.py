@@ -197,8 +197,10 @@ class Consumer:
             # Others get it: once the connection is closed, or because its time is over.
             if not self._is_stopping.is_set() and time.monotonic() < waiting.came_at + waiting.lasts_s:
                 self._begin(waiting)
-                word = self._done(call)
-                self._forget(call)
+                try:
+                    word = self._done(call)
+                finally:
+                    self._forget(call)
                 if word is not None:
                     self._speaker.say(word)
             else:
@@ -221,7 +223,8 @@ class Consumer:
             return None  # an earlier attempt goes on here, and speaks for the firing
         except GivenUp as error:
             return Word("nack", call.id, call.ack_token, str(error), final=True)
-        except Exception as error:
+        # Also what would end the thread, such as SystemExit of a parser of arguments: the firing failed.
+        except BaseException as error:
             _log.error("acting on a firing failed", exc_info=error)
             return Word("nack", call.id, call.ack_token, f"{type(error).__name__}: {error}")
         return Word("ack", call.id, call.ack_token)

@@ -7,7 +7,6 @@ from collections import defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .errors import ClientError
 from .transport import Call, Transport
 
 MOST_AT_ONCE = 500
@@ -33,7 +32,9 @@ class Word:
         """Return it as it stands in a request."""
         said: dict[str, object] = {"id": self.id, "token": self.token}
         if self.verb == "nack":
-            said |= {"error": self.error[:SHOWN_CHARACTERS], "final": self.final}
+            # Names of files and arguments may have what is no UTF-8.
+            error = self.error[:SHOWN_CHARACTERS].encode("utf-8", "replace").decode()
+            said |= {"error": error, "final": self.final}
         return said
 
 
@@ -94,7 +95,7 @@ class Speaker:
                 Call("POST", f"{self._place}:{verb}", body=body, header=self._headers)
             )
             items = answer.body["items"]
-        except (ClientError, KeyError) as error:
+        except Exception as error:  # whatever it is: all further words go through this thread
             _log.warning("the stream could not be told of %d firings: %s", len(words), error)
             return words if verb != "heartbeat" else []
         again = []

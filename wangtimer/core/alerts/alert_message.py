@@ -98,8 +98,12 @@ class AlertMessage:
     @property
     def lines(self) -> list[str]:
         """All of it as lines of text."""
-        more = [f"and {self.more} more"] if self.more else []
-        return [self.title, *(one.line for one in self.alerts), *more]
+        more = (
+            [f"{len(self.alerts) + self.more} alerts, of which {len(self.alerts)} are named:"]
+            if self.more
+            else []
+        )
+        return [self.title, *more, *(one.line for one in self.alerts)]
 
     def text(self, most_bytes: int) -> str:
         """Return as many of the lines as have room, and say how many have none."""

@@ -1,11 +1,13 @@
 """Troubles in SQL: what notes make of them, and which are over."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeVar
 
 import structlog
-from sqlalchemy import Connection, RowMapping, and_, delete, select, update
+from sqlalchemy import Connection, RowMapping, and_, delete, literal_column, select
+from sqlalchemy.dialects.mysql import insert as mysql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule
@@ -18,7 +20,7 @@ from wangtimer.store.sql.alert_rules import rules_of
 from wangtimer.store.sql.asked import asked_for, delete_of_attempts, in_parts, with_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import alert_notes, alerts, firings, timers
 
 log = structlog.get_logger()
@@ -28,6 +30,11 @@ Read = TypeVar("Read")
 # Firings of a timer that are looked at to count its failures in a row.
 MOST_LOOKED_AT = 200
 _KEY = (alerts.c.app, alerts.c.rule, alerts.c.timer_id, alerts.c.event)
+_NAMES = (
+    *("app", "rule", "timer_id", "event", "timer_name"),
+    *("fire_at", "since", "last_at", "times", "told_at", "late_ms"),
+)
+_CHANGED = _NAMES[4:]
 _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
 # Troubles that one statement looks at.
 LOOKS_A_STATEMENT = 100
@@ -115,7 +122,8 @@ class AlertTroubles:
             return counts[timer_id]
 
         found = judge(happened, rules, held, failures_now, now)
-        _write(sql, found.troubles.values(), held)
+        changed = [one for key, one in found.troubles.items() if held.get(key) != one]
+        _writing(sql.dialect).run(sql, sorted(changed, key=lambda one: one.key), _written)
         gather(sql, found.to_tell, now)
 
     def _end(self, sql: Connection, over: Sequence[Trouble], old: Sequence[Trouble], now: int) -> None:
@@ -241,27 +249,26 @@ def _failures_in_a_row(sql: Connection, timer_id: int, now: int) -> int:
     return number
 
 
-def _write(sql: Connection, troubles: Iterable[Trouble], held: Mapping[TroubleKey, Trouble]) -> None:
-    new = []
-    for one in troubles:
-        if one.key in held:
-            sql.execute(update(alerts).where(_is(one.key)).values(_values(one)))
-        else:
-            new.append(one.key._asdict() | {"event": one.key.event.value} | _values(one))
-    if new:
-        sql.execute(insert_ignore(alerts), new)
+@cache
+def _writing(dialect: Dialect) -> ManyRows:
+    """Return the upsert of troubles: a storm is judged in statements of many rows."""
+    if dialect.name == "sqlite":
+        lite = sqlite_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
+        values = {name: lite.excluded[name] for name in _CHANGED}
+        return ManyRows(lite.on_conflict_do_update(index_elements=list(_KEY), set_=values), dialect)
+    mysql = mysql_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
+    changed: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _CHANGED}
+    return ManyRows(mysql.on_duplicate_key_update(changed), dialect)
 
 
-def _values(one: Trouble) -> dict[str, Any]:
-    return {
-        "timer_name": one.timer_name,
-        "fire_at": one.fire_at,
-        "since": one.since,
-        "last_at": one.last_at,
-        "times": one.times,
-        "told_at": one.told_at,
-        "late_ms": one.late_ms,
-    }
+def _written(one: Trouble, texts: Texts) -> str:
+    """Write a trouble, in the order of `_NAMES`: so its texts are written too."""
+    app, rule, timer_id, event = one.key
+    return (
+        f"({texts.write(app)},{texts.write(rule)},{number(timer_id)},'{event.value}',{texts.write(one.timer_name)},"
+        f"{number(one.fire_at)},{number(one.since)},{number(one.last_at)},{number(one.times)},{number(one.told_at)},"
+        f"{number(one.late_ms)})"
+    )
 
 
 def _trouble_of(row: RowMapping) -> Trouble:
