@@ -31,8 +31,8 @@ TICK_S = 1.0
 PAUSE_S = 1.0
 # Ticks between two looks at a group of which nothing is told: a message on a channel may be lost.
 LOOK_EVERY = 5
-# Ticks between comments on a connection: most proxies close one that is silent for 60 s.
-COMMENT_EVERY = 15
+# s between comments on a connection: most proxies close one that is silent for 60 s.
+COMMENT_EVERY_S = 15.0
 # A firing that was left by so many consumers, each of which lost its connection, waits for its next attempt instead.
 MOST_RETURNS = 5
 # Firings in a row that a consumer lets run out of time before it is sent away; its window at least.
@@ -248,7 +248,8 @@ class Stream:
                 self.note_word(key, 0)
 
     async def _tick_for_ever(self) -> None:
-        number = 0
+        clock, number = asyncio.get_running_loop(), 0
+        commented_at = clock.time()
         while True:
             await asyncio.sleep(TICK_S)
             number += 1
@@ -257,7 +258,9 @@ class Stream:
                 for place, group in enumerate(self.groups):
                     if (place + number) % LOOK_EVERY == 0:
                         self.look_at(group)
-                if number % COMMENT_EVERY == 0:
+                # By the stop-watch: a tick takes seconds while Redis hangs, which is to cut off no connection.
+                if clock.time() - commented_at >= COMMENT_EVERY_S:
+                    commented_at = clock.time()
                     for consumer in self.groups.consumers:
                         consumer.say_nothing()
                 await self.redis.read_clock()
