@@ -12,9 +12,7 @@ ENABLE_IT = (
     '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
 )
 ATTEMPTS = "POST /v1/timers has retry, which says how often a call is tried"
-OVERLAP = (
-    "firings of a timer may overlap: each is called at its moment, even if the previous one has not ended"
-)
+OVERLAP = "overlap says what becomes of a firing while another one of the timer is not done"
 BY_ID = "named by id here; GET /api/timer/v1/defs?name=... finds it"
 TIMEOUT = "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take"
 
@@ -47,7 +45,7 @@ def test_beside_timers_it_is_called_enable(small_world: World, name: str) -> Non
         ({"startTime": 1}, "did you mean startAt? "),
         ({"end_time": 1}, "did you mean endAt? "),
         ({"expireAt": 1}, "did you mean endAt? "),
-        ({"overlap": False}, OVERLAP),
+        ({"allowOverlap": False}, OVERLAP),
         ({"concurrencyPolicy": "Forbid"}, OVERLAP),
         ({"retries": 3}, ATTEMPTS),
         ({"timeout": 3}, TIMEOUT),

@@ -33,8 +33,8 @@ _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
 )
 _OVERLAP = (
-    "firings of a timer may overlap: each is called at its moment, even if the previous one has not ended; "
-    "leave it out"
+    "overlap says what becomes of a firing while another one of the timer is not done: allow, skip, queueOne or "
+    "cancelOlder"
 )
 # Words of other schedulers, and where WangTimer has what they mean.
 _OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
@@ -46,7 +46,7 @@ _OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
 OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
-    ("overlap", "allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
+    ("allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
 )
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
