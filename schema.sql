@@ -187,6 +187,8 @@ CREATE TABLE timer (
     next_fire_at BIGINT,
     -- the timer is planned again once this is less than a step ahead: next_fire_at, or later for a dense timer
     plan_by BIGINT DEFAULT 0,
+    -- the last number that was given to a planned firing; 0: none was
+    planned_seq BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
     updated_at BIGINT NOT NULL,
     -- what to do with firings that are later than the grace; none is fired past the window (0: no such bound)
@@ -343,6 +345,8 @@ CREATE TABLE firing (
     host_failing_ms BIGINT,
     -- when its target said that the accepted work is done; NULL, which takes no room: it did not
     done_at BIGINT,
+    -- its number among its timer's planned firings; NULL, which takes no room: it has none
+    seq BIGINT,
     PRIMARY KEY (fire_at, timer_id),
     -- overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index
     INDEX firing_due (status, due_at, fire_at, timer_id, lane),

@@ -137,6 +137,7 @@ from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.call_rules import CallRuleSource
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
+from wangtimer.store.sql.continuities import ContinuityStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore
@@ -925,6 +926,7 @@ class Wiring:
             note_answer=lambda key: self.answer_teller.note(key, None),
             ack_token_of=self.ack_tokens.token,
             begun=self.begun_firings,
+            continuities=ContinuityStore(self.database),
         )
         self._start_threads(executor)
         return executor

@@ -21,6 +21,7 @@ from .errors import (
 )
 from .filters import FiringFilter, ManyTimers, Spread, TimerFilter
 from .firing_types import Firing, FiringHistory
+from .gap_watch import CallOrder, GapWatch, Sighting
 from .receiver import NotACallback, ReceivedCall, Receiver, SeenFirings, StillActing
 from .timer_fields import (
     Misfire,
@@ -40,6 +41,7 @@ from .verification import BadSignature, Verification
 __all__ = [
     "BadAnswer",
     "BadSignature",
+    "CallOrder",
     "ChangedTimer",
     "Client",
     "ClientError",
@@ -48,6 +50,7 @@ __all__ = [
     "Firing",
     "FiringFilter",
     "FiringHistory",
+    "GapWatch",
     "GivenUp",
     "ManyTimers",
     "Misfire",
@@ -62,6 +65,7 @@ __all__ = [
     "Refused",
     "Schedule",
     "SeenFirings",
+    "Sighting",
     "Span",
     "Spread",
     "StillActing",

@@ -27,6 +27,7 @@ class Firing(TypedDict):
     acceptedAt: NotRequired[str]
     ackBy: NotRequired[str]
     doneAt: NotRequired[str]
+    seq: NotRequired[int]
 
 
 class FiringsPage(TypedDict):

@@ -10,7 +10,7 @@ from .values import moment_ms, read_span
 
 _JSON_TYPE = {"Content-Type": "application/json"}
 _TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
-_FORM = ("templates", "cloudEvents", "bodyIsBase64", "allowControl")
+_FORM = ("templates", "cloudEvents", "bodyIsBase64", "allowControl", "numbered")
 _CALL_DEFAULTS: Mapping[str, Any] = {
     "method": "POST",
     "headers": {},

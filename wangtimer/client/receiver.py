@@ -38,6 +38,9 @@ class ReceivedCall:
 
     `id` is `TIMER-MOMENT`. `body` has the bytes that were sent. `ack_token` is what `Client.ack_firing` takes, of a
     timer with `ackTimeout`; "" of any other.
+
+    A call of a numbered timer has its `sequence`, when the last moment before it succeeded (None: none is known), and
+    how many were lost since (1,000: that many or more); others have None. `GapWatch` reads them.
     """
 
     id: str
@@ -47,6 +50,9 @@ class ReceivedCall:
     attempt: int
     body: bytes = b""
     ack_token: str = ""
+    sequence: int | None = None
+    last_success_at: datetime | None = None
+    lost_since: int | None = None
 
     @classmethod
     def read(cls, headers: Mapping[str, str], body: bytes = b"") -> "ReceivedCall":
@@ -58,10 +64,13 @@ class ReceivedCall:
                 named[_ID],
                 timer_id,
                 named[f"{_OURS}app"],
-                _EPOCH + timedelta(milliseconds=fire_at_ms),
+                _moment(fire_at_ms),
                 int(named[f"{_OURS}attempt"]),
                 body,
                 named.get(f"{_OURS}ack-token", ""),
+                _number(named, "sequence"),
+                None if (succeeded_at := _number(named, "last-success")) is None else _moment(succeeded_at),
+                _number(named, "lost-since"),
             )
         except KeyError as error:
             raise NotACallback(f"the request has no header {error.args[0]}: it is not a callback") from None
@@ -69,6 +78,16 @@ class ReceivedCall:
             raise NotACallback(f"a header of the callback cannot be read: {error}") from None
         _refuse_contradictions(call, fire_at_ms)
         return call
+
+
+def _moment(ms: int) -> datetime:
+    return _EPOCH + timedelta(milliseconds=ms)
+
+
+def _number(named: Mapping[str, str], name: str) -> int | None:
+    """Return the number in one of our headers; None where it is not there."""
+    text = named.get(f"{_OURS}{name}")
+    return None if text is None else int(text)
 
 
 def _refuse_contradictions(call: ReceivedCall, fire_at_ms: int) -> None:

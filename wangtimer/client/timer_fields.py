@@ -136,6 +136,14 @@ class TargetPatch(CallPatch, total=False):
 
     name: Annotated[str | None, About("A target of the app that the call goes through, instead of a URL.")]
     path: Annotated[str | None, About("Stands behind the URL of that target, as in /expire?order=7.")]
+    numbered: Annotated[
+        bool | None,
+        About(
+            "Calls tell their number, the last moment that succeeded, and what was lost since.",
+            default=False,
+            can_be_cleared=True,
+        ),
+    ]
 
 
 class Retry(TypedDict, total=False):
@@ -277,6 +285,7 @@ class Target(TypedDict):
     cloudEvents: NotRequired[bool | None]
     bodyIsBase64: NotRequired[bool | None]
     allowControl: NotRequired[bool | None]
+    numbered: NotRequired[bool | None]
     secretHeaders: NotRequired[list[str] | None]
     secretQuery: NotRequired[bool | None]
     secretBody: NotRequired[bool | None]
@@ -302,6 +311,7 @@ class ShownTarget(TypedDict):
     cloudEvents: NotRequired[bool]
     bodyIsBase64: NotRequired[bool]
     allowControl: NotRequired[bool]
+    numbered: NotRequired[bool]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]

@@ -9,8 +9,9 @@ import structlog
 from wangtimer.callback import Delivery, EngineStopped
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.backlog import is_backlog
+from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.disabled_hosts import HostKey
-from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member
+from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
@@ -37,6 +38,7 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import READ_BYTES, Told
 from wangtimer.store.redis.slices import SliceStore, Taken
 from wangtimer.store.sql.begun_firings import BegunFirings, Judged
+from wangtimer.store.sql.continuities import ContinuityStore
 
 log = structlog.get_logger()
 
@@ -50,6 +52,7 @@ CLAIM_TRIES = 2
 ROOM_PATIENCE_S = 5.0
 # Members whose chunk failed in an unforeseen way are tried again after this.
 AGAIN_MS = 3_000
+NONE_TOLD: Mapping[MemberKey, Continuity] = {}
 
 
 class Executor:
@@ -85,8 +88,10 @@ class Executor:
         note_answer: Callable[[HostKey], None] = lambda _key: None,
         ack_token_of: Callable[[Member], str] = lambda _member: "",
         begun: BegunFirings | None = None,
+        continuities: ContinuityStore | None = None,
     ) -> None:
         self._begun = begun
+        self._continuities = continuities
         self._slices = slices
         self._hot = hot
         self._wanted = wanted
@@ -377,6 +382,7 @@ class Executor:
         refused |= self._misfires(claim, asked, verdicts, known)
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
+        continuities = self._ask_continuities(wanted, verdicts, known)
         refused |= self._overlaps(claim, wanted, verdicts, known)
         self._skip(claim, refused, verdicts, known)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
@@ -386,7 +392,7 @@ class Executor:
             if due.member not in refused and not isinstance(verdicts[due.member], Fail)
         ]
         with self._one_at_a_time(len(left)):
-            return _ready(claim, left, known, verdicts, shared)
+            return _ready(claim, left, known, verdicts, shared, continuities)
 
     def _ask_shared(
         self,
@@ -408,6 +414,29 @@ class Executor:
             if not known.suffices_for(definition):
                 verdicts[due.member] = self._verifier.wait(due)
 
+    def _ask_continuities(
+        self,
+        wanted: Sequence[DueMember],
+        verdicts: dict[Member, Verdict],
+        definitions: Mapping[int, Definition],
+    ) -> dict[MemberKey, Continuity]:
+        """Return what calls of numbered timers tell; these members wait where SQL does not answer."""
+        numbered = [
+            (due, verdict.row)
+            for due in wanted
+            if isinstance(verdict := verdicts[due.member], Send)
+            and (definition := definitions.get(due.member.timer_id)) is not None
+            and definition.form.numbered
+        ]
+        if not numbered or self._continuities is None:
+            return {}
+        try:
+            with self._verifier.sql_rest.asking(self._clock):
+                return self._continuities.before([row for _, row in numbered])
+        except StoreAway:
+            verdicts.update({due.member: self._verifier.wait(due) for due, _ in numbered})
+            return {}
+
     def _questionable(
         self,
         mine: Sequence[DueMember],
@@ -418,7 +447,8 @@ class Executor:
         """Return which seem unwanted, and which SQL is asked about.
 
         SQL is asked about members that seem unwanted, that the misfire policy may stop, that may have been sent
-        already, or for which a secret or a target is not known; and of timers whose firings are not to overlap.
+        already, or for which a secret or a target is not known; and of timers whose firings are not to overlap, or are
+        numbered.
         """
         now = self._clock.now_ms()
         fresh_until = now - self._slices.seconds_since_reconnect * 1_000 + FRESH_MS
@@ -432,6 +462,7 @@ class Executor:
                 asked.append(due)
             elif (
                 definition.overlap is not Overlap.ALLOW
+                or definition.form.numbered
                 or not known.suffices_for(definition)
                 or definition.misfire.is_missed(member.fire_at, now)
                 or _may_have_been_sent(due, suspects, fresh_until)
@@ -639,6 +670,7 @@ def _ready(
     definitions: Mapping[int, Definition],
     verdicts: Mapping[Member, Verdict],
     known: Known,
+    continuities: Mapping[MemberKey, Continuity] = NONE_TOLD,
 ) -> list[Ready]:
     """Return those that can be sent: they are still held, and have a definition."""
     return [
@@ -649,6 +681,7 @@ def _ready(
             _bucket(claim, verdicts.get(due.member)),
             known.signings[definition.app],
             known.target_of(definition),
+            continuities.get(due.member.key),
         )
         for due in dues
         if claim.holds(due.member) and (definition := definitions.get(due.member.timer_id)) is not None

@@ -10,6 +10,7 @@ import orjson
 from wangtimer.callback import Request
 from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
+from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.celery_task import task_from
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
@@ -37,29 +38,31 @@ def request_of(
     timezone: str = "UTC",
     ack_token: str = "",
     ack_ms: int | None = None,
+    continuity: Continuity | None = None,
 ) -> Request:
     """Return the complete request of one attempt, signed with each of `keys` as of `timestamp_s` (s UTC).
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. `form` says
     what is written into it; `timezone` is the timer's. `ack_token` is the value of X-WangTimer-Ack-Token; "": none.
-    `ack_ms` is how long the target has to say that it is done.
+    `ack_ms` is how long the target has to say that it is done. `continuity` is told of a numbered timer.
     """
     if form.templates:
-        notify = _filled(_with_a_type(notify, form), app, member, form, timezone)
+        seq = None if continuity is None else continuity.seq
+        notify = _filled(_with_a_type(notify, form), app, member, form, timezone, seq)
     url, method, headers, body, *_ = notify
     if is_message_url(url):
-        return _message_of(notify, app, member, keys, timestamp_s, form, ack_token, ack_ms)
+        return _message_of(notify, app, member, keys, timestamp_s, form, ack_token, ack_ms, continuity)
     headers, name_a_type = _sent(headers)
     content, content_type = _bytes_of(body) if form.body_is_base64 else _written(body)
     if form.cloud_events:
-        headers = _as_event(headers, app, member)
+        headers = _as_event(headers, app, member, continuity)
     if body and not name_a_type:
         headers = (*headers, ("Content-Type", content_type))
     return Request(
         url,
         method,
-        (*headers, ("X-WangTimer-App", app)),
+        (*headers, ("X-WangTimer-App", app), *_numbers(continuity)),
         content,
         stamps_of(member, content, keys, timestamp_s, ack_token),
         app,
@@ -73,9 +76,15 @@ def _with_a_type(notify: Notify, form: CallForm) -> Notify:
     return notify._replace(headers=(*notify.headers, ("Content-Type", _written(notify.body)[1])))
 
 
-def _filled(notify: Notify, app: str, member: Member, form: CallForm, timezone: str) -> Notify:
+def _numbers(continuity: Continuity | None) -> Headers:
+    return () if continuity is None else continuity.headers
+
+
+def _filled(
+    notify: Notify, app: str, member: Member, form: CallForm, timezone: str, seq: int | None
+) -> Notify:
     """Return the call with its placeholders filled in; a body in Base64 has none."""
-    filling = Filling(app, timezone, *member, member.firing_id)
+    filling = Filling(app, timezone, *member, member.firing_id, seq)
     if form.body_is_base64:
         return filled(notify._replace(body=""), filling, "")._replace(body=notify.body)
     types = [value for name, value in notify.headers if name.lower() == "content-type"]
@@ -86,10 +95,10 @@ def _bytes_of(body: str) -> tuple[bytes, str]:
     return b64decode(body, validate=True), "application/octet-stream"
 
 
-def _as_event(headers: Headers, app: str, member: Member) -> Headers:
+def _as_event(headers: Headers, app: str, member: Member, continuity: Continuity | None) -> Headers:
     """Return the headers with those of a CloudEvent 1.0 in binary mode; the owner's own stay as they are."""
     given = {name.lower() for name, _ in headers}
-    attributes = (
+    attributes: Headers = (
         ("ce-specversion", "1.0"),
         ("ce-id", member.firing_id),
         # A URI, and values of these headers are percent-encoded once more (HTTP binding of CloudEvents, 3.1.3.2).
@@ -97,6 +106,10 @@ def _as_event(headers: Headers, app: str, member: Member) -> Headers:
         ("ce-type", EVENT_TYPE),
         ("ce-time", show_moment(member.fire_at)),
     )
+    sequence = None if continuity is None else continuity.event_sequence
+    if sequence is not None:
+        # Extension "sequence" of CloudEvents: texts that compare as what they stand for.
+        attributes = (*attributes, ("ce-sequence", sequence))
     return (*headers, *(pair for pair in attributes if pair[0] not in given))
 
 
@@ -109,6 +122,7 @@ def _message_of(
     form: CallForm,
     ack_token: str,
     ack_ms: int | None,
+    continuity: Continuity | None,
 ) -> Message:
     """Return the message that goes to a broker instead; raises ValueError for a body that is no Celery task."""
     headers, name_a_type = _sent(notify.headers)
@@ -119,12 +133,12 @@ def _message_of(
     else:
         content, content_type = _bytes_of(notify.body) if form.body_is_base64 else _written(notify.body)
     if form.cloud_events:
-        headers = _as_event(headers, app, member)
+        headers = _as_event(headers, app, member, continuity)
     if notify.body and not name_a_type:
         headers = (*headers, ("Content-Type", content_type))
     return Message(
         notify.url,
-        (*headers, ("X-WangTimer-App", app)),
+        (*headers, ("X-WangTimer-App", app), *_numbers(continuity)),
         content,
         stamps_of(member, content, keys, timestamp_s, ack_token),
         app,

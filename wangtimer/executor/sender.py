@@ -13,6 +13,7 @@ from wangtimer.core import fail_points
 from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.dead_letter import (
     BROKEN_OFF,
     HOST_DISABLED,
@@ -68,7 +69,8 @@ HOST_DISABLED_ERROR = (
 class Ready(NamedTuple):
     """A member to be sent as its definition says, not before `due_at` (ms UTC); `bucket` is its row's.
 
-    `signing` is how its app's calls are signed; `target` is what its definition names, whole; None: none.
+    `signing` is how its app's calls are signed; `target` is what its definition names, whole; None: none. `continuity`
+    is what a numbered timer's call tells; None: it tells nothing.
     """
 
     held: Held
@@ -77,6 +79,7 @@ class Ready(NamedTuple):
     bucket: int
     signing: AppSigning
     target: NamedTarget | None = None
+    continuity: Continuity | None = None
 
     @property
     def origin(self) -> Origin:
@@ -261,7 +264,7 @@ class Sender:
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
-        held, due_at, definition, bucket, signing, target = ready
+        held, due_at, definition, bucket, signing, target, continuity = ready
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         try:
@@ -273,7 +276,16 @@ class Sender:
             if not token:
                 refuse_unacknowledged(call.url)
             request = request_of(
-                call, definition.app, held.member, keys, timestamp_s, form, zone, token, timeouts.ack_ms
+                call,
+                definition.app,
+                held.member,
+                keys,
+                timestamp_s,
+                form,
+                zone,
+                token,
+                timeouts.ack_ms,
+                continuity,
             )
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket, app=definition.app)

@@ -4,7 +4,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import CANCELLED, DueMember, Firing, FiringKind, Member
+from wangtimer.core.flow.firing import (
+    CANCELLED,
+    DELETED,
+    DISABLED,
+    SUPERSEDED,
+    DueMember,
+    Firing,
+    FiringKind,
+    Member,
+)
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.timer import Definition, TimerStatus
 from wangtimer.core.timers.told import is_believed
@@ -120,14 +129,14 @@ def _judged(
 def _why_not(definition: Definition | None, row: Firing) -> str:
     """Return why a pending firing is not to be sent, "" when it is."""
     if definition is None or definition.status is TimerStatus.DELETED:
-        return "deleted"
+        return DELETED
     if row.kind is not FiringKind.SCHEDULED:
         # Somebody asked for it, whatever the schedule says. A disable counts only if it came later.
-        return "disabled" if definition.has_stopped(row.asked_at) else ""
+        return DISABLED if definition.has_stopped(row.asked_at) else ""
     if not definition.is_enabled:
-        return "disabled"
+        return DISABLED
     if definition.has_cancelled(row.fire_at):
         return CANCELLED
     if row.attempt > 1 or definition.still_wants(row.fire_at):
         return ""
-    return "superseded"
+    return SUPERSEDED

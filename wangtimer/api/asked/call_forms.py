@@ -9,14 +9,18 @@ from wangtimer.core.timers.templates import refuse_bad_placeholders
 from wangtimer.core.timers.timer import Notify
 
 
-def refuse_bad_form(call: Notify, form: CallForm) -> None:
-    """Raise `InvalidInput` where a call cannot be written so; of masked parts nothing is asked."""
+def refuse_bad_form(call: Notify, form: CallForm, *, may_have_seq: bool | None = None) -> None:
+    """Raise `InvalidInput` where a call cannot be written so; of masked parts nothing is asked.
+
+    `may_have_seq`: whether `{{seq}}` may stand in it; by default where it is numbered.
+    """
     if form == UNTOUCHED:
         return
     if form.body_is_base64 and call.body != MASK:
         _refuse_no_base64(call.body)
     if form.templates:
-        refuse_bad_placeholders(call._replace(body="") if form.body_is_base64 else call)
+        asked = call._replace(body="") if form.body_is_base64 else call
+        refuse_bad_placeholders(asked, may_have_seq=form.numbered if may_have_seq is None else may_have_seq)
 
 
 def _refuse_no_base64(body: str) -> None:

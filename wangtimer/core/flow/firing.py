@@ -30,6 +30,11 @@ class FiringKind(StrEnum):
 
 # The error in a cancelled firing's record.
 CANCELLED = "cancelled"
+# Errors of firings that are skipped because their timer's owner no longer wants them: nobody lost them.
+DELETED, DISABLED, SUPERSEDED = "deleted", "disabled", "superseded"
+WITHDRAWN = (CANCELLED, DELETED, DISABLED, SUPERSEDED)
+# In place of the number of a firing that gets one when it is inserted.
+TO_BE_NUMBERED = 0
 
 
 # Names a firing: its timer and its moment. A row's key in SQL has the reverse order.
@@ -72,7 +77,8 @@ class Firing(NamedTuple):
 
     `attempt` is the last one made or the next one to make; 0 if the firing was cancelled before any. `asked_at` is when
     somebody asked for it (ms UTC); None: its schedule did, or an older version wrote it. `lane` is the key of the
-    `SharedLane` in which the attempt waits or waited; "" if it found room at once.
+    `SharedLane` in which the attempt waits or waited; "" if it found room at once. `seq` is its number among the
+    planned firings of its timer, from 1; None: its timer was not numbered, or somebody asked for it.
     """
 
     timer_id: int
@@ -84,11 +90,12 @@ class Firing(NamedTuple):
     attempt: int = 1
     asked_at: int | None = None
     lane: str = ""
+    seq: int | None = None
 
     @classmethod
-    def planned(cls, timer_id: int, fire_at: int, bucket: int) -> "Firing":
+    def planned(cls, timer_id: int, fire_at: int, bucket: int, seq: int | None = None) -> "Firing":
         """Return the firing as planning inserts it: pending, first attempt, due at its own moment."""
-        return cls(timer_id, fire_at, bucket, due_at=fire_at)
+        return cls(timer_id, fire_at, bucket, due_at=fire_at, seq=seq)
 
     @property
     def member(self) -> Member:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from itertools import groupby
 
-from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
 from wangtimer.core.timers.timer import Timer
 
@@ -95,16 +95,18 @@ def firings_of(plans: list[Plan], planned_before: dict[int, int], rule: BucketRu
     In the order of their moments they take turns over all buckets that their minute needs by then. So every bucket has
     work throughout the minute, and several triggers arm firings that are due together. `planned_before` says for each
     minute how many firings were planned into it before these. An app with a queue of its own has buckets of that queue.
+    Firings of numbered timers are to be numbered when they are inserted.
     """
     keys = sorted((moment, a_plan.timer.id) for a_plan in plans for moment in a_plan.moments)
     firsts = {a_plan.timer.id: rule.first_of(a_plan.timer.definition.app) for a_plan in plans}
+    numbered = {a_plan.timer.id: TO_BE_NUMBERED for a_plan in plans if a_plan.timer.definition.form.numbered}
     firings: list[Firing] = []
     for minute, of_minute in groupby(keys, lambda key: key[0] // MINUTE_MS):
         together = list(of_minute)
         before = planned_before.get(minute, 0)
         buckets = rule.buckets_for(before + len(together))
         firings += [
-            Firing.planned(timer_id, moment, firsts[timer_id] + ordinal % buckets)
+            Firing.planned(timer_id, moment, firsts[timer_id] + ordinal % buckets, numbered.get(timer_id))
             for ordinal, (moment, timer_id) in enumerate(together, before)
         ]
     return firings

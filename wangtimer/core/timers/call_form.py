@@ -1,4 +1,4 @@
-"""How a call is written, and what its answer may do; of a timer, or of a named target."""
+"""How a call is written, what it tells, and what its answer may do; of a timer, or of a named target."""
 
 from typing import NamedTuple
 
@@ -10,18 +10,20 @@ class CallForm(NamedTuple):
     `cloud_events`     it has the headers of a CloudEvent, in binary mode
     `body_is_base64`   its body is sent as the bytes that it says in Base64
     `allow_control`    its answer may stop its timer, put it off, or set its next moment
+    `numbered`         it tells its number, and what was lost before it; only a timer has it: planning reads no target
     """
 
     templates: bool = False
     cloud_events: bool = False
     body_is_base64: bool = False
     allow_control: bool = False
+    numbered: bool = False
 
     def beside(self, other: "CallForm", *, has_body: bool) -> "CallForm":
         """Return the form of a timer's call through a target with another form.
 
-        `body_is_base64` is that of the side that gives the body: the timer's if `has_body`, else the other's. The
-        others count if either side has them.
+        `body_is_base64` is that of the side that gives the body: the timer's if `has_body`, else the other's.
+        `numbered` is the timer's. The others count if either side has them.
         """
         if self == other:
             return self
@@ -30,11 +32,12 @@ class CallForm(NamedTuple):
             self.cloud_events or other.cloud_events,
             self.body_is_base64 if has_body else other.body_is_base64,
             self.allow_control or other.allow_control,
+            self.numbered,
         )
 
 
 # Their names, in their order, in requests to the rules and in stored texts.
-FORM_NAMES = ("templates", "cloud_events", "body_is_base64", "allow_control")
+FORM_NAMES = ("templates", "cloud_events", "body_is_base64", "allow_control", "numbered")
 FORM_CHARACTERS = 64
 # As its owner gave it.
 UNTOUCHED = CallForm()

@@ -203,7 +203,7 @@ class _Retry(TimerField[RetryPolicy | None]):
 
 
 class _Form(TimerField[CallForm]):
-    """Three flags, each by itself: null takes one away."""
+    """Flags, each by itself: null takes one away."""
 
     __slots__ = ()
 
@@ -275,6 +275,10 @@ _FORM = _Form(
         _flag_of_form("body_is_base64", "true: the body is sent as the bytes that it says in Base64"),
         _flag_of_form(
             "allow_control", "true: an answer may stop the timer, put it off, or set its next moment"
+        ),
+        _flag_of_form(
+            "numbered",
+            "true: calls tell their number, the last moment that succeeded, and what was lost since",
         ),
     ),
     columns=(FieldColumn("call_form", ColumnType.TEXT, characters=FORM_CHARACTERS),),

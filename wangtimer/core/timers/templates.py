@@ -15,6 +15,8 @@ from wangtimer.core.timers.timer import Notify
 
 # In all of a call: so what is filled in stays small.
 MOST_PLACEHOLDERS = 100
+# The placeholder that only calls of numbered timers fill in.
+SEQ = "seq"
 # What each placeholder stands for; the documentation shows this.
 PLACEHOLDERS = {
     "fireAt": "the scheduled moment in UTC (RFC 3339)",
@@ -24,6 +26,7 @@ PLACEHOLDERS = {
     "firingId": "the firing's id, as in `webhook-id`",
     "timerId": "the timer's id",
     "attempt": "the number of the attempt, from 1",
+    SEQ: "the firing's number, of a timer with `numbered`; nothing where it has none",
     "app": "the app's name",
 }
 _PLACEHOLDER = re.compile(r"\{\{ *([A-Za-z]+) *\}\}")
@@ -40,6 +43,7 @@ class Filling(NamedTuple):
     fire_at: int
     attempt: int
     firing_id: str
+    seq: int | None = None
 
     @property
     def values(self) -> dict[str, str]:
@@ -52,6 +56,7 @@ class Filling(NamedTuple):
             "firingId": self.firing_id,
             "timerId": str(self.timer_id),
             "attempt": str(self.attempt),
+            SEQ: "" if self.seq is None else str(self.seq),
             "app": self.app,
         }
 
@@ -75,9 +80,10 @@ def filled(call: Notify, filling: Filling, content_type: str) -> Notify:
     )
 
 
-def refuse_bad_placeholders(call: Notify) -> None:
+def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
     """Raise `InvalidInput` for what begins as a placeholder and is none, one in a path, and too many.
 
+    So for `{{seq}}` unless the call may have one.
     A call with its secrets masked is enough: what is masked is not looked at.
     """
     front, _, query = call.url.partition("?")
@@ -92,6 +98,9 @@ def refuse_bad_placeholders(call: Notify) -> None:
             number += 1
             if name is None or name not in PLACEHOLDERS:
                 raise _unknown(field, begun, name)
+            if name == SEQ and not may_have_seq:
+                reason = f"{begun!r} stands in it, and the timer is not numbered"
+                raise InvalidInput(field, reason, "set target.numbered to true, or take the placeholder out")
     if number > MOST_PLACEHOLDERS:
         reason = f"the call has {number} placeholders"
         raise InvalidInput("templates", reason, f"use {MOST_PLACEHOLDERS} at most")

@@ -17,6 +17,7 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firi
 _KEY = ("fire_at", "timer_id")
 _PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
 _INSERTED = (*_PLANNED, "asked_at")
+_NUMBERED = (*_INSERTED, "seq")
 # Planning leaves these at the schema's 0, the first outcome writes them. The first two are of the first send, the rest
 # of the last attempt.
 MEASURED = (
@@ -41,6 +42,13 @@ def planning(dialect: Dialect) -> ManyRows:
     """
     ignoring = insert_ignore(firings)
     return ManyRows(ignoring.from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
+
+
+@cache
+def planning_numbered(dialect: Dialect) -> ManyRows:
+    """Return the same insert, of rows of which some have a number."""
+    ignoring = insert_ignore(firings)
+    return ManyRows(ignoring.from_select(_NUMBERED, rows_to_come(), include_defaults=False), dialect)
 
 
 @cache
@@ -69,9 +77,14 @@ def replaying(dialect: Dialect) -> ManyRows:
 
 def planned_row(firing: Firing, _texts: Texts) -> str:
     """Write a planned firing, in the order of the insert's columns."""
-    timer_id, fire_at, bucket, kind, _, due_at, attempt, asked_at, _ = firing
+    timer_id, fire_at, bucket, kind, _, due_at, attempt, asked_at, _, _ = firing
     row = fire_at, timer_id, bucket, kind, due_at, attempt
     return "(%d,%d,%d,'%s','pending',%d,%d," % row + f"{number(asked_at)})"
+
+
+def numbered_row(firing: Firing, texts: Texts) -> str:
+    """Write a planned firing with its number, if it has one."""
+    return f"{planned_row(firing, texts)[:-1]},{number(firing.seq)})"
 
 
 @cache

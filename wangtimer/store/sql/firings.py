@@ -26,7 +26,7 @@ from sqlalchemy import (
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
-from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
+from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
@@ -36,7 +36,16 @@ from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_pa
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import keep_dead_letters
-from wangtimer.store.sql.firing_rows import planned_row, planning, settled_row, settling, written
+from wangtimer.store.sql.firing_numbers import number_missing
+from wangtimer.store.sql.firing_rows import (
+    numbered_row,
+    planned_row,
+    planning,
+    planning_numbered,
+    settled_row,
+    settling,
+    written,
+)
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.reply_controls import keep_controls
 from wangtimer.store.sql.tables import attempts, firings
@@ -57,6 +66,7 @@ _COLUMNS = (
     firings.c.attempt,
     firings.c.asked_at,
     firings.c.lane,
+    firings.c.seq,
 )
 
 
@@ -316,12 +326,34 @@ def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     """Insert planned firings, sorted by key, that are not there yet; return which of them wait to be fired.
 
     They are returned as the table holds them, not as planned: an existing row may be settled, or have another bucket.
+    Rows that are to be numbered get the next numbers of their timers, in the order of their moments; an existing one
+    keeps what it has. For other timers that costs nothing.
     """
     if not planned:
         return []
+    if any(firing.seq == TO_BE_NUMBERED for firing in planned):
+        return _insert_numbered(sql, planned)
     if planning(sql.dialect).run(sql, planned, planned_row) == len(planned):
         return list(planned)
     return pending_among(sql, planned)
+
+
+def _insert_numbered(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
+    """The same, where some are to be numbered; one insert for all, so that rows are locked in order of their keys."""
+    numbered = number_missing(sql, planned, _held_of(sql, planned))
+    inserted = planning_numbered(sql.dialect).run(sql, numbered, numbered_row)
+    return numbered if inserted == len(planned) else pending_among(sql, planned)
+
+
+def _held_of(sql: Connection, planned: Sequence[Firing]) -> set[RowKey]:
+    """Return the keys that have a row already, of those that are to be numbered; also of rows that cannot be read."""
+    asked = [(one.fire_at, one.timer_id) for one in planned if one.seq == TO_BE_NUMBERED]
+    statement = _keys(sql.dialect)
+    return {
+        (fire_at, timer_id)
+        for part in in_parts(asked)
+        for fire_at, timer_id in sql.exec_driver_sql(with_keys(statement, sql.dialect, part))
+    }
 
 
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
@@ -346,6 +378,11 @@ def _of_keys(
         found |= read
         found.bad |= read.bad
     return found
+
+
+@cache
+def _keys(dialect: Dialect) -> str:
+    return str(asked_for(firings.c.fire_at, firings.c.timer_id).compile(dialect=dialect))
 
 
 @cache
@@ -396,7 +433,7 @@ def _firings_of(rows: Iterable[Any]) -> Readable[MemberKey, Firing]:
     """Read rows one by one; a pending one that cannot be read goes into `bad`."""
     found: Readable[MemberKey, Firing] = Readable()
     # Unpacking a row at once is twice as fast as reading columns by name, and repairs read 100,000 rows.
-    for timer_id, fire_at, bucket, kind, status, due_at, attempt, asked_at, lane in rows:
+    for timer_id, fire_at, bucket, kind, status, due_at, attempt, asked_at, lane, seq in rows:
         try:
             firing = Firing(
                 timer_id,
@@ -408,6 +445,7 @@ def _firings_of(rows: Iterable[Any]) -> Readable[MemberKey, Firing]:
                 attempt,
                 asked_at,
                 lane,
+                seq,
             )
         except ValueError as error:
             log.error("firing_cannot_be_read", timer_id=timer_id, fire_at=fire_at, error=str(error))
@@ -443,6 +481,7 @@ def record_of(row: Any) -> FiringRecord:
         row["attempt"],
         row["asked_at"],
         row["lane"],
+        row["seq"],
     )
     return FiringRecord(
         firing,

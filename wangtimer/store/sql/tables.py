@@ -307,6 +307,8 @@ timers = Table(
     # The timer is planned again once this is less than a step ahead: next_fire_at, or later for a dense timer, which is
     # planned by count.
     Column("plan_by", BigInteger, nullable=True, server_default="0"),
+    # The last number that was given to a planned firing; 0: none was.
+    Column("planned_seq", BigInteger, nullable=False, server_default=text("0")),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
     # Misfire policy, tags, retention and the other fields that `core/timers/fields.py` describes.
@@ -453,6 +455,8 @@ firings = Table(
     Column("host_failing_ms", BigInteger, nullable=True),
     # When its target said that the accepted work is done; NULL, which takes no room: it did not.
     Column("done_at", BigInteger, nullable=True),
+    # Its number among its timer's planned firings; NULL, which takes no room: it has none.
+    Column("seq", BigInteger, nullable=True),
     # One timer's history.
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index.

@@ -26,7 +26,7 @@ log = structlog.get_logger()
 MOST_TARGETS = 1_000
 # The audit's names of a target's time-outs.
 _TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
-_FORM = ("templates", "cloudEvents", "bodyIsBase64", "allowControl")
+_FORM = ("templates", "cloudEvents", "bodyIsBase64", "allowControl", "numbered")
 # Keys that one statement asks for.
 KEYS_AT_ONCE = 100
 # When a row last changed (ms UTC), its app and its name.

@@ -71,6 +71,14 @@ class ShownFiring(Sent):
     done_at: Annotated[
         Text | None, Field(exclude_if=is_none, description="its target said that it is done")
     ] = None
+    seq: Annotated[
+        int | None,
+        Field(
+            exclude_if=is_none,
+            description="its number among the planned firings of its timer, from 1, as X-WangTimer-Sequence tells it; "
+            "not there: the timer was not numbered when it was planned, or somebody asked for it",
+        ),
+    ] = None
 
 
 class ShownAttempt(Sent):
@@ -133,6 +141,7 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
         "accepted_at": _shown(record.accepted_at),
         "ack_by": _shown(firing.due_at if firing.status is FiringStatus.ACCEPTED else None),
         "done_at": _shown(record.done_at),
+        "seq": firing.seq,
     }
 
 

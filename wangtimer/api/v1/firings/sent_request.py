@@ -9,6 +9,7 @@ from pydantic import Field
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.callback.request import Request
 from wangtimer.core.errors import UnopenedSecrets
+from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Firing, Member
 from wangtimer.core.timers.call_form import CallForm
 from wangtimer.core.timers.named_target import NamedTarget, form_through, through
@@ -43,8 +44,9 @@ class SentRequest(Sent):
     headers: Annotated[
         dict[str, list[str]],
         Field(
-            description="each header that went over the connection, with its values, but webhook-timestamp and "
-            "webhook-signature; all are masked but those of headers that hold no secrets, such as Content-Type, "
+            description="each header that went over the connection, with its values, but webhook-timestamp, "
+            "webhook-signature, X-WangTimer-Last-Success and X-WangTimer-Lost-Since; all are masked but those of headers "
+            "that hold no secrets, such as Content-Type, "
             "User-Agent and those of the service",
             examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
         ),
@@ -111,7 +113,9 @@ def _request(
     call = through(target, call)
     form = form_through(target, definition)
     member, zone = Member(timer.id, firing.fire_at, attempt), definition.schedule.timezone
-    request = request_of(call, definition.app, member, form=form, timezone=zone)
+    # What was lost before it by then, nobody knows any more.
+    numbers = Continuity(firing.seq, None, None) if form.numbered else None
+    request = request_of(call, definition.app, member, form=form, timezone=zone, continuity=numbers)
     headers: dict[str, list[str]] = {}
     for name, _, value in _header_lines(request):
         is_marked = name.lower() in call.marks.headers

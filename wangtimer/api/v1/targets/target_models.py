@@ -109,7 +109,7 @@ class TargetBody(CallFields):
         refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts, most_ms)
         retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
         form = changed_form(UNTOUCHED, form_given(self))
-        refuse_bad_form(asked, form)
+        refuse_bad_form(asked, form, may_have_seq=True)
         return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry, form)
 
 
@@ -144,7 +144,7 @@ class TargetPatch(CallChange):
         check_place_or_way_out(asked.url, was.app)
         refuse_other_kind(asked.url, was)
         changed["form"] = changed_form(was.form, form_given(self))
-        refuse_bad_form(asked, changed["form"])
+        refuse_bad_form(asked, changed["form"], may_have_seq=True)
         call = seals.changed(asked, was, _check)
         return was.changed_to(call, **changed)
 

@@ -85,6 +85,13 @@ WhetherControl = Annotated[
         description="true: an answer may stop the timer, put it off, or set its next moment",
     ),
 ]
+WhetherNumbered = Annotated[
+    bool | None,
+    Field(
+        exclude_if=is_none,
+        description="true: firings planned since have numbers, and calls tell theirs and what was lost before",
+    ),
+]
 WhichHeadersSecret = Annotated[
     list[str] | None,
     Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
@@ -137,6 +144,7 @@ class ShownTarget(Sent):
     cloud_events: WhetherCloudEvent = None
     body_is_base64: WhetherBase64 = None
     allow_control: WhetherControl = None
+    numbered: WhetherNumbered = None
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None

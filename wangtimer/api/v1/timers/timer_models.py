@@ -122,6 +122,13 @@ _AllowControl = Annotated[
         "X-WangTimer-Control: stop, delay=30m, or next=2026-12-01T09:00:00Z",
     ),
 ]
+_Numbered = Annotated[
+    bool | None,
+    Field(
+        description="true: firings planned from now on get numbers, and calls tell theirs (X-WangTimer-Sequence), the "
+        "last moment that succeeded (X-WangTimer-Last-Success), and how many were lost since (X-WangTimer-Lost-Since)",
+    ),
+]
 # The names of a call's time-outs in models, and where requests have them.
 _TIMEOUTS = dict(
     zip(
@@ -281,6 +288,7 @@ class Target(CallFields):
     name: TargetName | None = None
     path: TargetPart = None
     celery: _Task = None
+    numbered: _Numbered = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return the call, by the names of the shared rules; raises `Refused`."""
@@ -340,6 +348,7 @@ class TargetChange(CallChange):
 
     name: TargetName | None = None
     path: TargetPart = None
+    numbered: _Numbered = None
 
     def of_rules(self) -> dict[str, Any]:
         """Return the change, by the names of the shared rules; raises `Refused`."""

@@ -1,0 +1,50 @@
+"""The numbers of planned firings: each timer counts its own, and gives none twice."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, select
+
+from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing
+from wangtimer.store.sql.asked import RowKey
+from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.tables import timers
+
+# Timers one UPDATE counts on: each row searches its own count among those of all.
+TIMERS_A_STATEMENT = 200
+
+
+def number_missing(sql: Connection, planned: Sequence[Firing], held: Collection[RowKey]) -> list[Firing]:
+    """Return the planned firings, sorted by key, that have no row in `held`, with the next numbers of their timers.
+
+    Those that need no number are all returned, as they are. The timers' rows are locked until the transaction ends,
+    so no other one gives these numbers; if this one is undone, they were not given.
+    """
+    missing = [one for one in planned if one.seq != TO_BE_NUMBERED or (one.fire_at, one.timer_id) not in held]
+    numbers = Counter(one.timer_id for one in missing if one.seq == TO_BE_NUMBERED)
+    following = _count_on(sql, numbers)
+    numbered = []
+    for one in missing:
+        if one.seq == TO_BE_NUMBERED:
+            following[one.timer_id] += 1
+            one = one._replace(seq=following[one.timer_id])  # noqa: PLW2901
+        numbered.append(one)
+    return numbered
+
+
+def _count_on(sql: Connection, numbers: Counter[int]) -> dict[int, int]:
+    """Take so many numbers of each timer; return the last one of each before these."""
+    before: dict[int, int] = {}
+    ids = sorted(numbers)
+    for start in range(0, len(ids), TIMERS_A_STATEMENT):
+        part = ids[start : start + TIMERS_A_STATEMENT]
+        hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (PRIMARY) "
+        cases = " ".join(f"WHEN {one:d} THEN {numbers[one]:d}" for one in part)
+        sql.exec_driver_sql(
+            f"UPDATE timer {hint}SET planned_seq = planned_seq + CASE id {cases} END"
+            f" WHERE id IN ({','.join(f'{one:d}' for one in part)})"
+        )
+        counted = select(timers.c.id, timers.c.planned_seq).where(timers.c.id.in_(part))
+        rows = sql.execute(by_index(counted, "PRIMARY", timers))
+        before |= {row.id: row.planned_seq - numbers[row.id] for row in rows}
+    return before
