@@ -33,7 +33,7 @@ from wangtimer.store.sql.tables import timers
 
 Read = TypeVar("Read")
 
-_INSERTED = tuple(column.name for column in timers.c if column is not timers.c.tombstone)
+_INSERTED = tuple(column.name for column in timers.c if column.name not in ("tombstone", "planned_seq"))
 
 
 @cache

@@ -45,9 +45,8 @@ class SentRequest(Sent):
         dict[str, list[str]],
         Field(
             description="each header that went over the connection, with its values, but webhook-timestamp, "
-            "webhook-signature, X-WangTimer-Last-Success and X-WangTimer-Lost-Since; all are masked but those of headers "
-            "that hold no secrets, such as Content-Type, "
-            "User-Agent and those of the service",
+            "webhook-signature, X-WangTimer-Last-Success and X-WangTimer-Lost-Since; all are masked but those of "
+            "headers that hold no secrets, such as Content-Type, User-Agent and those of the service",
             examples=[{"Authorization": ["***"], "webhook-id": ["890342217101453-1795198611123"]}],
         ),
     ]
