@@ -13,6 +13,7 @@ _OPEN_HEADERS = frozenset(
         "accept-language",
         "cache-control",
         "ce-id",
+        "ce-sequence",
         "ce-source",
         "ce-specversion",
         "ce-time",
@@ -35,6 +36,9 @@ _OPEN_HEADERS = frozenset(
         "x-wangtimer-app",
         "x-wangtimer-attempt",
         "x-wangtimer-fire-at",
+        "x-wangtimer-last-success",
+        "x-wangtimer-lost-since",
+        "x-wangtimer-sequence",
         "x-wangtimer-timer",
     }
 )

@@ -30,7 +30,11 @@ VALUES: dict[str, list[Any]] = {
     "timeouts": [Timeouts(2_000), Timeouts(None, 300, 1_000)],
     "keep_output": [KeepOutput.ON_FAILURE, KeepOutput.NEVER],
     "overlap": [Overlap.SKIP, Overlap.QUEUE_ONE, Overlap.CANCEL_OLDER],
-    "form": [CallForm(templates=True), CallForm(cloud_events=True, allow_control=True)],
+    "form": [
+        CallForm(templates=True),
+        CallForm(cloud_events=True, allow_control=True),
+        CallForm(numbered=True),
+    ],
 }
 by_name = pytest.mark.parametrize("field", FIELDS, ids=lambda field: field.name)
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from wangtimer.core.flow.continuity import MOST_LOST
+
 _DESCRIPTION = """\
 The call that a timer makes at each of its moments. Its URL, method, headers and body are the `target` of the timer: the
 method is POST unless the target names another. Headers of the target are sent unchanged. Every call also has the
@@ -52,6 +54,23 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
         {"type": "integer", "format": "int32", "minimum": 1, "maximum": 32_767},
         1,
     ),
+    "X-WangTimer-Sequence": (
+        "the firing's number, of a timer with `numbered`; not there: it has none",
+        {"type": "integer", "format": "int64", "minimum": 1},
+        17,
+    ),
+    "X-WangTimer-Last-Success": (
+        "of a timer with `numbered`: the last planned moment before that succeeded, ms since 1970; not there: none is "
+        "known",
+        {"type": "integer", "format": "int64"},
+        1795207423000,
+    ),
+    "X-WangTimer-Lost-Since": (
+        "of a timer with `numbered`: how many moments since then failed for good or were skipped by a policy; 1000: "
+        "that many or more",
+        {"type": "integer", "format": "int32", "minimum": 0, "maximum": MOST_LOST},
+        0,
+    ),
     "X-WangTimer-App": ("the app whose timer it is, in UTF-8", {"type": "string"}, "shop"),
     "User-Agent": (
         "`WangTimer/` and the version, unless the target names another",
@@ -60,7 +79,14 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
     ),
 }
 
-_MAY_BE_MISSING = ("User-Agent", "webhook-timestamp", "webhook-signature")
+_MAY_BE_MISSING = (
+    "User-Agent",
+    "webhook-timestamp",
+    "webhook-signature",
+    "X-WangTimer-Sequence",
+    "X-WangTimer-Last-Success",
+    "X-WangTimer-Lost-Since",
+)
 
 _BODY = {
     "description": "The target's `body`, byte for byte, in UTF-8; empty where it has none. Its `Content-Type` is the "
