@@ -11,9 +11,9 @@ from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.apps.audited_change import AuditedKind
-from wangtimer.core.flow.firing import Firing, FiringStatus, Member
+from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.planning import firings_of, plan
+from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Once
@@ -37,6 +37,7 @@ from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.client_certificates import ClientCertificates
+from wangtimer.store.sql.continuities import ContinuityStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import DeadLetterFilter, DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore, Replay
@@ -86,6 +87,7 @@ class Stores:
         self.letters = DeadLetterStore(database, clock)
         self.accepted = AcceptedFirings(database)
         self.begun = BegunFirings(database)
+        self.continuities = ContinuityStore(database)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
         self.audit = AuditLog(database)
@@ -114,6 +116,7 @@ class Stores:
             *self._of_dead_letters(),
             *self._of_accepted(),
             *self._of_begun(),
+            *self._of_continuities(),
             *self._of_finished(),
             *self._of_followers(),
             *self._of_signing(),
@@ -151,10 +154,10 @@ class Stores:
         new = NewTimer(SMALL_APP, f"kept {self._mark}", EVERY_MINUTE, NOTIFY, tags=("t1", "t2"))
         on = replace(new, name=f"on {self._mark}")
         plans = [plan(self._enabled(one), NOW + HOUR_MS, 100) for one in made[3:6]]
-        rows = sorted(
-            (Firing.planned(one.timer.id, at, 0) for one in plans for at in one.moments),
-            key=lambda row: (row.fire_at, row.timer_id),
-        )
+        rows = _rows_of(plans)
+        with_numbers = [self.made(SMALL_APP) for _ in range(3)]
+        numbered = [plan(self._enabled(one), NOW + HOUR_MS, 100) for one in with_numbers]
+        numbered_rows = _rows_of(numbered, TO_BE_NUMBERED)
         return [
             Case("TimerStore.create", lambda: timers.create(new, next(self._moments), answer)),
             Case(
@@ -192,6 +195,7 @@ class Stores:
                 lambda: timers.unplanned(NOW + HOUR_MS, 2_000, NOW - HOUR_MS, range(1, 501)),
             ),
             Case("TimerStore.commit_plans", lambda: timers.commit_plans(plans, rows)),
+            Case("TimerStore.commit_plans: numbered", lambda: timers.commit_plans(numbered, numbered_rows)),
             Case("TimerStore.definitions", lambda: timers.definitions(set(range(1, 1_001)))),
             Case("TimerStore.versions", lambda: timers.versions(set(range(1, 1_001)))),
             Case("TimerStore.refuse_unknown", lambda: timers.refuse_unknown(SMALL_APP, 3)),
@@ -431,6 +435,17 @@ class Stores:
             Case("BegunFirings.page", lambda: begun.page((0, 0), 100)),
         ]
 
+    def _of_continuities(self) -> list[Case]:
+        rows = [Firing.planned(timer_id, NOW, 0) for timer_id in range(1, 301)]
+        failed = self._due(Overlap.ALLOW, [NOW - DAY_MS - number * MINUTE_MS for number in range(30, 0, -1)])
+        return [
+            Case("ContinuityStore.before", lambda: self.continuities.before(rows)),
+            Case(
+                "ContinuityStore.before: none succeeded",
+                lambda: self.continuities.before([Firing.planned(failed, NOW, 0)]),
+            ),
+        ]
+
     def _due(self, policy: Overlap, moments: list[int]) -> int:
         """Return a timer with firings of these moments."""
         self._number += 1
@@ -646,3 +661,8 @@ def _outcomes(rows: list[Firing]) -> list[Outcome]:
         )
         for number, row in enumerate(rows)
     ]
+
+
+def _rows_of(plans: list[Plan], seq: int | None = None) -> list[Firing]:
+    rows = [Firing.planned(one.timer.id, at, 0, seq) for one in plans for at in one.moments]
+    return sorted(rows, key=lambda row: (row.fire_at, row.timer_id))
