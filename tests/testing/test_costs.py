@@ -48,6 +48,22 @@ def test_one_whose_firings_are_not_to_overlap_costs_more_and_others_nothing(
     assert len(statements) < 13 * 60
 
 
+def test_a_numbered_timer_costs_one_statement_more_and_others_nothing(
+    wangtimer: WangTimer, statements: list[str]
+) -> None:
+    """Beside the question for the row, it is one look at its last firings; planning counts once for all it plans."""
+    timer(wangtimer, cron="* * * * *")
+    wangtimer.advance(minutes=10)
+    assert not [one for one in statements if "planned_seq +" in one or "before_0" in one]
+    assert not [one for one in statements if one.startswith("INSERT") and "seq" in one]
+    wangtimer.client.patch_timer("key:nightly", target={"numbered": True})
+    wangtimer.advance(hours=3)
+    statements.clear()
+    assert len(wangtimer.advance(hours=6)) == 360
+    assert len(statements) < 5.2 * 360
+    assert len([one for one in statements if "before_0" in one]) == 360
+
+
 def test_a_year_without_a_firing_costs_next_to_nothing(
     wangtimer: WangTimer, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
