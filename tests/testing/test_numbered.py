@@ -1,12 +1,17 @@
 """Calls of numbered timers tell their number, the last moment that succeeded, and how many were lost since."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.testing.timers import URL
-from wangtimer.client import CallOrder, GapWatch, ReceivedCall, Refused
+from wangtimer.client import CallOrder, GapWatch, NewTimer, ReceivedCall, Refused
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.continuity import Continuity
+from wangtimer.core.flow.firing import Firing, MemberKey
+from wangtimer.store.sql.continuities import ContinuityStore
 from wangtimer.testing import Answer, MadeCall, WangTimer
 from wangtimer.testing.doubles import MemorySlices
 
@@ -249,3 +254,49 @@ def test_the_record_shows_the_number_that_was_sent(wangtimer: WangTimer) -> None
     assert history["request"] is not None
     assert history["request"]["headers"]["X-WangTimer-Sequence"] == ["1"]
     assert not [name for name in history["request"]["headers"] if "Last-Success" in name or "Lost" in name]
+
+
+def test_timers_made_together_are_numbered_each_by_itself(wangtimer: WangTimer) -> None:
+    asked: list[NewTimer] = [
+        {"key": key, "schedule": EVERY_MINUTE, "target": {"url": f"{URL}/{key}", "numbered": key != "plain"}}
+        for key in ("one", "two", "plain")
+    ]
+    wangtimer.client.batch_create_timers(asked)
+    wangtimer.advance(minutes=2)
+    found = {(call.key, call.headers.get("X-WangTimer-Sequence")) for call in wangtimer.calls}
+    assert found == {("one", "1"), ("one", "2"), ("two", "1"), ("two", "2"), ("plain", None)}
+
+
+def test_a_calendar_that_changes_uses_no_number_twice(wangtimer: WangTimer) -> None:
+    wangtimer.client.put_calendar("plant", days=["2027-01-09"])
+    timer = made(wangtimer, schedule={"every": "10m", "excludeCalendar": "plant"})
+    wangtimer.advance(minutes=25)
+    wangtimer.client.put_calendar("plant", days=["2027-01-09", "2027-01-10"])
+    wangtimer.advance(hours=5)
+    given = [told(call).seq for call in wangtimer.calls]
+    assert given == list(range(1, len(given) + 1))
+    assert {told(call).lost for call in wangtimer.calls} == {0}
+    assert seqs(wangtimer, timer)[-len(given) :] == given
+
+
+def test_without_sql_a_numbered_firing_waits_and_then_tells_its_numbers(
+    wangtimer: WangTimer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other timers' firings go on meanwhile."""
+    made(wangtimer)
+    wangtimer.client.create_timer(key="plain", schedule=EVERY_MINUTE, target={"url": URL})
+    wangtimer.advance(seconds=30)
+    real, away_until = ContinuityStore.before, wangtimer.now + timedelta(seconds=40)
+
+    def before(store: ContinuityStore, rows: Sequence[Firing]) -> dict[MemberKey, Continuity]:
+        if wangtimer.now < away_until:
+            raise StoreAway("SQL", "switched away by the test")
+        return real(store, rows)
+
+    monkeypatch.setattr(ContinuityStore, "before", before)
+    wangtimer.advance(minutes=1)
+    plain, numbered = sorted(wangtimer.calls, key=lambda call: call.at)
+    assert (plain.key, plain.lateness) == ("plain", timedelta())
+    assert told(numbered) == Told("00:01", 1, None, 0)
+    assert timedelta(seconds=10) <= numbered.lateness < timedelta(seconds=20)
+    assert numbered.attempt == 1
