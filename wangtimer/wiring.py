@@ -38,8 +38,8 @@ from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
-from wangtimer.core.messages.message_place import CONSUMERS_BROKER
-from wangtimer.core.messages.named_broker import own_consumers
+from wangtimer.core.messages.message_place import CONSUMERS_BROKER, MessagePlace
+from wangtimer.core.messages.named_broker import own_consumers, why_no_task
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
@@ -230,7 +230,13 @@ class Wiring:
     @once
     def timers(self) -> TimerStore:
         """Timers in SQL."""
-        return TimerStore(self.database, self.bad_timers, self.seals, self.app_totals)
+        return TimerStore(
+            self.database,
+            self.bad_timers,
+            self.seals,
+            self.app_totals,
+            self.why_no_task,
+        )
 
     @once
     def seals(self) -> Seals:
@@ -591,10 +597,18 @@ class Wiring:
             self.broker.send_chunk,
         )
 
+    def why_no_task(self, app: str, place: MessagePlace, task: str) -> str:
+        """Return why an app may not send a Celery task to a place; "" if it may, or its broker is not known here."""
+        return why_no_task(self.settings.named_brokers, app, place, task)
+
     @once
     def batches(self) -> Batches:
         """What business services ask for of many timers at once."""
-        return Batches(self.registrar, TimerBatches(self.database, self.seals, self.app_totals), self.clock)
+        return Batches(
+            self.registrar,
+            TimerBatches(self.database, self.seals, self.app_totals, self.why_no_task),
+            self.clock,
+        )
 
     @once
     def stops(self) -> Stops:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from tests.callback.calls import Outcomes, PlainCall
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace
+from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
@@ -25,9 +26,11 @@ def a_message(
     keys: tuple[bytes, ...] = (),
     may_send: Callable[[], bool] = lambda: True,
     timeouts: Timeouts = AS_DEPLOYED,
+    form: CallForm = UNTOUCHED,
 ) -> PlainCall:
     """Return a call that an engine of the broker may take."""
-    request = request_of(Notify(place.url, "", headers, body), app, member, keys, FIRE_AT // 1_000)
+    notify = Notify(place.url, "", headers, body)
+    request = request_of(notify, app, member, keys, FIRE_AT // 1_000, form)
     request.fault = ""
     return PlainCall(
         request,

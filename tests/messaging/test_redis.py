@@ -15,6 +15,7 @@ from wangtimer.callback.health import Sign, sign_of
 from wangtimer.callback.reply import BrokerAnswer
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
+from wangtimer.core.timers.call_form import CallForm
 from wangtimer.executor.sender import failure_of
 from wangtimer.messaging.message_engine import MessageEngine
 
@@ -68,6 +69,16 @@ def test_a_list_gets_a_json_object_at_its_right_end(
     first, second = map(json.loads, client.lrange("app:work", 0, -1))
     assert [first["id"], second["id"]] == [Member(one, FIRE_AT, 1).firing_id for one in (1, 2)]
     assert (first["body"], first["headers"]["X-Tag"]) == ('{"order":7}', "blue")
+
+
+def test_a_list_gets_bytes_that_are_no_text_in_base64(
+    client: "redis.Redis[bytes]", engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    engine.submit([a_message(outcomes, LIST, body="/wD+", form=CallForm(body_is_base64=True))])
+    (reply,) = outcomes.wait()
+    assert reply.succeeded
+    (element,) = map(json.loads, client.lrange("app:work", 0, -1))
+    assert (element["bodyBase64"], "body" in element) == ("/wD+", False)
 
 
 def test_thousands_at_one_moment_take_few_round_trips(

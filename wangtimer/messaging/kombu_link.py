@@ -1,4 +1,7 @@
-"""Any other transport of kombu, by its URL. No such broker is tried here; each message is sent by itself."""
+"""Any other transport of kombu, by its URL; each message is sent by itself, to a queue that is named.
+
+Of these only the one that keeps queues in a SQL database is tried.
+"""
 
 from typing import Any
 
@@ -48,7 +51,8 @@ class KombuLink:
             exchange = ""
         else:
             exchange, routing_key, headers, body = place.name, place.routing_key, message.fields, message.body
-            properties = {"content_type": message.content_type, "content_encoding": "utf-8"}
+            encoding = "utf-8" if _is_text(body) else "binary"
+            properties = {"content_type": message.content_type, "content_encoding": encoding}
         try:
             self._producer.publish(
                 body, exchange=exchange, routing_key=routing_key, headers=headers, **properties, **extra
@@ -70,3 +74,12 @@ class KombuLink:
         """Close the connection."""
         self._producer = None
         self._asked.collect()
+
+
+def _is_text(body: bytes) -> bool:
+    """Tell whether readers that decode bodies as UTF-8 can read it."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -152,7 +152,11 @@ def _command_of(message: Message) -> _Command:
         fields = ("id", message.firing_id, "body", message.body, "headers", headers)
         return ("XADD", place.name, *bound, "*", *fields)
     if place.kind is PlaceKind.LIST:
-        element = {"id": message.firing_id, "body": message.body.decode(), "headers": message.fields}
+        element: dict[str, object] = {"id": message.firing_id, "headers": message.fields}
+        try:
+            element["body"] = message.body.decode()
+        except UnicodeDecodeError:
+            element["bodyBase64"] = b64encode(message.body).decode()
         return ("RPUSH", place.name, orjson.dumps(element))
     queue, task_headers, body, properties = celery_parts(message)
     # As kombu's transport for Redis writes it; `delivery_tag` is its key among the messages that are not acknowledged.

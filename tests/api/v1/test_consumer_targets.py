@@ -40,12 +40,12 @@ def test_a_target_is_shown_as_it_was_made_and_has_time_to_acknowledge(
         ({"consumers": {"group": ""}}, "/consumers/group"),
         ({"consumers": {"group": "a/b"}}, "/consumers/group"),
         ({"consumers": {"group": "a" * 65}}, "/consumers/group"),
-        ({"consumers": {"group": "a", "fallbackUrl": "ftp://a/"}}, "/url"),
+        ({"consumers": {"group": "a", "fallbackUrl": "ftp://a/"}}, "/consumers/fallbackUrl"),
         (
             {"consumers": {"group": "a", "fallbackUrl": "https://a.example/?token=abcdefg"}},
             "/consumers/fallbackUrl",
         ),
-        ({"consumers": {"group": "a"}, "url": URL}, "/queue"),
+        ({"consumers": {"group": "a"}, "url": URL}, "/consumers"),
         ({"consumers": {"group": "a"}, "method": "PUT"}, "/method"),
     ],
 )

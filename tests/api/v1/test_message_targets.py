@@ -21,6 +21,7 @@ url = "amqp://shop:{SECRET}@rabbit.internal:5672//"
 app = "shop"
 exchanges = ["shop.*"]
 celery_queues = ["shop.*"]
+celery_tasks = ["shop.*"]
 
 [[broker]]
 name = "hot"
@@ -79,9 +80,15 @@ def test_a_target_is_shown_as_it_was_made(world: V1World, body: dict[str, Any]) 
         ({"queue": {"broker": "hot", "list": "shop:b", "maxLength": 5}}, "/queue/maxLength"),
         ({"queue": {"broker": "orders", "stream": "shop:a"}}, "/queue"),
         ({"celery": CELERY | {"queue": "celery"}}, "/celery"),
-        ({"queue": EVENTS, "celery": CELERY}, "/queue"),
+        ({"queue": EVENTS, "celery": CELERY}, "/celery"),
         ({"queue": EVENTS, "url": URL}, "/queue"),
+        ({"url": URL, "consumers": {"group": "work"}}, "/consumers"),
         ({"queue": EVENTS, "method": "PUT"}, "/method"),
+        ({"queue": EVENTS, "connectTimeout": "5s"}, "/connectTimeout"),
+        ({"celery": CELERY, "firstByteTimeout": "5s"}, "/firstByteTimeout"),
+        ({"queue": EVENTS, "allowControl": True}, "/allowControl"),
+        ({"consumers": {"group": "work"}, "allowControl": True}, "/allowControl"),
+        ({"consumers": {"group": "work", "fallbackUrl": "ftp://shop.example"}}, "/consumers/fallbackUrl"),
         ({"url": "queue://orders/exchange?name=shop.events"}, "/url"),
         ({}, "/url"),
     ],
@@ -154,3 +161,50 @@ def test_many_timers_at_once_are_each_judged(world: V1World) -> None:
     taken, refused = answered.json["items"]
     assert taken["created"], taken
     assert refused["problem"]["pointer"] == "/target/path", refused
+
+
+@pytest.mark.parametrize(
+    ("task", "is_taken"),
+    [
+        ({"task": "shop.tasks.expire"}, True),
+        ({"task": "shop.tasks.expire", "queue": "shop.slow"}, True),
+        ({"task": "their.tasks.pay"}, False),
+        ({"task": "shop.tasks.expire", "queue": "celery"}, False),
+    ],
+)
+def test_a_task_that_the_app_may_not_send_is_refused_when_its_timer_is_made(
+    world: V1World, task: dict[str, Any], is_taken: bool
+) -> None:
+    assert put(world, {"celery": CELERY}, "tasks").status == 201
+    body = {"key": "expire", "schedule": {"delay": "1h"}, "target": {"name": "tasks", "celery": task}}
+    made = world.send("POST", TIMERS, body)
+    many = world.send("POST", f"{TIMERS}:batchCreate", {"timers": [body | {"key": "another"}]})
+    (item,) = many.json["items"]
+    if is_taken:
+        assert (made.status, item["created"]) == (201, True), (made.json, item)
+        return
+    assert (made.status, made.json["pointer"]) == (400, "/target/celery")
+    assert (item["created"], item["problem"]["pointer"]) == (False, "/target/celery")
+    assert "has not allowed" in made.json["detail"]
+
+
+@pytest.mark.parametrize(
+    "more", [{"connectTimeout": "5s"}, {"firstByteTimeout": "5s"}, {"allowControl": True}]
+)
+def test_a_timer_has_nothing_that_only_an_answer_gives_a_meaning(
+    world: V1World, more: dict[str, Any]
+) -> None:
+    assert put(world, {"queue": EVENTS}, "events").status == 201
+    body = {"key": "expire", "schedule": {"delay": "1h"}, "target": {"name": "events", "json": {}}}
+    assert world.send("POST", TIMERS, body).status == 201
+    refused = world.send("POST", TIMERS, body | {"key": "other", "target": body["target"] | more})  # type: ignore[operator]
+    (field,) = more
+    assert (refused.status, refused.json["pointer"]) == (400, f"/target/{field}"), refused.json
+    changed = world.send("PATCH", f"{TIMERS}/key:expire", {"target": more}, rule=f"{TIMERS}/{{which}}")
+    assert (changed.status, changed.json["pointer"]) == (400, f"/target/{field}"), changed.json
+
+
+def test_a_url_runs_no_celery_task(world: V1World) -> None:
+    target = {"url": URL, "celery": {"task": "shop.tasks.expire"}}
+    refused = world.send("POST", TIMERS, {"key": "a", "schedule": {"delay": "1h"}, "target": target})
+    assert (refused.status, refused.json["pointer"]) == (400, "/target/celery")

@@ -20,7 +20,7 @@ def check_place(place: MessagePlace, app: str) -> None:
         return
     if place.kind is PlaceKind.CONSUMERS:
         if place.fallback:
-            check_way_out(place.fallback, app)
+            check_way_out(place.fallback, app, "consumers.fallbackUrl")
         return
     field = "celery" if place.kind is PlaceKind.CELERY else "queue"
     broker = settings_in_use().named_brokers.get(place.broker)

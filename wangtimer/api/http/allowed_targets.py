@@ -19,7 +19,7 @@ from wangtimer.store.app_directory import AppDirectory
 _EXTENSION = "wangtimer.egress_rules"
 
 
-def check_way_out(url: str, app: str) -> None:
+def check_way_out(url: str, app: str, field: str = "notifyHTTPParam.url") -> None:
     """Raise `Refused` where a call of this app may not go to the URL, by what is clear without a look-up of its name.
 
     A file of timers is checked without a deployment, and so without its rules. What is set for the app is looked up
@@ -35,9 +35,10 @@ def check_way_out(url: str, app: str) -> None:
         return
     own = _set_for(app)
     if own.https_only and not origin.is_tls:
-        raise _bad_url("the app may call https only", "write https, or ask the operator")
+        raise _bad_url(field, "the app may call https only", "write https, or ask the operator")
     if is_refused and rules is not None and rules.of_app(own).refusal(peer):
         raise _bad_url(
+            field,
             "this deployment does not allow calls to its address",
             "call another one, or ask the operator whether WANGTIMER_EGRESS may allow it, or the app's egress",
         )
@@ -59,5 +60,5 @@ def _rules_in_use() -> EgressRules | None:
     return kept
 
 
-def _bad_url(reason: str, mend: str) -> Refused:
-    return Refused(ErrorCode.BAD_CALLBACK, "notifyHTTPParam.url", reason, mend)
+def _bad_url(field: str, reason: str, mend: str) -> Refused:
+    return Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)

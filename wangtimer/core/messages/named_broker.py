@@ -81,9 +81,18 @@ class NamedBroker:
         kinds = _kinds_of(self.scheme)
         if place.kind not in kinds:
             return f"the broker takes no {place.kind}, but {', '.join(sorted(kinds))}"
+        if place.kind is PlaceKind.EXCHANGE and place.name and self.scheme not in AMQP_SCHEMES:
+            # Such an exchange has queues only where the sender itself has bound them; to none, all is lost in silence.
+            return 'this broker has queues only: write exchange "", and the queue as routingKey'
         if any(right.allows(app, place, task) for right in self.rights):
             return ""
         return "the operator has not allowed this app to send there"
+
+
+def why_no_task(brokers: Mapping[str, NamedBroker], app: str, place: MessagePlace, task: str) -> str:
+    """Return why an app may not send a Celery task there; "" if it may, or the broker is not known here."""
+    broker = brokers.get(place.broker)
+    return "" if broker is None else broker.why_not(app, place, task)
 
 
 def own_consumers(store_url: str) -> NamedBroker:

@@ -1,12 +1,19 @@
 """A named target of an app: a call in one place, which timers name; each timer gives only what differs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import unquote
 
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.messages.celery_task import task_from
-from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from, refuse_call_parts
+from wangtimer.core.messages.message_place import (
+    MessagePlace,
+    PlaceKind,
+    is_message_url,
+    place_from,
+    refuse_call_parts,
+)
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.keep_output import KeepOutput
@@ -16,6 +23,8 @@ from wangtimer.core.timers.timer import Definition, Notify, SecretMarks
 TARGET_CHARACTERS = 64
 # An app, and the name of one of its targets.
 TargetKey = tuple[str, str]
+# Says why an app may not send a Celery task of this name to a place; "": it may, or it is not known here.
+WhyNoTask = Callable[[str, MessagePlace, str], str]
 # Of two words the one further behind keeps less.
 _KEEPS_LESS = (KeepOutput.ALWAYS, KeepOutput.ON_FAILURE, KeepOutput.NEVER)
 
@@ -93,22 +102,53 @@ def form_through(target: NamedTarget | None, own: Definition) -> CallForm:
     return own.form if target is None else own.form.beside(target.form, has_body=bool(own.notify.body))
 
 
-def refuse_misfit(base: Notify, own: Notify) -> None:
-    """Raise `InvalidInput` where what a timer gives itself does not fit its target, which is `base`.
+def refuse_misfit(target: NamedTarget, own: Definition, why_no_task: WhyNoTask) -> None:
+    """Raise `InvalidInput` where what a timer gives itself does not fit its target.
 
-    A sealed body is not read: where it is no task, the firing fails.
+    A sealed body is not read: where it is no task, or not an allowed one, the firing fails.
     """
+    base, given = target.call, own.notify
     if not is_message_url(base.url):
         return
-    refuse_call_parts(own.url, own.method)
-    is_task = place_from(base.url).kind is PlaceKind.CELERY
-    if is_task and not own.sealed and not (own.marks.body or base.marks.body):
-        try:
-            task_from(own.body or base.body)
-        except ValueError as error:
-            raise InvalidInput(
-                "target.body", str(error).partition(";")[0], str(error).partition("; ")[2]
-            ) from None
+    refuse_call_parts(given.url, given.method)
+    refuse_without_answer(base.url, own.timeouts, own.form)
+    place = place_from(base.url)
+    is_read = not given.sealed and not (given.marks.body or base.marks.body)
+    if place.kind is not PlaceKind.CELERY or not is_read:
+        return
+    try:
+        task = task_from(given.body or base.body)
+    except ValueError as error:
+        reason, _, mend = str(error).partition("; ")
+        raise InvalidInput("target.body", reason, mend) from None
+    queue = replace(place, name=task.queue) if task.queue else place
+    if why_not := why_no_task(own.app, queue, task.task):
+        raise InvalidInput(
+            "target.celery",
+            f"{task.task!r} in queue {queue.name!r}: {why_not}",
+            "name a task and a queue that are allowed, or ask the operator (WANGTIMER_BROKERS_FILE)",
+        )
+
+
+def refuse_without_answer(url: str, timeouts: Timeouts, form: CallForm) -> None:
+    """Raise `InvalidInput` for what only an answer over HTTP gives a meaning, where messages are sent.
+
+    Consumers with a fallback may be called over HTTP.
+    """
+    if not is_message_url(url) or place_from(url).fallback:
+        return
+    for field, timeout_ms in (
+        ("connectTimeout", timeouts.connect_ms),
+        ("firstByteTimeout", timeouts.first_byte_ms),
+    ):
+        if timeout_ms is not None:
+            reason = "the target sends messages, over connections that all of them share"
+            mend = "leave it out; timeout bounds how long a message waits to be confirmed"
+            raise InvalidInput(f"target.{field}", reason, mend)
+    if form.allow_control:
+        reason = "the target sends messages, and no answer comes back that could control the timer"
+        mend = "leave it out; whoever does the work may change the timer with PATCH /v1/timers/..."
+        raise InvalidInput("target.allowControl", reason, mend)
 
 
 def url_behind(url: str, path: str) -> str:

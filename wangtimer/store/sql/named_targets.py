@@ -5,28 +5,35 @@ from collections.abc import Mapping
 from sqlalchemy import Connection, and_, select
 
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.messages.message_place import SCHEME
-from wangtimer.core.timers.named_target import refuse_misfit
-from wangtimer.core.timers.timer import Notify
+from wangtimer.core.messages.message_place import SCHEME, MessagePlace
+from wangtimer.core.timers.named_target import WhyNoTask, refuse_misfit
+from wangtimer.core.timers.timer import Definition
 from wangtimer.store.sql.tables import targets
 from wangtimer.store.target_text import target_from
 
 
-def hold_target(sql: Connection, app: str, call: Notify) -> None:
-    """Raise `InvalidInput` if the app has no target of the name that the call goes through, or the two do not fit.
+def any_task(_app: str, _place: MessagePlace, _task: str) -> str:
+    """Refuse none: which tasks an app may send is judged when they are sent."""
+    return ""
+
+
+def hold_target(sql: Connection, own: Definition, why_no_task: WhyNoTask = any_task) -> None:
+    """Raise `InvalidInput` if the app has no target of the name that the timer gives, or the two do not fit.
 
     The row is locked until the transaction ends: a later deletion waits for it, and then finds the timer.
     """
-    if call.target and (why := misfits(sql, app, {"": call})):
+    if own.notify.target and (why := misfits(sql, own.app, {"": own}, why_no_task)):
         raise why[""]
 
 
-def misfits(sql: Connection, app: str, calls: Mapping[str, Notify]) -> dict[str, InvalidInput]:
-    """Return why calls, by names of their own, cannot go through the targets that they name.
+def misfits(
+    sql: Connection, app: str, owns: Mapping[str, Definition], why_no_task: WhyNoTask = any_task
+) -> dict[str, InvalidInput]:
+    """Return why calls of an app's timers, by names of their own, cannot go through the targets that they name.
 
     Rows of targets are locked as above.
     """
-    asked = sorted({call.target for call in calls.values() if call.target})
+    asked = sorted({own.notify.target for own in owns.values() if own.notify.target})
     if not asked:
         return {}
     query = select(targets.c.name, targets.c.content).where(
@@ -34,18 +41,23 @@ def misfits(sql: Connection, app: str, calls: Mapping[str, Notify]) -> dict[str,
     )
     rows = sql.execute(query.order_by(targets.c.name).with_for_update(read=True)).all()
     found = {row.name: row.content for row in rows}
-    whys = {name: _misfit(app, call, found.get(call.target)) for name, call in calls.items() if call.target}
+    whys = {
+        name: _misfit(own, found.get(own.notify.target), why_no_task)
+        for name, own in owns.items()
+        if own.notify.target
+    }
     return {name: why for name, why in whys.items() if why is not None}
 
 
-def _misfit(app: str, call: Notify, content: str | None) -> InvalidInput | None:
+def _misfit(own: Definition, content: str | None, why_no_task: WhyNoTask) -> InvalidInput | None:
+    name = own.notify.target
     if content is None:
-        return unknown_target(call.target)
+        return unknown_target(name)
     # Most targets are called over HTTP: their texts need not be read.
     if SCHEME not in content:
         return None
     try:
-        refuse_misfit(target_from(app, call.target, 0, content).call, call)
+        refuse_misfit(target_from(own.app, name, 0, content), own, why_no_task)
     except InvalidInput as why:
         return why
     return None

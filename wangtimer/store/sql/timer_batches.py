@@ -14,6 +14,7 @@ from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS
 from wangtimer.core.schedules.schedule import bounds_in
+from wangtimer.core.timers.named_target import WhyNoTask
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.app_total import counted
@@ -28,7 +29,7 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
-from wangtimer.store.sql.named_targets import misfits
+from wangtimer.store.sql.named_targets import any_task, misfits
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
@@ -151,7 +152,9 @@ class TimerBatches:
         database: Database,
         seals: Seals = NO_KEYS,
         totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
+        why_no_task: WhyNoTask = any_task,
     ) -> None:
+        self._why_no_task = why_no_task
         self._database = database
         self.seals = seals
         self._totals = totals
@@ -345,7 +348,9 @@ class TimerBatches:
             free = [draft for name, draft in sorted(drafts.items()) if name not in held]
             in_order = [one for name, one in drafts.items() if name not in held]
             refused: dict[str, Stored] = {name: NameTaken(row["id"]) for name, row in held.items()}
-            refused |= _aimless(sql, app, in_order)
+            refused |= misfits(
+                sql, app, {one.timer.name: one.timer.definition for one in in_order}, self._why_no_task
+            )
             refused |= self._without_room(
                 sql, app, [one for one in in_order if one.timer.name not in refused], now
             )
@@ -371,12 +376,6 @@ def _insert(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:
 def _taken_by(found: Stored) -> Stored:
     """Return what becomes of a later draft of the same name."""
     return NameTaken(found.id) if isinstance(found, Timer) else found
-
-
-def _aimless(sql: Connection, app: str, drafts: Sequence[Draft]) -> dict[str, InvalidInput]:
-    """Return by name which of the drafts name a target that the app does not have, or that they do not fit."""
-    calls = {one.timer.name: one.timer.definition.notify for one in drafts}
-    return misfits(sql, app, calls)
 
 
 def _mark_calendars(sql: Connection, app: str, drafts: Sequence[Draft]) -> None:

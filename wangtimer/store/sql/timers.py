@@ -23,6 +23,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
+from wangtimer.core.timers.named_target import WhyNoTask
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.app_total import NOTHING, Total, counted
@@ -38,7 +39,7 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
-from wangtimer.store.sql.named_targets import hold_target
+from wangtimer.store.sql.named_targets import any_task, hold_target
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
@@ -116,7 +117,9 @@ class TimerStore:
         bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
         seals: Seals = NO_KEYS,
         totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
+        why_no_task: WhyNoTask = any_task,
     ) -> None:
+        self._why_no_task = why_no_task
         self._database = database
         self._totals = totals
         self._bad_timers = bad_timers
@@ -154,8 +157,11 @@ class TimerStore:
                     # Its moments are counted from now on.
                     row |= terms(made)
             totals = self._totals if self._totals.are_kept(new.app) else None
-            insert_all = partial(_insert, totals=totals, row=row, made=made, firings=firings, keep=keep)
             one = made.definition
+            hold = partial(hold_target, own=one, why_no_task=self._why_no_task)
+            insert_all = partial(
+                _insert, hold=hold, totals=totals, row=row, made=made, firings=firings, keep=keep
+            )
             has_more = bool(made.tags or firings or keep or totals or one.notify.target)
             has_more = has_more or is_marked(one.schedule) or is_noted()
             try:
@@ -244,6 +250,8 @@ class TimerStore:
             if (revision.timer.terms, revision.status) == (timer.terms, timer.definition.status):
                 return timer, []
             self._totals.move(sql, app, _growth(timer, revision), now)
+            if _call_terms(revision.timer) != _call_terms(timer):
+                hold_target(sql, revision.timer.definition, self._why_no_task)
             insert_missing(sql, revision.past)
             try:
                 edited = change(sql, revision.timer, now, revision.status, was=timer)
@@ -429,16 +437,22 @@ class TimerStore:
         return None if row is None else timer_of(row)
 
 
+def _call_terms(timer: Timer) -> tuple[object, ...]:
+    """Return what a named target has to fit."""
+    return timer.definition.notify, timer.definition.timeouts, timer.definition.form
+
+
 def _insert(
     sql: Connection,
+    hold: Callable[[Connection], None],
     totals: AppTotals | None,
     row: dict[str, Any],
     made: Timer,
     firings: list[Firing],
     keep: ToKeep | None,
 ) -> list[Firing]:
-    """Insert a timer with its firings and tags; return which firings wait to be fired."""
-    hold_target(sql, made.definition.app, made.definition.notify)
+    """Insert a timer with its firings and tags, `hold` its target; return which firings wait to be fired."""
+    hold(sql)
     if totals is not None:
         totals.move(sql, made.definition.app, counted(made), made.created_at)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
@@ -558,8 +572,6 @@ def change(
     }
     if was is not None and was.terms != timer.terms:
         one = timer.definition
-        if one.notify.target and one.notify != was.definition.notify:
-            hold_target(sql, one.app, one.notify)
         columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)

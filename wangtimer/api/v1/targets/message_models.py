@@ -130,7 +130,10 @@ class ConsumersOf(Given):
         """Return where that is; raises `Refused`."""
         if self.fallback_url is None:
             return consumers_place(self.group)
-        fallback = check_url(self.fallback_url)
+        try:
+            fallback = check_url(self.fallback_url)
+        except Refused as error:
+            raise Refused(error.code, "consumers.fallbackUrl", error.reason, error.mend) from None
         if masked_url(fallback) != fallback:
             reason, mend = "its query has a secret", "send that in a header of the target"
             raise Refused(ErrorCode.BAD_VALUE, "consumers.fallbackUrl", reason, mend)

@@ -30,7 +30,7 @@ from wangtimer.core.retry import changed_policy
 from wangtimer.core.timers.call_form import UNTOUCHED
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.named_target import NamedTarget, refuse_without_answer
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
@@ -110,6 +110,7 @@ class TargetBody(CallFields):
         retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
         form = changed_form(UNTOUCHED, form_given(self))
         refuse_bad_form(asked, form, may_have_seq=True)
+        refuse_without_answer(asked.url, timeouts, form)
         return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry, form)
 
 
@@ -145,16 +146,18 @@ class TargetPatch(CallChange):
         refuse_other_kind(asked.url, was)
         changed["form"] = changed_form(was.form, form_given(self))
         refuse_bad_form(asked, changed["form"], may_have_seq=True)
+        refuse_without_answer(asked.url, timeouts, changed["form"])
         call = seals.changed(asked, was, _check)
         return was.changed_to(call, **changed)
 
 
 def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
     """Return where the target leads, as it is stored: to a URL, or to a place for messages; raises `Refused`."""
+    given = [name for name in ("url", "queue", "celery", "consumers") if getattr(target, name) is not None]
+    if len(given) > 1:
+        reason = f"{given[0]} is given too, and a target leads to one place"
+        raise Refused(ErrorCode.BAD_VALUE, given[1], reason, "give one of them")
     places = [one.place() for one in (target.queue, target.celery, target.consumers) if one is not None]
-    if len(places) + (target.url is not None) > 1:
-        reason = "more than one of url, queue, celery and consumers is given"
-        raise Refused(ErrorCode.BAD_VALUE, "queue", reason, "give one of them")
     if places:
         if "method" in target.model_fields_set:
             _refuse_method(places[0].url)

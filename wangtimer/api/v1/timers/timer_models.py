@@ -293,6 +293,9 @@ class Target(CallFields):
     def of_rules(self) -> dict[str, Any]:
         """Return the call, by the names of the shared rules; raises `Refused`."""
         _refuse_both(self)
+        if self.celery is not None and self.name is None:
+            reason, mend = "a URL is called, and runs no Celery task", "name a Celery target in place of url"
+            raise Refused(ErrorCode.BAD_VALUE, "target.celery", reason, mend)
         if self.name is not None:
             notify = self.call_to(self.path or "", self.name)
         elif self.url is not None:
