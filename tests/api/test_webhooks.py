@@ -7,6 +7,7 @@ import pytest
 
 from wangtimer.api import create_app
 from wangtimer.callback.request import USER_AGENT
+from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify
@@ -24,7 +25,8 @@ def callback() -> dict[str, Any]:
 
 def sent(body: str) -> dict[str, str]:
     notify = Notify("http://target.example/", "POST", (("X-Own", "1"),), body)
-    request = request_of(notify, "shop", Member(890342217101453, 1795207483000, 2), KEYS, 1795207483)
+    member, numbers = Member(890342217101453, 1795207483000, 2), Continuity(17, 1795207423000, 0)
+    request = request_of(notify, "shop", member, KEYS, 1795207483, continuity=numbers)
     lines = request.head.decode().split("\r\n")[1:-2]
     return dict(line.split(": ", 1) for line in lines)
 

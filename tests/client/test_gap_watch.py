@@ -1,7 +1,9 @@
 """What a receiver says of the calls of numbered timers."""
 
+import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,14 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wangtimer.client import CallOrder, GapWatch, NotACallback, ReceivedCall, Sighting
-from wangtimer.client.gap_watch import MOST_MOMENTS
+from wangtimer.client.gap_watch import MOST_LOST, MOST_MOMENTS
 
 START = datetime(2027, 1, 4, tzinfo=UTC)
 IN_ORDER, GAP, LATE, REPEAT = CallOrder.IN_ORDER, CallOrder.GAP, CallOrder.LATE, CallOrder.REPEAT
 
 
 def call(
-    minute: int, seq: int | None, last: int | None = None, lost: int = 0, timer: int = 7, attempt: int = 1
+    minute: int,
+    seq: int | None,
+    last: int | None = None,
+    lost: int | None = 0,
+    timer: int = 7,
+    attempt: int = 1,
 ) -> ReceivedCall:
     """Return the call of a minute, as it arrives."""
     headers = {
@@ -25,8 +32,9 @@ def call(
         "X-WangTimer-App": "shop",
         "X-WangTimer-Fire-At": str(ms(minute)),
         "X-WangTimer-Attempt": str(attempt),
-        "X-WangTimer-Lost-Since": str(lost),
     }
+    if lost is not None:
+        headers["X-WangTimer-Lost-Since"] = str(lost)
     if seq is not None:
         headers["X-WangTimer-Sequence"] = str(seq)
     if last is not None:
@@ -109,6 +117,45 @@ def test_every_attempt_after_the_first_is_a_repeat(watch: GapWatch) -> None:
     assert watch.see(call(0, 1, attempt=101)).order is REPEAT
 
 
+def test_a_repeat_has_what_its_first_call_had(watch: GapWatch) -> None:
+    """Whoever catches up on a gap may fail, and is called again."""
+    watch.see(call(0, 1))
+    assert watch.see(call(3, 4, 0, 2)) == Sighting(GAP, 2, 2)
+    assert watch.see(call(3, 4, 0, 2, attempt=2)) == Sighting(REPEAT, 2, 2)
+    assert watch.see(call(4, 5, 0, 2)) == Sighting(IN_ORDER)
+
+
+def test_so_many_that_they_are_not_counted_are_a_gap_each_time(watch: GapWatch) -> None:
+    watch.see(call(0, 1))
+    assert watch.see(call(2_000, 2_001, None, MOST_LOST)).order is GAP
+    assert watch.see(call(2_100, 2_101, None, MOST_LOST)) == Sighting(GAP, MOST_LOST, 99)
+
+
+def test_where_nobody_counted_what_was_passed_over_is_a_gap(watch: GapWatch) -> None:
+    watch.see(call(0, 1))
+    assert watch.see(call(1, 2, lost=None)) == Sighting(IN_ORDER)
+    assert watch.see(call(5, 6, lost=None)) == Sighting(GAP, 0, 3)
+
+
+def test_timers_of_two_apps_are_apart(watch: GapWatch) -> None:
+    watch.see(call(0, 1))
+    other = call(0, 1)
+    assert watch.see(replace(other, app="other")).order is IN_ORDER
+
+
+def test_a_thousand_timers_take_less_than_four_megabytes() -> None:
+    watch = GapWatch()
+    tracemalloc.start()
+    try:
+        for timer in range(1, 1_001):
+            for minute in range(MOST_MOMENTS):
+                watch.see(call(minute, minute + 1, timer=timer))
+        size, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size < 4_000_000
+
+
 def test_a_replay_of_what_never_came_is_late(watch: GapWatch) -> None:
     watch.see(call(0, 1))
     watch.see(call(2, 3, 0, 1))
@@ -149,10 +196,10 @@ def test_of_one_timer_so_many_moments_are_known(watch: GapWatch) -> None:
 
 
 def test_threads_see_each_firing_once(watch: GapWatch) -> None:
-    calls = [call(minute % 50, minute % 50 + 1) for minute in range(200)]
+    calls = [call(minute % MOST_MOMENTS, minute % MOST_MOMENTS + 1) for minute in range(200)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(watch.see, calls))
-    assert [one.order for one in found].count(REPEAT) == 150
+    assert [one.order for one in found].count(REPEAT) == 200 - MOST_MOMENTS
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=60))

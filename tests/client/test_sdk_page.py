@@ -11,7 +11,7 @@ import pytest
 
 from tests.client.outcomes import fired
 from tests.client.served import Served
-from wangtimer.client import Client, Conflict, receive
+from wangtimer.client import CallOrder, Client, Conflict, ReceivedCall, receive
 from wangtimer.client.filters import OneRound
 
 PAGE = Path(__file__).parents[2] / "docs" / "sdk.md"
@@ -25,6 +25,8 @@ OTHER_NAMES = {
     "already_fired",
     "wangtimer_client",
     *vars(receive),
+    *ReceivedCall.__annotations__,
+    *CallOrder,
 }
 EXAMPLES = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 

@@ -18,7 +18,7 @@ from wangtimer.core.timers.templates import (
 )
 from wangtimer.core.timers.timer import Notify
 
-FILLING = Filling("sh\"op<&'/ü", "Asia/Shanghai", 7, 1_795_207_483_123, 2, "7-1795207483123")
+FILLING = Filling("sh\"op<&'/ü", "Asia/Shanghai", 7, 1_795_207_483_123, 2, "7-1795207483123", 17)
 VALUES = {
     "fireAt": "2026-11-20T20:44:43.123Z",
     "fireAtMs": "1795207483123",
@@ -27,6 +27,7 @@ VALUES = {
     "firingId": "7-1795207483123",
     "timerId": "7",
     "attempt": "2",
+    "seq": "17",
     "app": "sh\"op<&'/ü",
 }
 URL = "http://a/?"

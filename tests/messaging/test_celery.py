@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from celery import Celery
 from celery.contrib.testing.worker import start_worker
+from celery.signals import setup_logging
 
 from tests.callback.calls import Outcomes
 from tests.messaging.messages import FIRE_AT, a_message
@@ -28,16 +29,28 @@ def worker(url: str) -> Iterator["Queue[dict[str, Any]]"]:
     ran: Queue[dict[str, Any]] = Queue()
     app = Celery("shop", broker=url, set_as_current=False)
     app.conf.task_default_queue = "app.tasks"
-    # Its worker would set up the logs of this process, as ours do in theirs, and later tests would capture none.
-    app.log.already_setup = True
 
     # Shared by default: the first worker's would run for the second too.
     @app.task(name="app.expire", bind=True, shared=False)
     def expire(task: Any, order: int, why: str = "") -> None:
         ran.put({"order": order, "why": why, "id": task.request.id, "headers": task.request.headers})
 
-    with start_worker(app, pool="threads", perform_ping_check=False, shutdown_timeout=20):
+    with logs_as_they_are(), start_worker(app, pool="threads", perform_ping_check=False, shutdown_timeout=20):
         yield ran
+
+
+@contextmanager
+def logs_as_they_are() -> Iterator[None]:
+    """Keep a worker from setting up the logs of this process, as ours do in theirs: later tests would capture none."""
+
+    def keep(**_: Any) -> None: ...
+
+    others, setup_logging.receivers = setup_logging.receivers, []
+    setup_logging.connect(keep)
+    try:
+        yield
+    finally:
+        setup_logging.receivers = others
 
 
 @pytest.fixture(params=["rabbitmq", "queue_redis"])

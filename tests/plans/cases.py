@@ -436,13 +436,13 @@ class Stores:
         ]
 
     def _of_continuities(self) -> list[Case]:
-        rows = [Firing.planned(timer_id, NOW, 0) for timer_id in range(1, 301)]
+        rows = [Firing.planned(timer_id, NOW, 0, 9) for timer_id in range(1, 301)]
         failed = self._due(Overlap.ALLOW, [NOW - DAY_MS - number * MINUTE_MS for number in range(30, 0, -1)])
         return [
             Case("ContinuityStore.before", lambda: self.continuities.before(rows)),
             Case(
                 "ContinuityStore.before: none succeeded",
-                lambda: self.continuities.before([Firing.planned(failed, NOW, 0)]),
+                lambda: self.continuities.before([Firing.planned(failed, NOW, 0, 9)]),
             ),
         ]
 

@@ -115,8 +115,7 @@ def test_passwords_are_made_once_each_another_and_only_their_owner_reads_them(tm
     passwords = [value for name, value in made.items() if name != "WANGTIMER_SECRET_KEYS"]
     assert all(re.fullmatch(r"[0-9a-f]{32}", value.rpartition(":")[2]) for value in passwords)
     assert (tmp_path / ".env").stat().st_mode & 0o777 == 0o600
-    with pytest.raises(subprocess.CalledProcessError):
-        made_accounts(tmp_path)
+    made_accounts(tmp_path)
     assert dict(line.split("=", 1) for line in (tmp_path / ".env").read_text().splitlines()) == made
     for name in ACLS:
         text = (tmp_path / "accounts" / f"{name}.acl").read_text()

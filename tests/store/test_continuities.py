@@ -7,7 +7,12 @@ from wangtimer.core.flow.continuity import MOST_LOST, Continuity
 from wangtimer.core.flow.firing import WITHDRAWN, Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS
-from wangtimer.store.sql.continuities import FEW, FIRINGS_A_STATEMENT, ContinuityStore
+from wangtimer.store.sql.continuities import (
+    FEW,
+    FIRINGS_A_LONG_STATEMENT,
+    FIRINGS_A_STATEMENT,
+    ContinuityStore,
+)
 from wangtimer.store.sql.database import Database
 
 TIMER, OTHER = 7, 8
@@ -64,7 +69,10 @@ def ground(database: Database) -> Ground:
 def test_before_the_first_there_is_nothing(ground: Ground) -> None:
     assert ground.store.before([]) == {}
     assert ground.before(3) == (9, None, 0)
-    assert ground.before(3, seq=None) == (None, None, 0)
+
+
+def test_a_firing_without_a_number_tells_nothing(ground: Ground) -> None:
+    assert ground.store.before([Firing.planned(TIMER, at(3), 0)]) == {}
 
 
 def test_what_failed_or_was_skipped_since_the_last_success_is_lost(ground: Ground) -> None:
@@ -121,6 +129,32 @@ def test_it_counts_up_to_a_thousand(ground: Ground) -> None:
     ground.became(SUCCEEDED, *[FAILED] * (MOST_LOST + 5))
     assert ground.before(MOST_LOST)[1:] == (at(0), MOST_LOST - 1)
     assert ground.before(MOST_LOST + 6)[1:] == (None, MOST_LOST)
+
+
+def test_the_deep_look_is_bounded_by_rows_read_and_not_by_rows_that_count(database: Database) -> None:
+    """A backfill may stand before the firing, and its owner may have taken back a dense schedule."""
+    ground = Ground(database)
+    ground.became(SUCCEEDED, FAILED)
+    ground.became(*[SUCCEEDED] * MOST_LOST, kind=FiringKind.BACKFILL, first=2)
+    assert ground.before(MOST_LOST + 2)[1:] == (None, 0)
+    assert ground.before(MOST_LOST)[1:] == (at(0), 1)
+
+
+def test_where_many_look_far_back_the_rest_tell_their_numbers_only(database: Database) -> None:
+    seconds = iter(range(1_000))
+    ground = Ground(database)
+    ground.store = ContinuityStore(database, lambda: next(seconds) / 10)
+    many = 2 * FIRINGS_A_LONG_STATEMENT * 10
+    ground.became(SUCCEEDED, *[FAILED] * FEW)
+    rows = [Firing.planned(TIMER, at(FEW + 1) + one, 0, one) for one in range(1, many)]
+    found = ground.store.before(rows)
+    assert len(found) == many - 1
+    counted = [one for one in found.values() if one.lost is not None]
+    assert {(one.last_success_at, one.lost) for one in counted} == {(at(0), FEW)}
+    assert len(counted) == 5 * FIRINGS_A_LONG_STATEMENT
+    assert all(
+        one.headers == (("X-WangTimer-Sequence", str(one.seq)),) for one in found.values() if one.lost is None
+    )
 
 
 def test_a_long_row_of_what_is_under_way_is_not_lost(ground: Ground) -> None:

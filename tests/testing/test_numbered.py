@@ -34,6 +34,9 @@ def made(wangtimer: WangTimer, target: dict[str, Any] | None = None, **more: Any
     return wangtimer.client.create_timer(key="report", target=NUMBERED | (target or {}), **fields)["id"]
 
 
+NUMBERS = frozenset({"X-WangTimer-Sequence", "X-WangTimer-Last-Success", "X-WangTimer-Lost-Since"})
+
+
 def told(call: MadeCall) -> Told:
     seq, last, lost = (
         call.headers.get(f"X-WangTimer-{one}") for one in ("Sequence", "Last-Success", "Lost-Since")
@@ -169,6 +172,35 @@ def test_a_replay_keeps_its_number_and_is_late_and_then_it_has_succeeded(wangtim
     assert orders(wangtimer)[3:] == [CallOrder.REPEAT, CallOrder.GAP]
 
 
+def test_what_a_newer_one_cancels_is_told_by_it(wangtimer: WangTimer) -> None:
+    wangtimer.answer(
+        lambda call: Answer(200, after=timedelta(seconds=90 if shown(call.fire_at) == "00:02" else 1))
+    )
+    made(wangtimer, {"timeout": "5m"}, overlap="cancelOlder")
+    wangtimer.advance(minutes=4, seconds=30)
+    assert all_told(wangtimer) == [
+        Told("00:01", 1, None, 0),
+        Told("00:02", 2, "00:01", 0),
+        Told("00:03", 3, "00:01", 1),
+        Told("00:04", 4, "00:03", 0),
+    ]
+    assert orders(wangtimer) == [CallOrder.IN_ORDER, CallOrder.IN_ORDER, CallOrder.GAP, CallOrder.IN_ORDER]
+
+
+def test_what_the_misfire_policy_skips_together_with_one_that_goes_is_told_by_that_one(
+    wangtimer: WangTimer,
+) -> None:
+    timer = made(wangtimer, schedule={"every": "5s"}, misfire={"policy": "fire_latest", "grace": "2s"})
+    wangtimer.advance(seconds=12)
+    before = len(wangtimer.calls)
+    wangtimer.sleep(seconds=41)
+    wangtimer.advance(seconds=12)
+    coalesced = [one for one in wangtimer.client.firings(timer=timer) if one["status"] == "skipped"]
+    assert len(coalesced) == 7
+    assert sum(told(call).lost for call in wangtimer.calls[before : before + 1]) == 7
+    assert CallOrder.GAP in orders(wangtimer)
+
+
 def test_a_firing_by_hand_has_no_number_and_what_is_disabled_is_not_lost(wangtimer: WangTimer) -> None:
     timer = made(wangtimer)
     wangtimer.advance(minutes=1, seconds=30)
@@ -178,9 +210,8 @@ def test_a_firing_by_hand_has_no_number_and_what_is_disabled_is_not_lost(wangtim
     wangtimer.client.enable_timer(timer)
     wangtimer.advance(minutes=1)
     by_hand = wangtimer.calls[1]
-    assert "X-WangTimer-Sequence" not in by_hand.headers
-    assert told(by_hand)[2:] == ("00:01", 0)
-    assert [one[2:] for one in all_told(wangtimer)[2:]] == [("00:01", 0)]
+    assert not [name for name in by_hand.headers if name in NUMBERS]
+    assert [told(one)[2:] for one in wangtimer.calls[2:]] == [("00:01", 0)]
     assert orders(wangtimer) == [CallOrder.IN_ORDER, CallOrder.UNNUMBERED, CallOrder.IN_ORDER]
 
 
@@ -205,13 +236,11 @@ def test_a_timer_that_is_numbered_later_begins_with_what_is_planned_from_then_on
     wangtimer.advance(minutes=1, seconds=10)
     wangtimer.client.patch_timer(timer, target={"numbered": True})
     wangtimer.advance(hours=3)
-    calls = [call for call in wangtimer.calls if "X-WangTimer-Lost-Since" in call.headers]
-    assert len(calls) == 180
-    given = [told(call).seq for call in calls]
-    numbered = [one for one in given if one is not None]
-    assert given == [None] * (len(given) - len(numbered)) + numbered
-    assert numbered == list(range(1, len(numbered) + 1))
-    assert told(calls[0])[1:] == (None, "00:01", 0)
+    calls = [call for call in wangtimer.calls if NUMBERS & call.headers.keys()]
+    assert [told(call).seq for call in calls] == list(range(1, len(calls) + 1))
+    assert wangtimer.calls[-len(calls) :] == calls
+    last_unnumbered = wangtimer.calls[-len(calls) - 1]
+    assert told(calls[0])[1:] == (1, shown(last_unnumbered.fire_at), 0)
 
 
 def test_templates_and_events_have_the_number(wangtimer: WangTimer) -> None:

@@ -3,14 +3,18 @@
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 
 from .receiver import ReceivedCall
 
-MOST_TIMERS = 100_000
+_EPOCH, _MS = datetime(1970, 1, 1, tzinfo=UTC), timedelta(milliseconds=1)
+# With its last moments a timer takes some 3 KB.
+MOST_TIMERS = 10_000
 # Of one timer: a repeat of an older firing is told as a late call.
-MOST_MOMENTS = 100
+MOST_MOMENTS = 20
+# A count of lost moments that means that many, or more.
+MOST_LOST = 1_000
 
 
 class CallOrder(StrEnum):
@@ -35,8 +39,10 @@ class Sighting:
     """What a call says of those before it.
 
     `lost` is how many moments failed for good or were skipped by a policy, and no earlier call told of; where calls
-    overlap, one may be told of twice, none is left out. `unseen` is how many numbers were passed over: their firings
-    were lost, went to another receiver, are still under way, or an edit replaced them.
+    overlap, one may be told of twice. One that fails for good only after a later one has succeeded is in no count: it
+    shows in `unseen` of the call that passed it over. `unseen` is how many numbers were passed over: their firings were
+    lost, went to another receiver, are still under way, or an edit replaced them. A repeat has what the first call of
+    its firing had: whoever acts on a gap may fail, and is called again.
     """
 
     order: CallOrder
@@ -46,18 +52,18 @@ class Sighting:
 
 @dataclass(slots=True)
 class _Timer:
-    """What was seen of one timer, and what its newest call told."""
+    """What was seen of one timer, and what its newest call told; moments in ms UTC, the one seen last at the end."""
 
-    newest: datetime
+    newest: int
     highest: int
     last_success_at: datetime | None
     lost: int
-    moments: OrderedDict[datetime, None] = field(default_factory=OrderedDict)
+    moments: dict[int, Sighting] = field(default_factory=dict)
 
-    def see(self, moment: datetime) -> None:
-        self.moments[moment] = None
+    def see(self, moment: int, sighting: Sighting) -> None:
+        self.moments[moment] = sighting
         if len(self.moments) > MOST_MOMENTS:
-            self.moments.popitem(last=False)
+            del self.moments[next(iter(self.moments))]
 
 
 class GapWatch:
@@ -65,39 +71,43 @@ class GapWatch:
 
     It goes by moments, because numbers need not grow with them: after an edit, a moment that was planned before keeps
     its number. It is safe for any number of threads. A restart forgets everything, and another process knows nothing
-    of it.
+    of it. One watch is for the calls of one deployment.
 
         watch = GapWatch()
 
         def report(call: ReceivedCall) -> None:
-            if watch.see(call).order is CallOrder.GAP:
+            sighting = watch.see(call)
+            if sighting.lost or sighting.order is CallOrder.GAP:
                 catch_up(call.last_success_at)
     """
 
     def __init__(self, most: int = MOST_TIMERS) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._timers: OrderedDict[int, _Timer] = OrderedDict()
+        self._timers: OrderedDict[tuple[str, int], _Timer] = OrderedDict()
 
     def see(self, call: ReceivedCall) -> Sighting:
         """Remember a call, and say how it follows the earlier ones."""
         if call.sequence is None:
             return Sighting(CallOrder.UNNUMBERED)
         with self._lock:
-            seen = self._timers.get(call.timer_id)
+            seen = self._timers.get((call.app, call.timer_id))
             sighting = _sighting(seen, call, call.sequence)
-            self._remember(seen, call, call.sequence)
+            self._remember(seen, call, call.sequence, sighting)
         return sighting
 
-    def _remember(self, seen: _Timer | None, call: ReceivedCall, sequence: int) -> None:
-        lost = call.lost_since or 0
+    def _remember(self, seen: _Timer | None, call: ReceivedCall, sequence: int, sighting: Sighting) -> None:
+        key, moment = (call.app, call.timer_id), _ms(call.fire_at)
+        told = call.last_success_at, call.lost_since or 0
         if seen is None:
-            seen = self._timers[call.timer_id] = _Timer(call.fire_at, sequence, call.last_success_at, lost)
-        elif call.fire_at > seen.newest:
-            seen.newest, seen.last_success_at, seen.lost = call.fire_at, call.last_success_at, lost
+            seen = self._timers[key] = _Timer(moment, sequence, *told)
+        elif moment > seen.newest:
+            seen.newest = moment
+            seen.last_success_at, seen.lost = told
         seen.highest = max(seen.highest, sequence)
-        seen.see(call.fire_at)
-        self._timers.move_to_end(call.timer_id)
+        if sighting.order is not CallOrder.REPEAT:
+            seen.see(moment, sighting)
+        self._timers.move_to_end(key)
         if len(self._timers) > self._most:
             self._timers.popitem(last=False)
 
@@ -106,12 +116,21 @@ def _sighting(seen: _Timer | None, call: ReceivedCall, sequence: int) -> Sightin
     lost = call.lost_since or 0
     if seen is None:
         return Sighting(CallOrder.GAP if lost else CallOrder.IN_ORDER, lost)
-    if call.fire_at in seen.moments:
-        return Sighting(CallOrder.REPEAT)
-    if call.fire_at < seen.newest:
+    moment = _ms(call.fire_at)
+    if (first := seen.moments.get(moment)) is not None:
+        return Sighting(CallOrder.REPEAT, first.lost, first.unseen)
+    if moment < seen.newest:
         return Sighting(CallOrder.LATE)
-    if call.last_success_at == seen.last_success_at:
+    unseen = max(0, sequence - seen.highest - 1)
+    if call.lost_since is None:
+        # It was not counted: what was passed over may be lost.
+        return Sighting(CallOrder.GAP if unseen else CallOrder.IN_ORDER, 0, unseen)
+    if call.last_success_at == seen.last_success_at and lost < MOST_LOST:
         lost = max(0, lost - seen.lost)
-    was_elsewhere = call.last_success_at is not None and call.last_success_at > seen.newest
+    was_elsewhere = call.last_success_at is not None and _ms(call.last_success_at) > seen.newest
     order = CallOrder.GAP if lost or was_elsewhere else CallOrder.IN_ORDER
-    return Sighting(order, lost, max(0, sequence - seen.highest - 1))
+    return Sighting(order, lost, unseen)
+
+
+def _ms(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MS

@@ -1,5 +1,6 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records its outcome."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from random import Random
@@ -11,7 +12,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.backlog import is_backlog
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.disabled_hosts import HostKey
-from wangtimer.core.flow.firing import Chunk, DueMember, FiringStatus, Member, MemberKey
+from wangtimer.core.flow.firing import WITHDRAWN, Chunk, DueMember, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
@@ -382,8 +383,9 @@ class Executor:
         refused |= self._misfires(claim, asked, verdicts, known)
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
-        continuities = self._ask_continuities(wanted, verdicts, known)
         refused |= self._overlaps(claim, wanted, verdicts, known)
+        # Only now: what was just cancelled or skipped is lost to those that go.
+        continuities = self._ask_continuities(wanted, refused, verdicts, known)
         self._skip(claim, refused, verdicts, known)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
         left = [
@@ -417,25 +419,38 @@ class Executor:
     def _ask_continuities(
         self,
         wanted: Sequence[DueMember],
+        refused: Mapping[Member, str],
         verdicts: dict[Member, Verdict],
         definitions: Mapping[int, Definition],
     ) -> dict[MemberKey, Continuity]:
-        """Return what calls of numbered timers tell; these members wait where SQL does not answer."""
+        """Return what calls of numbered timers tell; these members wait where SQL does not answer.
+
+        What is `refused` with them is not written yet, and is lost all the same.
+        """
         numbered = [
             (due, verdict.row)
             for due in wanted
-            if isinstance(verdict := verdicts[due.member], Send)
+            if due.member not in refused
+            and isinstance(verdict := verdicts[due.member], Send)
+            and verdict.row.seq is not None
             and (definition := definitions.get(due.member.timer_id)) is not None
             and definition.form.numbered
         ]
         if not numbered or self._continuities is None:
             return {}
         try:
-            with self._verifier.sql_rest.asking(self._clock):
-                return self._continuities.before([row for _, row in numbered])
+            told = self._continuities.before([row for _, row in numbered])
         except StoreAway:
             verdicts.update({due.member: self._verifier.wait(due) for due, _ in numbered})
             return {}
+        lost: dict[int, list[int]] = defaultdict(list)
+        for member, reason in refused.items():
+            if reason not in WITHDRAWN:
+                lost[member.timer_id].append(member.fire_at)
+        return {
+            (timer_id, fire_at): one.with_lost(moment for moment in lost[timer_id] if moment < fire_at)
+            for (timer_id, fire_at), one in told.items()
+        }
 
     def _questionable(
         self,

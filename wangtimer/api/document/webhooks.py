@@ -60,14 +60,14 @@ _HEADERS: dict[str, tuple[str, dict[str, Any], Any]] = {
         17,
     ),
     "X-WangTimer-Last-Success": (
-        "of a timer with `numbered`: the last planned moment before that succeeded, ms since 1970; not there: none is "
-        "known",
+        "of a timer with `numbered`: the last planned moment before that succeeded, ms since 1970; not there: none of "
+        "the 1,000 firings before it did",
         {"type": "integer", "format": "int64"},
         1795207423000,
     ),
     "X-WangTimer-Lost-Since": (
         "of a timer with `numbered`: how many moments since then failed for good or were skipped by a policy; 1000: "
-        "that many or more",
+        "that many or more; not there: it was not counted",
         {"type": "integer", "format": "int32", "minimum": 0, "maximum": MOST_LOST},
         0,
     ),

@@ -1,8 +1,9 @@
 """What a call of a numbered timer tells, so that its receiver sees gaps and repeats by itself."""
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Self
 
-# Lost firings are counted up to this: then it means that many, or more.
+# Lost firings are counted among so many before one: if all are lost, it means that many, or more.
 MOST_LOST = 1_000
 
 
@@ -10,13 +11,22 @@ class Continuity(NamedTuple):
     """A firing's place among those of its timer, when it is about to be sent.
 
     `seq` is its number; None: it has none. `last_success_at` is the moment (ms UTC) of the last planned firing before
-    it that succeeded; None: none is known. `lost` is how many moments between the two failed for good, or were skipped
-    by a policy; what is still under way is not among them, nor is what the owner took back. None: it is not known.
+    it that succeeded; None: none of the last `MOST_LOST` did. `lost` is how many moments between the two failed for
+    good, or were skipped by a policy; what is still under way is not among them, nor is what the owner took back.
+    Both are None where nobody looked.
     """
 
     seq: int | None
     last_success_at: int | None
     lost: int | None
+
+    def with_lost(self, moments: Iterable[int]) -> Self:
+        """Return it with those of these moments (ms UTC) lost too that are after the last success."""
+        if self.lost is None:
+            return self
+        after = -1 if self.last_success_at is None else self.last_success_at
+        more = sum(moment > after for moment in moments)
+        return self._replace(lost=min(self.lost + more, MOST_LOST)) if more else self
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:

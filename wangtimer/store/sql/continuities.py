@@ -1,6 +1,7 @@
 """What became of the firings before one, in SQL: of numbered timers."""
 
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection
 
@@ -8,76 +9,84 @@ from wangtimer.core.flow.continuity import MOST_LOST, Continuity
 from wangtimer.core.flow.firing import WITHDRAWN, Firing, FiringKind, FiringStatus, MemberKey
 from wangtimer.store.sql.database import Database
 
-# Firings that one statement looks behind: SQLite joins 500 queries at most.
-FIRINGS_A_STATEMENT = 100
-# Nearly always one of the last few has succeeded. Only where none has, all that count are read.
+# Nearly always one of the last few has succeeded. Only where none has, so many as count are read.
 FEW = 10
-_SUCCEEDED, _LOST, _OTHER = 1, 2, 0
+# Firings that one statement looks behind: so it reads a thousand rows, or ten thousand, whatever stands there.
+FIRINGS_A_STATEMENT = 100
+FIRINGS_A_LONG_STATEMENT = 10
+# How long a batch may look far back: while a target is away, all calls to it ask for that. The others tell their
+# numbers only.
+LOOKS_BACK_S = 0.5
 
 
 class ContinuityStore:
     """Every method raises `StoreAway`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._database = database
+        self._monotonic = monotonic
 
     def before(self, rows: Sequence[Firing]) -> dict[MemberKey, Continuity]:
-        """Return what is to be told of each of these firings, by timer and moment.
+        """Return what is to be told of each of these firings that has a number, by timer and moment.
 
         Only what came before a firing's own moment counts. It is read from the index of one timer's history: the last
         few firings of each, and up to `MOST_LOST` where none of those succeeded.
         """
-
-        def work(sql: Connection) -> dict[MemberKey, Continuity]:
-            found = _read(sql, rows, FEW)
-            deeper = [one for one in rows if one.member.key not in found]
-            return found | _read(sql, deeper, MOST_LOST)
-
-        return self._database.read(work) if rows else {}
-
-
-def _read(sql: Connection, rows: Sequence[Firing], depth: int) -> dict[MemberKey, Continuity]:
-    """Return what the last `depth` firings before each tell.
-
-    Absent are those of which none succeeded, and there may be more, unless that is as deep as anybody looks.
-    """
-    found: dict[MemberKey, Continuity] = {}
-    for start in range(0, len(rows), FIRINGS_A_STATEMENT):
-        part = rows[start : start + FIRINGS_A_STATEMENT]
-        before: list[list[tuple[int, int]]] = [[] for _ in part]
-        for place, fire_at, became in sql.exec_driver_sql(_statement(sql, part, depth)):
-            before[place].append((fire_at, became))
-        for one, behind in zip(part, before, strict=True):
-            told = _told(one, sorted(behind, reverse=True))
-            if told.last_success_at is not None or len(behind) < depth or depth == MOST_LOST:
+        began = self._monotonic()
+        numbered = [one for one in rows if one.seq is not None]
+        found: dict[MemberKey, Continuity] = {}
+        deeper: list[Firing] = []
+        for part in _parts(numbered, FIRINGS_A_STATEMENT):
+            for one, (told, looked_at) in self._read(part, FEW):
                 found[one.member.key] = told
-    return found
+                if told.last_success_at is None and looked_at == FEW:
+                    deeper.append(one)
+        for part in _parts(deeper, FIRINGS_A_LONG_STATEMENT):
+            if self._monotonic() - began > LOOKS_BACK_S:
+                found |= {one.member.key: Continuity(one.seq, None, None) for one in part}
+            else:
+                found |= {one.member.key: told for one, (told, _) in self._read(part, MOST_LOST)}
+        return found
+
+    def _read(self, part: Sequence[Firing], depth: int) -> list[tuple[Firing, tuple[Continuity, int]]]:
+        """Return what the last `depth` firings before each tell, and how many there are."""
+
+        def work(sql: Connection) -> list[tuple[Firing, tuple[Continuity, int]]]:
+            summed = {row[0]: row[1:] for row in sql.exec_driver_sql(_statement(sql, part, depth))}
+            return [
+                (one, (Continuity(one.seq, succeeded_at, int(lost or 0)), looked_at))
+                for place, one in enumerate(part)
+                for succeeded_at, lost, looked_at in [summed[place]]
+            ]
+
+        return self._database.read(work)
 
 
-def _told(row: Firing, before: Iterable[tuple[int, int]]) -> Continuity:
-    """Sum up what became of the firings before one, latest first."""
-    lost = 0
-    for fire_at, became in before:
-        if became == _SUCCEEDED:
-            return Continuity(row.seq, fire_at, lost)
-        lost += became == _LOST
-    return Continuity(row.seq, None, lost)
+def _parts(rows: Sequence[Firing], most: int) -> list[Sequence[Firing]]:
+    return [rows[start : start + most] for start in range(0, len(rows), most)]
 
 
-def _statement(sql: Connection, rows: Sequence[Firing], depth: int) -> str:
-    """Write one statement for all; its text holds only numbers and words of this program."""
+def _statement(sql: Connection, part: Sequence[Firing], depth: int) -> str:
+    """Write one statement for all, a row for each; its text holds only numbers and words of this program.
+
+    The innermost query is bounded by rows read, not by rows that count: a backfill may stand before the firing.
+    """
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
     withdrawn = ", ".join(f"'{error}'" for error in WITHDRAWN)
-    skipped = f"status = '{FiringStatus.SKIPPED.value}' AND error NOT IN ({withdrawn})"
-    became = (
-        f"CASE WHEN status = '{FiringStatus.SUCCEEDED.value}' THEN {_SUCCEEDED}"
-        f" WHEN status = '{FiringStatus.FAILED.value}' OR ({skipped}) THEN {_LOST} ELSE {_OTHER} END"
-    )
     # A replay makes a firing one that somebody asked for; its number tells that it was planned.
     planned = f"(kind = '{FiringKind.SCHEDULED.value}' OR seq IS NOT NULL)"
+    skipped = f"status = '{FiringStatus.SKIPPED.value}' AND error NOT IN ({withdrawn})"
+    success = f"CASE WHEN {planned} AND status = '{FiringStatus.SUCCEEDED.value}' THEN fire_at END"
+    lost = (
+        f"CASE WHEN {planned} AND (status = '{FiringStatus.FAILED.value}' OR ({skipped})) THEN 1 ELSE 0 END"
+    )
     return " UNION ALL ".join(
-        f"SELECT * FROM (SELECT {place:d} AS place, fire_at, {became} AS became FROM firing {hint}"
-        f"WHERE timer_id = {one.timer_id:d} AND fire_at < {one.fire_at:d} AND {planned}"
-        f" ORDER BY fire_at DESC LIMIT {depth:d}) AS before_{place:d}"
-        for place, one in enumerate(rows)
+        f"SELECT {place:d} AS place, MAX(succeeded_at) AS succeeded_at,"
+        " SUM(CASE WHEN succeeded_at IS NULL OR fire_at > succeeded_at THEN is_lost ELSE 0 END) AS lost,"
+        " COUNT(*) AS looked_at FROM ("
+        f"SELECT fire_at, {lost} AS is_lost, MAX({success}) OVER () AS succeeded_at FROM ("
+        f"SELECT fire_at, status, error, kind, seq FROM firing {hint}"
+        f"WHERE timer_id = {one.timer_id:d} AND fire_at < {one.fire_at:d}"
+        f" ORDER BY fire_at DESC LIMIT {depth:d}) AS last_{place:d}) AS behind_{place:d}"
+        for place, one in enumerate(part)
     )
