@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 
 import orjson
 from starlette.applications import Starlette
@@ -24,6 +25,7 @@ from wangtimer.stream.door import Door
 from wangtimer.stream.events_endpoint import EventsEndpoint
 from wangtimer.stream.problems import crowded, fault_response, problem_response
 from wangtimer.stream.stream import Stream, StreamBounds
+from wangtimer.stream.stream_document import stream_document
 from wangtimer.stream.stream_redis import StreamRedis
 from wangtimer.stream.words import VERBS, Desk, read_words
 from wangtimer.wiring import Wiring
@@ -100,9 +102,13 @@ def create_app(
         headers = dict(SECURITY_HEADERS) | {"Content-Security-Policy": errors_page.POLICY}
         return HTMLResponse(errors_page.errors_page(), headers=headers)
 
+    async def described(_request: Request) -> Response:
+        return JSONResponse(stream_document(version("wangtimer")), headers=dict(SECURITY_HEADERS))
+
     return Starlette(
         routes=[
             Route(CODES_PAGE, errors, methods=["GET"]),
+            Route("/openapi.json", described, methods=["GET"]),
             Route("/v1/consumers/{group}/events", EventsEndpoint(stream, door, abort), methods=["GET"]),
             Route("/v1/consumers/{group}:{verb}", words, methods=["POST"]),
             Route("/healthz", health, methods=["GET"]),
