@@ -15,7 +15,14 @@ from tests.secret_keys import SECRET_KEYS
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.near_misses import near_miss
 from wangtimer.logs import warn_of_no_secret_keys, warn_of_unknown_variables, warn_of_unset_database
-from wangtimer.settings import ENV_PREFIX, NOT_SETTINGS, Settings, read_settings, unknown_variables
+from wangtimer.settings import (
+    ENV_PREFIX,
+    NOT_SETTINGS,
+    Settings,
+    read_settings,
+    require_mail_server,
+    unknown_variables,
+)
 from wangtimer.stack.child import inherited_environment
 
 ROOT = Path(__file__).parent.parent
@@ -212,14 +219,61 @@ def test_a_worker_and_the_api_warn_at_their_start(tmp_path: Path) -> None:
         assert (line["level"], line["file"]) == ("warning", str(tmp_path / "wangtimer.db"))
 
 
+CALLBACK_START = (
+    "from celery.signals import celeryd_after_setup; import wangtimer.celery as w;"
+    "w.app.amqp.queues.select(['callback']); celeryd_after_setup.send(None)"
+)
+
+
+@pytest.mark.processes
+@pytest.mark.parametrize(("url", "status"), [("", 1), ("smtp://mail.example", 0)])
+def test_who_sends_mail_does_not_start_with_a_sender_and_no_server(url: str, status: int) -> None:
+    """The API would take rules with mail, and no mail would ever go."""
+    environment = inherited_environment() | {
+        f"{ENV_PREFIX}EGRESS": "public",
+        f"{ENV_PREFIX}SMTP_SENDER": "alerts@corp.example",
+        f"{ENV_PREFIX}SMTP_URL": url,
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", CALLBACK_START], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == status, done.stderr
+    assert ("WANGTIMER_SMTP_SENDER is set and WANGTIMER_SMTP_URL is not" in done.stderr) == bool(status)
+
+
+def test_a_sender_without_a_server_is_right_for_the_api(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(f"{ENV_PREFIX}SMTP_SENDER", "alerts@corp.example")
+    with pytest.raises(BadSetting, match=r"set both for callback processes"):
+        require_mail_server(read_settings())
+    monkeypatch.setenv(f"{ENV_PREFIX}SMTP_SENDER", "")
+    require_mail_server(read_settings())
+
+
+@pytest.mark.parametrize(
+    ("url", "sender", "said"),
+    [
+        ("", "WangTimer <a@b.example>", "SMTP_SENDER=.* no mail address"),
+        ("smtps://mail.example", "", "SMTP_URL: the sender is missing"),
+        (
+            "smtps://us@mail.example",
+            "a@b.example",
+            "SMTP_URL: it has a user or a password, and not the other",
+        ),
+    ],
+)
+def test_half_of_what_mail_needs_stops_every_start(
+    monkeypatch: pytest.MonkeyPatch, url: str, sender: str, said: str
+) -> None:
+    monkeypatch.setenv(f"{ENV_PREFIX}SMTP_URL", url)
+    monkeypatch.setenv(f"{ENV_PREFIX}SMTP_SENDER", sender)
+    with pytest.raises(BadSetting, match=said):
+        read_settings()
+
+
 @pytest.mark.processes
 @pytest.mark.parametrize(
     "start",
-    [
-        "from celery.signals import celeryd_after_setup; import wangtimer.celery as w;"
-        "w.app.amqp.queues.select(['callback']); celeryd_after_setup.send(None)",
-        "import wangtimer.api.gunicorn",
-    ],
+    [CALLBACK_START, "import wangtimer.api.gunicorn"],
     ids=["callback", "web"],
 )
 def test_brokers_that_cannot_be_read_stop_the_start_with_a_line(tmp_path: Path, start: str) -> None:

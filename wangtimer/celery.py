@@ -23,7 +23,7 @@ from wangtimer.logs import (
     warn_of_unset_database,
 )
 from wangtimer.own_servers import require_egress
-from wangtimer.settings import read_settings
+from wangtimer.settings import read_settings, require_mail_server
 
 app = Celery("wangtimer")
 app.config_from_object("celeryconfig")
@@ -44,6 +44,7 @@ def _require_egress(**_: Any) -> None:
         settings = read_settings()
         try:
             require_egress(settings)
+            require_mail_server(settings)
             # Each is read now: what is wrong with it would otherwise stop calls, and nobody would see why.
             _read = settings.callback_authorities, settings.named_brokers, settings.mail_server
         except BadSetting as wrong:

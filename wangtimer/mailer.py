@@ -2,8 +2,8 @@
 
 import smtplib
 import ssl
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -13,6 +13,8 @@ from wangtimer.core.alerts.mail_server import MailServer
 
 # s; for each step of a mail.
 TIMEOUT_S = 10.0
+# RFC 5321, 4.2.3.
+OK = 250
 
 
 class MailNotTaken(Exception):
@@ -40,19 +42,27 @@ class Mailer:
         # RFC 3834: no automatic answer comes to it.
         mail["Auto-Submitted"] = "auto-generated"
         mail.set_content(text)
-        try:
+        with _told():
             return self._send(mail, to)
-        except smtplib.SMTPRecipientsRefused as error:
-            refused = ", ".join(
-                f"{one}: {code} {_text(said)}" for one, (code, said) in error.recipients.items()
-            )
-            raise MailNotTaken(f"the mail server refused {refused}") from None
-        except smtplib.SMTPResponseException as error:
-            raise MailNotTaken(f"the mail server said {error.smtp_code} {_text(error.smtp_error)}") from None
-        except (OSError, smtplib.SMTPException, ValueError) as error:
-            raise MailNotTaken(f"the mail server is away: {error}") from None
+
+    def log_in(self) -> None:
+        """Connect as for a mail, and send none; raises `MailNotTaken`."""
+        with _told(), self._connected() as link:
+            code, said = link.noop()
+            if code != OK:
+                raise smtplib.SMTPResponseException(code, said)
 
     def _send(self, mail: EmailMessage, to: Sequence[str]) -> str:
+        with self._connected() as link:
+            refused = link.send_message(mail, self.server.sender, list(to))
+        if not refused:
+            return f"taken for {len(to)}"
+        return "taken, but not for " + ", ".join(
+            f"{one}: {code} {_text(said)}" for one, (code, said) in refused.items()
+        )
+
+    @contextmanager
+    def _connected(self) -> Iterator[smtplib.SMTP]:
         server = self.server
         if server.is_tls:
             link: smtplib.SMTP = smtplib.SMTP_SSL(
@@ -65,21 +75,30 @@ class Mailer:
                 link.starttls(context=self._trust())
             if server.user:
                 link.login(server.user, server.password)
-            refused = link.send_message(mail, server.sender, list(to))
+            yield link
             # It has the mail by now, however it takes a farewell.
             with suppress(OSError, smtplib.SMTPException):
                 link.quit()
-        if not refused:
-            return f"taken for {len(to)}"
-        return "taken, but not for " + ", ".join(
-            f"{one}: {code} {_text(said)}" for one, (code, said) in refused.items()
-        )
 
     def _trust(self) -> ssl.SSLContext:
         context = ssl.create_default_context()
         if self.authorities:
             context.load_verify_locations(cadata=self.authorities)
         return context
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn what a server or a connection says into `MailNotTaken`."""
+    try:
+        yield
+    except smtplib.SMTPRecipientsRefused as error:
+        refused = ", ".join(f"{one}: {code} {_text(said)}" for one, (code, said) in error.recipients.items())
+        raise MailNotTaken(f"the mail server refused {refused}") from None
+    except smtplib.SMTPResponseException as error:
+        raise MailNotTaken(f"the mail server said {error.smtp_code} {_text(error.smtp_error)}") from None
+    except (OSError, smtplib.SMTPException, ValueError) as error:
+        raise MailNotTaken(f"the mail server is away: {error}") from None
 
 
 def _text(said: bytes | str) -> str:

@@ -14,7 +14,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
-from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
+from wangtimer.core.alerts.mail_server import MailServer, is_address, read_mail_server
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.egress.egress_rules import read_egress
 from wangtimer.core.errors import BadSetting
@@ -735,6 +735,15 @@ def read_settings() -> Settings:
     return settings
 
 
+def require_mail_server(settings: Settings) -> None:
+    """Raise `BadSetting` where mail has a sender and no server: processes that send mail need both."""
+    if settings.smtp_sender and settings.mail_server is None:
+        raise BadSetting(
+            f"{ENV_PREFIX}SMTP_SENDER is set and {ENV_PREFIX}SMTP_URL is not, so alert rules with mail would be taken "
+            "and no mail sent; set both for callback processes, or take the sender out of the API's settings too"
+        )
+
+
 def _text_of(file: Path, name: str, mend: str) -> str:
     try:
         return file.read_text()
@@ -799,6 +808,11 @@ def _check_together(settings: Settings) -> None:
     # Read here, so that bad keys stop the start.
     _ = settings.secret_key_ring
     _ = settings.mail_server
+    if settings.smtp_sender and not is_address(settings.smtp_sender):
+        raise BadSetting(
+            f"{ENV_PREFIX}SMTP_SENDER={settings.smtp_sender}: it is no mail address; write one as in "
+            "alerts@corp.example"
+        )
     if settings.renew_every_ms * 2 > settings.running_lease_ms:
         raise BadSetting(
             f"{ENV_PREFIX}RENEW_EVERY_MS={settings.renew_every_ms} is over half of {ENV_PREFIX}RUNNING_LEASE_MS="

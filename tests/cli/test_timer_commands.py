@@ -248,6 +248,31 @@ def test_a_dialect_is_given_shown_and_kept(run: Run) -> None:
     assert run("timers", "preview", "--cron", "@daily", "--dialect", "spring").exit_code == 2
 
 
+@pytest.mark.parametrize("policy", ["skip", "queueOne", "cancelOlder"])
+def test_what_becomes_of_overlapping_firings_is_given_shown_changed_and_cleared(
+    run: Run, policy: str
+) -> None:
+    made = created(run, "slow", "--every", "90s", "--overlap", policy)
+    assert made["overlap"] == policy
+    assert f"overlap {policy}" in " ".join(run("timers", "show", "slow").stdout.split())
+    assert json_of(run("timers", "edit", "slow", "--tag", "a", "--json"))["overlap"] == policy
+    assert "overlap" not in json_of(run("timers", "edit", "slow", "--overlap", "allow", "--json"))
+    json_of(run("timers", "edit", "slow", "--overlap", policy, "--json"))
+    assert "overlap" not in json_of(run("timers", "edit", "slow", "--clear", "overlap", "--json"))
+    wrong = run("timers", "edit", "slow", "--overlap", "never")
+    assert (wrong.exit_code, "queue" in wrong.output) == (2, True)
+
+
+def test_calls_with_numbers_are_asked_for_shown_and_given_up(run: Run) -> None:
+    made = created(run, "counted", "--every", "90s", "--numbered")
+    assert made["target"]["numbered"] is True
+    assert "numbered" in run("timers", "show", "counted").stdout
+    assert json_of(run("timers", "edit", "counted", "--tag", "a", "--json"))["target"]["numbered"] is True
+    assert (
+        "numbered" not in json_of(run("timers", "edit", "counted", "--clear", "numbered", "--json"))["target"]
+    )
+
+
 def test_a_list_ends_at_its_limit_or_not_at_all(run: Run) -> None:
     made = [created(run, f"t{number}", "--cron", "@daily")["id"] for number in range(3)]
     assert [one["id"] for one in json_of(run("timers", "list", "--limit", 2, "--json"))] == made[:2]

@@ -110,6 +110,8 @@ def test_a_mail_server_is_read_with_its_port_and_how_it_is_spoken_to() -> None:
         ("smtp://", "a@b.example"),
         ("smtp://mail.example/path", "a@b.example"),
         ("smtp://u:hush@mail.example", "a@b.example"),
+        ("smtps://hush@mail.example", "a@b.example"),
+        ("smtps://:hush@mail.example", "a@b.example"),
         ("smtp://mail.example", ""),
         ("smtp://mail.example", "A <a@b.example>"),
     ],

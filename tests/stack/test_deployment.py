@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from tests.stack.accounts import made_accounts
+from wangtimer.settings import Settings
 from wangtimer.stack.procfile import Command, read_commands
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +54,7 @@ SERVICE_KEYS = {
     "profiles",
     "read_only",
     "restart",
+    "secrets",
     "security_opt",
     "stop_grace_period",
     "tmpfs",
@@ -100,6 +102,7 @@ def test_the_file_has_the_shape_compose_expects() -> None:
     assert {key for key in document if not key.startswith("x-")} == {
         "name",
         "networks",
+        "secrets",
         "services",
         "volumes",
     }
@@ -151,6 +154,40 @@ def test_no_call_reaches_flower_or_the_second_port_of_mysql(name: str) -> None:
     servers = services()[name]["environment"]["WANGTIMER_OWN_SERVERS"].split(",")
     assert {"flower:5555", "mysql:33060"} <= set(servers)
     assert {one.partition(":")[0] for one in servers} <= set(compose()["services"])
+
+
+# Which processes need a setting that an operator may give, and what they get if nobody gives it.
+FURTHER_SETTINGS = {
+    "SMTP_URL": ({"callback"}, "${WANGTIMER_SMTP_URL:-}"),
+    "SMTP_SENDER": ({"web", "callback"}, "${WANGTIMER_SMTP_SENDER:-}"),
+    "BROKERS_FILE": ({"web", "callback"}, "/run/secrets/brokers"),
+    "TRUSTED_PROXIES": ({"web"}, "${WANGTIMER_TRUSTED_PROXIES:-}"),
+    "COMPAT_TRUSTED_NETWORKS": ({"web"}, "${WANGTIMER_COMPAT_TRUSTED_NETWORKS:-}"),
+}
+
+
+@pytest.mark.parametrize("setting", FURTHER_SETTINGS)
+def test_who_needs_mail_brokers_or_proxies_is_given_them_and_nobody_else(setting: str) -> None:
+    given = {
+        name: service["environment"][f"WANGTIMER_{setting}"]
+        for name, service in compose()["services"].items()
+        if f"WANGTIMER_{setting}" in service["environment"]
+    }
+    processes, value = FURTHER_SETTINGS[setting]
+    assert given == dict.fromkeys(processes, value)
+
+
+def test_brokers_are_a_secret_of_who_reads_them_and_none_are_named_at_first(tmp_path: Path) -> None:
+    having = {name for name, service in compose()["services"].items() if "secrets" in service}
+    assert having == FURTHER_SETTINGS["BROKERS_FILE"][0]
+    assert all(services()[name]["secrets"] == ["brokers"] for name in having)
+    assert compose()["secrets"] == {"brokers": {"file": "./accounts/brokers.toml"}}
+    made_accounts(tmp_path)
+    file = tmp_path / "accounts/brokers.toml"
+    assert Settings(brokers_file=file).named_brokers == {}
+    file.write_text('[[broker]]\nname = "orders"\nurl = "amqp://rabbit.example"\n')
+    made_accounts(tmp_path)
+    assert set(Settings(brokers_file=file).named_brokers) == {"orders"}
 
 
 def test_a_server_shares_a_network_only_with_who_needs_it_and_only_callbacks_reach_the_world() -> None:
@@ -232,8 +269,6 @@ def test_what_the_servers_are_given_are_the_files_of_deploy() -> None:
 
 
 def test_a_planned_stop_waits_longer_than_a_callback_may_take() -> None:
-    from wangtimer.settings import Settings
-
     grace = int(services()["callback"]["stop_grace_period"].removesuffix("s"))
     assert grace * 1000 > Settings.model_fields["callback_timeout_ms"].default
 

@@ -1,6 +1,7 @@
 """The nginx.conf that docker-compose.yml ships, on a real nginx: only where it listens and what it leads to differ."""
 
 import http.server
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import trustme
 from tests.stack.shipped_proxy import shipped_proxy
 from tests.stack.test_deployment import ROOT, services
 from wangtimer.stack.ports import HOST, free_port
+from wangtimer.stream.stream import COMMENT_EVERY_S
 
 pytestmark = pytest.mark.processes
 
@@ -116,3 +118,55 @@ def test_compose_mounts_it_and_publishes_nothing_else_of_the_api() -> None:
     assert proxy["volumes"] == ["./nginx.conf:/etc/nginx/nginx.conf:ro", "./deploy/tls:/etc/nginx/tls:ro"]
     assert "http://web:5000" in (ROOT / "nginx.conf").read_text()
     assert "ports" not in services()["web"]
+
+
+class SlowEvents(http.server.BaseHTTPRequestHandler):
+    """Writes one event, and the next only once the test has read the first."""
+
+    server: "EventsServer"
+
+    def do_GET(self) -> None:
+        self.server.protocols.append(self.request_version)
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        self.wfile.write(b"data: first\n\n")
+        self.wfile.flush()
+        self.server.was_read.wait(20)
+        self.wfile.write(b"data: second\n\n")
+
+    def log_message(self, *_: object) -> None:
+        """Nobody reads it."""
+
+
+class EventsServer(http.server.ThreadingHTTPServer):
+    """What stands for the stream."""
+
+    def __init__(self) -> None:
+        super().__init__((HOST, 0), SlowEvents)
+        self.was_read = threading.Event()
+        self.protocols: list[str] = []
+
+
+def test_an_event_of_the_stream_is_passed_on_before_the_next_is_written(
+    tmp_path: Path, web: EchoServer, tls: Path
+) -> None:
+    with EventsServer() as stream:
+        threading.Thread(target=stream.serve_forever, daemon=True).start()
+        with shipped_proxy(tmp_path, web.server_port, tls, stream.server_port) as address:
+            url = f"http://{address}/v1/consumers/work/events"
+            with requests.get(url, stream=True, timeout=10) as answer:
+                lines = answer.iter_lines()
+                assert next(lines) == b"data: first"
+                stream.was_read.set()
+                assert b"data: second" in list(lines)
+        stream.shutdown()
+    assert stream.protocols == ["HTTP/1.1"]
+
+
+def test_a_silent_stream_is_kept_for_longer_than_it_is_ever_silent() -> None:
+    text = (ROOT / "nginx.conf").read_text()
+    (location,) = re.findall(r"location /v1/consumers/ \{(.*?)\}", text, re.S)
+    (seconds,) = re.findall(r"proxy_read_timeout (\d+)s;", location)
+    assert int(seconds) >= 3 * COMMENT_EVERY_S
+    assert "proxy_buffering off;" in location

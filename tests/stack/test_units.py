@@ -109,8 +109,10 @@ def test_a_pod_can_write_to_nothing_but_tmp_gain_no_right_and_ask_the_cluster_no
             "capabilities": {"drop": ["ALL"]},
             "seccompProfile": {"type": "RuntimeDefault"},
         }, name
-        assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
-        assert [one["name"] for one in pod["volumes"]] == ["tmp"]
+        tmp, *read_only = container["volumeMounts"]
+        assert tmp == {"name": "tmp", "mountPath": "/tmp"}
+        assert all(one["readOnly"] for one in read_only)
+        assert [one["name"] for one in pod["volumes"]] == [one["name"] for one in container["volumeMounts"]]
 
 
 def test_each_pod_has_a_secret_of_its_own() -> None:
@@ -161,6 +163,47 @@ def test_the_world_is_no_private_network_and_no_metadata_address(address: str) -
     assert block["cidr"] == "0.0.0.0/0"
     assert any(ip_address(address) in ip_network(excepted) for excepted in block["except"])
     assert {port["port"] for port in rule["ports"]} == {80, 443}
+
+
+def choices() -> dict[str, str]:
+    """Return the settings that the manifest has as comments."""
+    return dict(re.findall(r"^  # (WANGTIMER_\w+): (\S+)$", MANIFEST.read_text(), re.M))
+
+
+def test_mail_brokers_and_proxies_are_choices_that_the_manifest_names() -> None:
+    assert choices().keys() == {
+        "WANGTIMER_BROKERS_FILE",
+        "WANGTIMER_SMTP_SENDER",
+        "WANGTIMER_TRUSTED_PROXIES",
+    }
+    assert_settings(choices())
+    # The server of mail has a password: it stands in no ConfigMap.
+    assert "WANGTIMER_SMTP_URL goes into callback.env" in MANIFEST.read_text()
+
+
+def test_who_reads_the_brokers_has_their_secret_and_starts_without_one() -> None:
+    having = {}
+    for name, pod in pods().items():
+        mounts = {one["name"]: one["mountPath"] for one in pod["containers"][0]["volumeMounts"]}
+        if "brokers" in mounts:
+            having[name] = mounts["brokers"]
+            (volume,) = [one for one in pod["volumes"] if one["name"] == "brokers"]
+            assert volume["secret"] == {"secretName": "wangtimer-brokers", "optional": True}
+    folder = choices()["WANGTIMER_BROKERS_FILE"].rpartition("/")[0]
+    assert having == {"web": folder, "callback": folder}
+
+
+def test_the_policy_that_lets_mail_and_messages_out_is_a_choice_for_callbacks_alone() -> None:
+    *_, commented = MANIFEST.read_text().partition("\n# ---\n")
+    policy = yaml.safe_load("\n".join(line.removeprefix("# ") for line in commented.splitlines()))
+    assert policy["kind"] == "NetworkPolicy"
+    assert policy["metadata"]["name"] not in policies()
+    assert policy["spec"]["podSelector"] == policies()["wangtimer-callback"]["podSelector"]
+    assert policy["spec"]["policyTypes"] == ["Egress"]
+    assert all(rule["to"] for rule in policy["spec"]["egress"])
+    brokers, mail = ({one["port"] for one in rule["ports"]} for rule in policy["spec"]["egress"])
+    # RabbitMQ and Redis; then mail that is encrypted.
+    assert (brokers, mail) == ({5671, 5672, 6379}, {465, 587})
 
 
 def test_the_unit_gives_a_process_no_right_that_it_does_not_need() -> None:

@@ -7,6 +7,7 @@ import signal
 import socket
 import threading
 import time
+from urllib.parse import urljoin
 
 import pytest
 import requests
@@ -35,6 +36,16 @@ def test_a_firing_comes_at_once_with_its_headers_and_its_ack_is_its_outcome(grou
     assert (answer.status_code, answer.json()) == (200, {"items": [{"id": member.firing_id}]})
     assert ground.status(member) is FiringStatus.SUCCEEDED
     assert ground.counted_bytes() == {}
+
+
+def test_a_proxy_is_told_to_keep_no_event_back(ground: Ground) -> None:
+    process = ground.start()
+    url, headers = (
+        f"{process.url}/v1/consumers/work/events",
+        {"Authorization": f"Bearer {ground.keys['shop']}"},
+    )
+    with requests.get(url, headers=headers, stream=True, timeout=10) as answer:
+        assert (answer.status_code, answer.headers["X-Accel-Buffering"]) == (200, "no")
 
 
 def test_what_is_no_text_comes_in_base64(ground: Ground) -> None:
@@ -240,6 +251,16 @@ def test_who_asks_wrongly_is_told_what_is_wrong(ground: Ground) -> None:
         url, json={}, headers={"Authorization": f"Bearer {ground.keys['shop']}"}, timeout=10
     )
     assert (answer.status_code, answer.json()["code"]) == (400, 40007), answer.text
+
+
+def test_an_error_links_to_a_page_that_explains_its_code_at_the_same_address(ground: Ground) -> None:
+    process = ground.start()
+    refused = requests.get(f"{process.url}/v1/consumers/work/events", timeout=10)
+    page, _, anchor = urljoin(refused.url, refused.json()["type"]).partition("#")
+    assert anchor == str(refused.json()["code"])
+    shown = requests.get(page, timeout=10)
+    assert (shown.status_code, f'id="{anchor}"' in shown.text) == (200, True)
+    assert "default-src 'none'" in shown.headers["Content-Security-Policy"]
 
 
 def test_a_wrong_token_of_many_costs_no_other_word(ground: Ground) -> None:

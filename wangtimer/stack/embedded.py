@@ -13,7 +13,7 @@ import redis
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.errors import BadSetting
 from wangtimer.own_servers import SETTING
-from wangtimer.settings import read_settings
+from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
 from wangtimer.stack.own_keys import DEFAULT_APP, provide_keys
@@ -57,7 +57,9 @@ def embedded_stack(
     `app` and its key are made unless they are there. Raises `Conflict` when the directory is in use, `BadSetting` when
     the port is or a setting is wrong, `StartError`.
     """
-    stop_seconds = seconds_to_stop(read_settings().drain_s)
+    settings = read_settings()
+    require_mail_server(settings)
+    stop_seconds = seconds_to_stop(settings.drain_s)
     _check_free(port)
     _check_free(port + STREAM_BEHIND)
     with held_directory(path) as held:

@@ -5,22 +5,27 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
+from importlib.metadata import version
 
 import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.failures import Fault
+from wangtimer.api.http.security_headers import SECURITY_HEADERS
+from wangtimer.api.operations import errors_page
+from wangtimer.api.v1.problems import CODES_PAGE
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stream.door import Door
 from wangtimer.stream.events_endpoint import EventsEndpoint
 from wangtimer.stream.problems import crowded, fault_response, problem_response
 from wangtimer.stream.stream import Stream, StreamBounds
+from wangtimer.stream.stream_document import stream_document
 from wangtimer.stream.stream_redis import StreamRedis
 from wangtimer.stream.words import VERBS, Desk, read_words
 from wangtimer.wiring import Wiring
@@ -92,8 +97,18 @@ def create_app(
         text = {"status": "ok" if stream.is_listening else "Redis is away", "consumers": stream.groups.number}
         return JSONResponse(text, 200 if stream.is_listening else 503)
 
+    async def errors(_request: Request) -> Response:
+        """Explain the codes here too: clients resolve a problem's `type` against the address that they called."""
+        headers = dict(SECURITY_HEADERS) | {"Content-Security-Policy": errors_page.POLICY}
+        return HTMLResponse(errors_page.errors_page(), headers=headers)
+
+    async def described(_request: Request) -> Response:
+        return JSONResponse(stream_document(version("wangtimer")), headers=dict(SECURITY_HEADERS))
+
     return Starlette(
         routes=[
+            Route(CODES_PAGE, errors, methods=["GET"]),
+            Route("/openapi.json", described, methods=["GET"]),
             Route("/v1/consumers/{group}/events", EventsEndpoint(stream, door, abort), methods=["GET"]),
             Route("/v1/consumers/{group}:{verb}", words, methods=["POST"]),
             Route("/healthz", health, methods=["GET"]),

@@ -17,6 +17,8 @@ under `webhooks`.
   the one it needs. An operator's key acts for every app, and names it in the header `{APP_HEADER}`.
 * New clients use the paths under `/v1`.
 * An error is a problem (RFC 9457) with a stable `code`. The page `/docs/errors` explains each code.
+* Consumers that nobody can call connect to the stream, `/v1/consumers/...`. It has a document of its own, at
+  `/openapi.json` of its address.
 * The paths under `/api/timer/v1` and `/api/task/v1` are compatible with xTimer. They are frozen, and stay for its
   clients. Their operations have `x-compatibility: xtimer`, and their tags begin with `{COMPATIBLE.strip()}`.
 """

@@ -12,18 +12,21 @@ from wangtimer.cli.doctor.broker_checkup import check_broker
 from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
-from wangtimer.cli.doctor.findings import Finding, is_wrong
+from wangtimer.cli.doctor.findings import Finding, is_wrong, ok
+from wangtimer.cli.doctor.mail_checkup import check_mail
+from wangtimer.cli.doctor.named_brokers_checkup import check_named_brokers
 from wangtimer.cli.doctor.pauses_checkup import check_pauses
 from wangtimer.cli.doctor.queues_checkup import check_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.cli.doctor.secrets_checkup import check_signing_secrets
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
+from wangtimer.cli.doctor.stream_checkup import check_stream
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
 from wangtimer.core.errors import WangTimerError
-from wangtimer.settings import read_settings
+from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
 
@@ -35,8 +38,14 @@ from wangtimer.stack.own_secret_key import own_key_setting
     type=click.Path(file_okay=False, path_type=Path),
     help="Look at the service that `wangtimer up` runs there.",
 )
-def doctor(as_json: bool, data_dir: Path | None) -> None:
-    """Look at SQL, Redis, broker, workers, clocks, calendars and certificates, and say what is wrong and what to do.
+@click.option(
+    "--ways-out",
+    "only_ways_out",
+    is_flag=True,
+    help="Only try the mail server and the message brokers, where a callback process runs.",
+)
+def doctor(as_json: bool, data_dir: Path | None, only_ways_out: bool) -> None:
+    """Look at servers, processes, clocks, calendars and certificates, and say what is wrong and what to do.
 
     Run it with the workers' settings, or with --data-dir. It changes nothing. Exits with 1 where there is an error; a
     warning is none.
@@ -45,7 +54,7 @@ def doctor(as_json: bool, data_dir: Path | None) -> None:
         if data_dir is not None:
             directory = known_directory(data_dir)
             os.environ.update(directory.settings | own_key_setting(directory.path))
-        findings = examine()
+        findings = examine_ways_out() if only_ways_out else examine()
     except WangTimerError as error:
         raise Failed(str(error)) from error
     if as_json:
@@ -70,6 +79,9 @@ def examine() -> list[Finding]:
         *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
         *check_broker(settings, app),
         *check_queues(settings),
+        *check_stream(settings),
+        *check_mail(settings),
+        *check_named_brokers(settings, is_way_out=False),
         *check_clocks(settings),
         *check_bad_timers(settings),
         *check_calendars(settings),
@@ -77,6 +89,14 @@ def examine() -> list[Finding]:
         *check_signing_secrets(settings),
         *check_pauses(settings),
     ]
+
+
+def examine_ways_out() -> list[Finding]:
+    """Return what is found of the servers that only callback processes reach; raises `BadSetting`."""
+    settings = read_settings()
+    require_mail_server(settings)
+    findings = [*check_mail(settings), *check_named_brokers(settings, is_way_out=True)]
+    return findings or [ok("ways out", "no mail server and no message broker is set")]
 
 
 def _data(one: Finding) -> dict[str, str]:

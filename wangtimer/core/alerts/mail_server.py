@@ -39,6 +39,8 @@ def read_mail_server(url: str, sender: str) -> MailServer:
         raise ValueError("write no more than a host, and a port, user and password where they are needed")
     if parts.username and parts.scheme == "smtp":
         raise ValueError("a password is not sent without TLS; write smtp+starttls:// or smtps://")
+    if bool(parts.username) != bool(parts.password):
+        raise ValueError("it has a user or a password, and not the other; write user:password@, or neither")
     if not is_address(sender):
         raise ValueError("the sender is missing, or no address; set WANGTIMER_SMTP_SENDER to one")
     return MailServer(

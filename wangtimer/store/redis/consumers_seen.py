@@ -60,3 +60,9 @@ class ConsumersSeen:
             self._present = frozenset(self._connection.command(read))
         except StoreAway as error:
             log.info("consumers_unread", error=str(error))
+
+
+def stream_listeners(connection: RedisConnection, keys: Keys) -> int:
+    """Return how many stream processes listen for new entries; raises `StoreAway`, `NoPermissionError`."""
+    told = connection.command(lambda client: client.pubsub_numsub(keys.consumers_came))
+    return sum(int(number) for _, number in told)

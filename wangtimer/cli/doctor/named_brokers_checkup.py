@@ -1,0 +1,79 @@
+"""The check-up of message brokers that apps may send to: each answers, and takes our account."""
+
+import socket
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.core.egress.egress_rules import EgressRules
+from wangtimer.core.errors import BadSetting
+from wangtimer.core.messages.named_broker import NamedBroker
+from wangtimer.messaging.link import LinkBroken
+from wangtimer.messaging.links import link_to
+from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
+from wangtimer.settings import Settings
+
+PART = "brokers"
+SETTING = "WANGTIMER_BROKERS_FILE"
+_PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671, "redis": 6379, "rediss": 6379}
+
+
+def check_named_brokers(settings: Settings, *, is_way_out: bool) -> Iterator[Finding]:
+    """Yield for each whether it takes us; nothing is sent.
+
+    `is_way_out`: messages leave from here. Elsewhere a broker may well be out of reach.
+    """
+    try:
+        brokers = settings.named_brokers
+        rules = egress_rules_of(settings, found_servers(named_servers(settings))) if brokers else None
+    except BadSetting as wrong:
+        yield error(PART, str(wrong), "web and callback do not start with it")
+        return
+    for broker in brokers.values():
+        assert rules is not None
+        yield _judged(broker, settings, rules, is_way_out=is_way_out)
+        if not broker.rights:
+            said = f"{broker.name}: no app may send to it"
+            yield warning(PART, said, f"add [[broker.allow]] below it in {SETTING}, or take it out")
+
+
+def _judged(broker: NamedBroker, settings: Settings, rules: EgressRules, *, is_way_out: bool) -> Finding:
+    name, timeout_s = broker.name, settings.callback_connect_timeout_ms / 1_000
+    if refusal := broker_refusal(broker.url, rules):
+        return error(
+            PART, f"{name}: {refusal}", f"name another server in {SETTING}: it is one of WangTimer's own"
+        )
+    if why := _unreached(broker, timeout_s):
+        said = f"{name}: it cannot be reached from here: {why}"
+        if is_way_out:
+            return error(
+                PART, said, f"look at its host and port in {SETTING}, the server, and the network between"
+            )
+        return warning(
+            PART, said, "only callback processes must reach it: wangtimer doctor --ways-out where one runs"
+        )
+    try:
+        link = link_to(broker, timeout_s, settings.callback_ca_file)
+        try:
+            link.open()
+        finally:
+            link.close()
+    except BadSetting as wrong:
+        return error(PART, str(wrong), f"mend it in {SETTING}")
+    except LinkBroken as broken:
+        mend = f"look at user, password, virtual host or database, and scheme of its url in {SETTING}"
+        return error(PART, f"{name}: {broken}", mend)
+    return ok(PART, f"{name} ({broker.scheme}) answers, and takes our account")
+
+
+def _unreached(broker: NamedBroker, timeout_s: float) -> str:
+    """Return why nothing listens there; "" where something does, or the URL names no host and port."""
+    parts = urlsplit(broker.url)
+    port = parts.port or _PORTS.get(parts.scheme)
+    if not parts.hostname or not port:
+        return ""
+    try:
+        socket.create_connection((parts.hostname, port), timeout_s).close()
+    except OSError as failed:
+        return (failed.strerror or str(failed) or type(failed).__name__).lower()
+    return ""
