@@ -1,6 +1,7 @@
 """Messages of rules in SQL: gathered, taken by a process that sends them, ended."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +20,8 @@ log = structlog.get_logger()
 
 # From one message of a rule to the next, ms: robots take 20 a minute.
 BETWEEN_MS = 10_000
+# ms; what is told of a host waits so long, so that one message has all of its timers.
+GATHERS_MS = 5_000
 # Messages among which one statement looks for old tests.
 LOOKED_AT = 1_000
 
@@ -34,23 +37,47 @@ class TakenMessage:
     is_test: bool = False
 
 
-def gather(sql: Connection, to_tell: Iterable[ToTell], now: int) -> None:
-    """Put alerts into the messages of their rules that still gather, or into new ones, in the caller's transaction."""
-    pairs = list(to_tell)
-    rules = {(rule.app, rule.name): rule for rule, _ in pairs}
-    for (app, rule), alerts in by_rule(pairs).items():
-        query = select(alert_messages).where(_of_rule(app, rule), alert_messages.c.attempt == 0)
-        ordered = by_index(
-            query.order_by(alert_messages.c.id).limit(1), "alert_message_of_rule", alert_messages
+def gather(sql: Connection, to_tell: Iterable[ToTell], now: int, grown: Iterable[ToTell] = ()) -> None:
+    """Put alerts into the messages of their rules that still gather, or into new ones, in the caller's transaction.
+
+    `grown` takes the place of what such a message tells of the same host, and makes no new one.
+    """
+    new, more = list(to_tell), list(grown)
+    rules = {(rule.app, rule.name): rule for rule, _ in (*new, *more)}
+    by_new, by_more = by_rule(new), by_rule(more)
+    held = _gathering(sql, rules)
+    made = []
+    for key, rule in rules.items():
+        if key in held:
+            row, message = held[key]
+            grew = message.updated(by_more.get(key, ())).with_more(by_new.get(key, ()))
+            if grew != message:
+                changing = update(alert_messages).where(alert_messages.c.id == row["id"])
+                sql.execute(changing.values(content=grew.stored()))
+        elif key in by_new:
+            message = AlertMessage(*key).with_more(by_new[key])
+            made.append(_written(message, now, _due_at(rule, by_new[key], now)))
+    if made:
+        sql.execute(insert(alert_messages), made)
+
+
+def _gathering(
+    sql: Connection, rules: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[RowMapping, AlertMessage]]:
+    """Return by rule the message that gathers, and lock it."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for app, name in rules:
+        names[app].append(name)
+    found: dict[tuple[str, str], tuple[RowMapping, AlertMessage]] = {}
+    for app, of_app in names.items():
+        its = and_(alert_messages.c.app == app, alert_messages.c.rule.in_(sorted(of_app)))
+        query = select(alert_messages).where(
+            its, alert_messages.c.is_test == 0, alert_messages.c.attempt == 0
         )
-        row = sql.execute(ordered.with_for_update()).mappings().one_or_none()
-        if row is not None:
-            message = _message_of(row).with_more(alerts)
-            changing = update(alert_messages).where(alert_messages.c.id == row["id"])
-            sql.execute(changing.values(content=message.stored()))
-        else:
-            message = AlertMessage(app, rule).with_more(alerts)
-            sql.execute(_inserting(message, now, _due_at(rules[app, rule], now)))
+        ordered = by_index(query, "alert_message_of_rule", alert_messages).order_by(alert_messages.c.id)
+        for row in sql.execute(ordered.with_for_update()).mappings():
+            found.setdefault((row["app"], row["rule"]), (row, _message_of(row)))
+    return found
 
 
 class AlertMessages:
@@ -134,7 +161,7 @@ class AlertMessages:
             its = (alert_rules.c.app == app, alert_rules.c.name == rule)
             if sql.execute(select(alert_rules.c.name).where(*its)).one_or_none() is None:
                 raise UnknownAlertRule(app, rule)
-            made = sql.execute(_inserting(message, now, now, is_test=True))
+            made = sql.execute(insert(alert_messages).values(_written(message, now, now, is_test=True)))
             assert made.inserted_primary_key is not None
             return int(made.inserted_primary_key[0])
 
@@ -193,25 +220,23 @@ def _is_behind_another() -> ColumnElement[bool]:
     return by_index(before, "alert_message_of_rule", older).exists()
 
 
-def _due_at(rule: AlertRule, now: int) -> int:
-    return now if rule.told_at is None else max(now, rule.told_at + BETWEEN_MS)
+def _due_at(rule: AlertRule, alerts: Sequence[Alert], now: int) -> int:
+    """Return when a new message is due, ms UTC: some time after the last one; that of a host once it has gathered."""
+    soonest = now + GATHERS_MS if any(one.is_of_host for one in alerts) else now
+    return soonest if rule.told_at is None else max(soonest, rule.told_at + BETWEEN_MS)
 
 
-def _inserting(message: AlertMessage, now: int, due_at: int, *, is_test: bool = False) -> Any:
-    return insert(alert_messages).values(
-        app=message.app,
-        rule=message.rule,
-        is_test=int(is_test),
-        content=message.stored(),
-        created_at=now,
-        due_at=due_at,
-        attempt=0,
-        taken_until=0,
-    )
-
-
-def _of_rule(app: str, rule: str) -> Any:
-    return and_(alert_messages.c.app == app, alert_messages.c.rule == rule, alert_messages.c.is_test == 0)
+def _written(message: AlertMessage, now: int, due_at: int, *, is_test: bool = False) -> dict[str, Any]:
+    return {
+        "app": message.app,
+        "rule": message.rule,
+        "is_test": int(is_test),
+        "content": message.stored(),
+        "created_at": now,
+        "due_at": due_at,
+        "attempt": 0,
+        "taken_until": 0,
+    }
 
 
 def _message_of(row: RowMapping) -> AlertMessage:
