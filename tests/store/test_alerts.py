@@ -110,6 +110,16 @@ def test_late_is_what_was_first_sent_later_than_the_rule_says_and_over_when_one_
     assert world.told() == [("ops", RECOVERED, bill, 2)]
 
 
+def test_an_alert_of_a_retry_has_the_lateness_on_record_that_of_the_first_attempt(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING, lateness_ms=4, first_sent_at=NOW + 4)
+    world.fire(bill, 0, FAILED, since=2, lateness_ms=600_004, first_sent_at=NOW + 600_004)
+    world.judge()
+    (one,) = world.take()
+    assert [alert.lateness_ms for alert in one.message.alerts] == [4]
+
+
 def test_what_was_late_and_accepted_and_then_failed_is_told_of_both(world: AlertWorld) -> None:
     world.put(rule("ops", "shop", FOR_GOOD), rule("late", "shop", late_ms=1_000))
     bill = world.timer()
@@ -368,6 +378,8 @@ def test_trouble_of_a_timer_that_has_ended_is_forgotten_and_of_another_it_is_kep
     bill = world.timer()
     world.fire(bill, 0, FAILED)
     assert [event for _, event, *_ in world.told()] == [FOR_GOOD]
+    runs_again = update(timers).where(timers.c.id == bill).values(next_fire_at=NOW + DAY_MS)
+    world.database.write(lambda sql: sql.execute(runs_again))
     (one,) = world.standing()
     a_month_later = one.last_at + 31 * DAY_MS
     world.troubles.look(FIRST_KEY, 10, a_month_later, a_month_later)

@@ -1,8 +1,9 @@
 """Messages of rules in SQL: gathered, taken by a process that sends them, ended."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import structlog
@@ -24,6 +25,8 @@ BETWEEN_MS = 10_000
 GATHERS_MS = 5_000
 # Messages among which one statement looks for old tests.
 LOOKED_AT = 1_000
+# So many times as many as are to be taken are looked at, so that each app has its turn.
+APPS_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +89,13 @@ class AlertMessages:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def take(self, limit: int, now: int, until: int) -> list[TakenMessage]:
+    def take(
+        self, limit: int, now: int, until: int, room_of: Callable[[str], int] = lambda _app: LOOKED_AT
+    ) -> list[TakenMessage]:
         """Take messages that are due, the longest due first; nobody else takes them before `until` (ms UTC).
 
-        Of each rule the oldest only: a later one waits for it. A process that dies leaves them to others.
+        Of each rule the oldest only: a later one waits for it. Of an app as many as it has room for, and one of each
+        app before a second of any. A process that dies leaves them to others.
         """
         just_told = select(alert_rules.c.name).where(
             alert_rules.c.app == alert_messages.c.app,
@@ -104,9 +110,12 @@ class AlertMessages:
         )
         query = select(alert_messages).where(is_due, (alert_messages.c.is_test == 1) | ~waits)
         ordered = by_index(
-            query.order_by(alert_messages.c.due_at).limit(limit), "alert_message_due", alert_messages
+            query.order_by(alert_messages.c.due_at).limit(APPS_SHARE * limit),
+            "alert_message_due",
+            alert_messages,
         )
-        ids = self._database.read(lambda sql: [row["id"] for row in sql.execute(ordered).mappings()])
+        due = self._database.read(lambda sql: sql.execute(ordered).mappings().all())
+        ids = in_turn([(row["app"], row["id"]) for row in due], limit, room_of)
         if not ids:
             return []
 
@@ -120,16 +129,21 @@ class AlertMessages:
 
         return self._database.write(work)
 
-    def end(self, one: TakenMessage, now: int, error: str = "") -> None:
-        """Forget a message that was taken, or is given up for this error; the rule shows which."""
+    def end(self, one: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> None:
+        """Forget a message that was taken, or is given up for this error; the rule shows which.
+
+        One that was taken may have an error too: some of its addresses were refused. Whoever held it for too long ends
+        nothing: another process has it by now.
+        """
 
         def work(sql: Connection) -> None:
-            sql.execute(delete(alert_messages).where(alert_messages.c.id == one.id))
-            its = (alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
+            _lock_rule(sql, one)
+            if not sql.execute(delete(alert_messages).where(_as_taken(one))).rowcount:
+                return
             shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
-            if not error:
+            if is_taken or not error:
                 shown["told_at"] = now
-            sql.execute(update(alert_rules).where(*its).values(shown))
+            sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
 
         self._database.write(work)
 
@@ -137,19 +151,18 @@ class AlertMessages:
         """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt."""
 
         def work(sql: Connection) -> None:
-            waiting = update(alert_messages).where(
-                alert_messages.c.id == one.id, alert_messages.c.attempt == one.attempt
-            )
+            _lock_rule(sql, one)
             attempt = one.attempt if was_tried else one.attempt - 1
-            sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt))
-            its = (alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
-            sql.execute(update(alert_rules).where(*its).values(error=error[:ERROR_CHARACTERS]))
+            waiting = update(alert_messages).where(_as_taken(one))
+            if sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt)).rowcount:
+                shown = {"error": error[:ERROR_CHARACTERS]}
+                sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
 
         self._database.write(work)
 
     def answer(self, one: TakenMessage, answer: str) -> None:
         """Say what became of a test."""
-        changing = update(alert_messages).where(alert_messages.c.id == one.id)
+        changing = update(alert_messages).where(_as_taken(one))
         self._database.write(lambda sql: sql.execute(changing.values(answer=answer, taken_until=0)))
 
     def ask_test(self, app: str, rule: str, now: int) -> int:
@@ -206,6 +219,36 @@ class AlertMessages:
             return 0
         theirs = delete(alert_messages).where(alert_messages.c.id.in_(ids))
         return self._database.write(lambda sql: int(sql.execute(theirs).rowcount))
+
+
+def in_turn(due: Iterable[tuple[str, int]], limit: int, room_of: Callable[[str], int]) -> list[int]:
+    """Return the ids of `limit` messages: the first of each app, then the second of each, while the app has room.
+
+    `due`: app and id of each, in their order.
+    """
+    by_app: dict[str, list[int]] = defaultdict(list)
+    for app, message_id in due:
+        by_app[app].append(message_id)
+    with_room = (ids[: max(0, room_of(app))] for app, ids in by_app.items())
+    return [one for of_round in zip_longest(*with_room) for one in of_round if one is not None][:limit]
+
+
+def _as_taken(one: TakenMessage) -> ColumnElement[bool]:
+    """Return the condition that a message is still held by this attempt."""
+    return and_(
+        alert_messages.c.id == one.id,
+        alert_messages.c.attempt == one.attempt,
+        alert_messages.c.taken_until > 0,
+    )
+
+
+def _rule_of(one: TakenMessage) -> ColumnElement[bool]:
+    return and_(alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
+
+
+def _lock_rule(sql: Connection, one: TakenMessage) -> None:
+    """Lock a message's rule first, as the judge does: it holds rules while it writes messages."""
+    sql.execute(select(alert_rules.c.name).where(_rule_of(one)).with_for_update())
 
 
 def _is_behind_another() -> ColumnElement[bool]:

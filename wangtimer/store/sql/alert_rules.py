@@ -17,6 +17,7 @@ from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.retold_troubles import tell_again
 from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
 
 log = structlog.get_logger()
@@ -79,6 +80,8 @@ class AlertRuleStore:
                 sql.execute(insert(alert_rules).values(app=app, name=name, created_at=now, **values))
             else:
                 sql.execute(update(alert_rules).where(_is(app, name)).values(values))
+            if held is not None and held.destination != made.destination:
+                tell_again(sql, made, now)
             note_changes(sql, now, list(_differences(held, made)))
             return replace(made, told_at=held.told_at if held else None, error=""), held is None
 
