@@ -384,7 +384,7 @@ def test_trouble_of_a_timer_that_has_ended_is_forgotten_and_of_another_it_is_kep
     a_month_later = one.last_at + 31 * DAY_MS
     world.troubles.look(FIRST_KEY, 10, a_month_later, a_month_later)
     assert world.standing() == [one]
-    finished = update(timers).where(timers.c.id == bill).values(next_fire_at=None)
+    finished = update(timers).where(timers.c.id == bill).values(next_fire_at=None, status="enabled")
     world.database.write(lambda sql: sql.execute(finished))
     world.troubles.look(FIRST_KEY, 10, world.now, one.last_at)
     assert world.standing() == [one]

@@ -71,11 +71,11 @@ class Request:
     ) -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
+        self.excerpt_bytes = excerpt_bytes
         self.url = url
         self.method = method
         self.body = body
         self.app = app
-        self.excerpt_bytes = excerpt_bytes
         self.ends_connection = bool(body) and method not in _WITH_A_BODY
         self._given = headers
         self._stamps = stamps

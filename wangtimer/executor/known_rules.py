@@ -48,14 +48,14 @@ class KnownRules:
             limits = self._limits_in_sql()
         if rules is None and self._rules is None:
             rules = self._rules_in_sql()
-        if alerted is None and self._alerted is None:
-            alerted = self._alerted_in_sql()
-        self._alerted = self._alerted if alerted is None else alerted
         self._rules = self._rules if rules is None else rules
         self._limits = self._limits if limits is None else limits
         if self._limits is not None and self._rules is not None:
             self._known = CallLimits(self._limits, self._rules)
             self.pauses = self._rules.pauses
+        if alerted is None and self._alerted is None:
+            alerted = self._alerted_in_sql()
+        self._alerted = self._alerted if alerted is None else alerted
 
     @property
     def are_known(self) -> bool:
