@@ -262,6 +262,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "AlertMessages.forget": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.overdue": frozenset(["alert_message.alert_message_due"]),
     "AlertMessages.forget_tests": frozenset(["alert_message.alert_message_due", "alert_message.PRIMARY"]),
+    "AlertTroubles.next_app": frozenset(["alert_note.PRIMARY"]),
     "AlertTroubles.judge": frozenset(
         [
             "alert_note.PRIMARY",
