@@ -376,6 +376,7 @@ class ExecutorNode(Node):
             self.throttle.limits.has_any
             or self._world.redis.table("call_limits")
             or self._world.redis.table("call_rules")
+            or self._world.redis.table("alerted_apps")
         ):
             self._spawn_quietly(self.throttle.read_rules)
         if self._world.redis.table("lanes"):
