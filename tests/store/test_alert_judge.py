@@ -10,7 +10,7 @@ from wangtimer import alert_judge
 from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
 from wangtimer.core.alerts.alert_rule import AlertEvent, Per
 from wangtimer.core.flow.pace import Pace
-from wangtimer.store.sql.alert_troubles import Judged
+from wangtimer.store.sql.alert_troubles import JudgedNotes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_notes, alert_rules
 from wangtimer.testing.doubles import HandClock
@@ -43,7 +43,7 @@ def test_an_app_with_many_notes_has_a_page_judged_then_each_other_app(
     clock, pages = judge.clock, list[str]()
     real = world.troubles.judge
 
-    def slow(app: str, limit: int, now: int) -> Judged:
+    def slow(app: str, limit: int, now: int) -> JudgedNotes:
         pages.append(app)
         clock.sleep(alert_judge.LONGEST_JUDGING_S / 2)
         return real(app, limit, now)

@@ -41,7 +41,7 @@ FIRST_KEY = ("", "", -1, "", "")
 LookKey = tuple[str, str, int, str, str]
 
 
-class Judged(NamedTuple):
+class JudgedNotes(NamedTuple):
     """How many notes there were, and whether the hosts in trouble are others now."""
 
     notes: int = 0
@@ -80,7 +80,7 @@ class AlertTroubles:
         found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
         return found
 
-    def judge(self, app: str, limit: int, now: int) -> Judged:
+    def judge(self, app: str, limit: int, now: int) -> JudgedNotes:
         """Judge up to `limit` notes of an app, the oldest moments first, and forget them.
 
         One transaction: the notes go only where what is to be told of them is written. Two may run at once; an app that
@@ -88,16 +88,16 @@ class AlertTroubles:
         that this version cannot read.
         """
 
-        def work(sql: Connection) -> Judged:
+        def work(sql: Connection) -> JudgedNotes:
             if not self._is_free(sql, app):
-                return Judged()
+                return JudgedNotes()
             rows = sql.execute(_notes_of(app, limit)).mappings().all()
             if not rows:
-                return Judged()
+                return JudgedNotes()
             found = self._judge(sql, read_each(_note_of, rows), now)
             judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
             delete_of_attempts(sql, alert_notes, app, judged)
-            return Judged(len(rows), any(one.key.is_of_host and one.opened_at == now for one in found))
+            return JudgedNotes(len(rows), any(one.key.is_of_host and one.opened_at == now for one in found))
 
         return self._database.write(work)
 
