@@ -102,7 +102,7 @@ class AlertMessages:
             alert_rules.c.name == alert_messages.c.rule,
             alert_rules.c.told_at > now - BETWEEN_MS,
         )
-        waits = or_(_is_behind_another(), just_told.exists())
+        waits = or_(_is_behind_another(), by_index(just_told, "PRIMARY", alert_rules).exists())
         is_due = and_(
             alert_messages.c.due_at <= now,
             alert_messages.c.taken_until <= now,
