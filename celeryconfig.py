@@ -10,7 +10,7 @@ from kombu import Exchange, Queue
 
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.flow.queues import message_queue
-from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
+from wangtimer.settings import FEED_EVERY_S, JUDGE_ALERTS_EVERY_S, RECONCILE_EVERY_S, read_settings
 
 try:
     _settings = read_settings()
@@ -51,6 +51,7 @@ task_routes = {
     "wangtimer.schedule": {"queue": "schedule"},
     "wangtimer.migrate": {"queue": "migrate"},
     "wangtimer.sweep": {"queue": "migrate"},
+    "wangtimer.judge_alerts": {"queue": "migrate"},
     "wangtimer.reconcile": {"queue": "migrate"},
     "wangtimer.feed": {"queue": "migrate"},
     "wangtimer.purge": {"queue": "migrate"},
@@ -117,6 +118,12 @@ beat_schedule = {
     "sweep": {
         "task": "wangtimer.sweep",
         "schedule": timedelta(seconds=_settings.sweep_every_s),
+        "relative": True,
+        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
+    },
+    "judge_alerts": {
+        "task": "wangtimer.judge_alerts",
+        "schedule": timedelta(seconds=JUDGE_ALERTS_EVERY_S),
         "relative": True,
         "options": {"expires": _EXPIRES_S, "queue": "migrate"},
     },

@@ -413,6 +413,8 @@ CREATE TABLE alert_rule (
 
 -- attempts and skipped firings of apps with such rules, until the judge of alerts has seen them
 CREATE TABLE alert_note (
+    -- whose it is; '': nobody knew that
+    app VARCHAR(64) NOT NULL,
     fire_at BIGINT NOT NULL,
     timer_id BIGINT NOT NULL,
     attempt SMALLINT NOT NULL,
@@ -420,15 +422,21 @@ CREATE TABLE alert_note (
     lateness_ms BIGINT,
     http_status SMALLINT,
     error VARCHAR(255) NOT NULL,
-    PRIMARY KEY (fire_at, timer_id, attempt)
+    -- host and port that were called, and the named target; '': nobody knew that, and none
+    host VARCHAR(300) NOT NULL,
+    target VARCHAR(64) NOT NULL,
+    PRIMARY KEY (app, fire_at, timer_id, attempt)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- what is not normal: one of a rule, a timer and an event, until it is over
+-- what is not normal: one of a rule, an event, and a timer or a host, until it is over
 CREATE TABLE alert (
     app VARCHAR(64) NOT NULL,
     rule VARCHAR(64) NOT NULL,
+    -- of one of all timers of a host: 0
     timer_id BIGINT NOT NULL,
     event VARCHAR(32) NOT NULL,
+    -- the host or the named target; '' of one of a single timer
+    place VARCHAR(300) NOT NULL,
     timer_name VARCHAR(128) NOT NULL,
     -- the moment of the last firing that it is about
     fire_at BIGINT NOT NULL,
@@ -439,7 +447,9 @@ CREATE TABLE alert (
     told_at BIGINT,
     -- it is over only if a firing was not later than this; NULL: lateness does not matter
     late_ms BIGINT,
-    PRIMARY KEY (app, rule, timer_id, event),
+    -- JSON: where its calls went, its last firings, how many timers it has
+    content MEDIUMTEXT NOT NULL,
+    PRIMARY KEY (app, rule, timer_id, event, place),
     -- those of a page of timers
     INDEX alert_of_timer (timer_id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

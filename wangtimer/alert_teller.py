@@ -1,6 +1,6 @@
 """The teller of alerts: sends the messages of rules, through the same engine as calls, or as mail."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -33,6 +33,8 @@ LOOK_EVERY_S = 1.0
 # Messages that a process has under way at once; how many of them may be mail, and the threads that send it. A mail
 # server may take half a minute for each, and whatever else is told does not wait for that.
 MOST_AT_ONCE, MOST_MAILS, MAIL_THREADS = 32, 4, 2
+# Of these, of one app: its webhooks may all hang.
+MOST_OF_APP = 8
 # How long a message is a process's: its wait for a place or a thread, the call or the steps of a mail, and the writing
 # of what came of it. Another process may take it then.
 HELD_MS, SENT_WITHIN_S = 120_000, 30.0
@@ -41,12 +43,16 @@ TIMEOUTS = Timeouts(total_ms=10_000, connect_ms=5_000)
 PAUSES_S = (5, 30, 300, 1_800, 7_200)
 # A message that could not even be tried waits so long, and is given up after a day.
 NOT_TRIED_PAUSE_MS, LONGEST_WAIT_MS = 15_000, 86_400_000
-ANSWER_CHARACTERS = 1_000
+# Of an answer's body, whatever a deployment keeps of those of its targets: robots say in it whether they took it.
+ANSWER_BYTES, ANSWER_CHARACTERS = 4_096, 1_000
 MAIL_BYTES = 20_000
 
 
 class MessageEnd(NamedTuple):
-    """What came of a message. `error` "": it was taken. `is_final`: another attempt would end like this one."""
+    """What came of a message. `error` "": it was taken, but not for those that `refused` names.
+
+    `is_final`: another attempt would end like this one.
+    """
 
     one: TakenMessage
     error: str = ""
@@ -54,6 +60,7 @@ class MessageEnd(NamedTuple):
     answer: str = ""
     is_final: bool = False
     was_tried: bool = True
+    refused: str = ""
 
 
 class AlertCall:
@@ -126,8 +133,9 @@ class AlertTeller:
         self._tls_fault_of = tls_fault_of
         self._mails = ThreadPoolExecutor(MAIL_THREADS, "alert-mail")
         self._ended: deque[MessageEnd] = deque()
-        self._under_way = 0
-        # Of these, mail.
+        # By app.
+        self._under_way: Counter[str] = Counter()
+        # All of them that are mail.
         self._mails_under_way = 0
         self._counting = Lock()
         self._wake = Event()
@@ -146,25 +154,35 @@ class AlertTeller:
             except Exception:
                 # Another process takes it once the time is over for which it is held.
                 log.exception("alert_end_not_written", message=self._ended[0].one.id)
-            self._ended.popleft()
-            self._under_way -= 1
-        room = MOST_AT_ONCE - self._under_way
+            app = self._ended.popleft().one.message.app
+            self._under_way[app] -= 1
+            self._under_way += Counter()  # those at 0 go
+        room = MOST_AT_ONCE - self._under_way.total()
         if not self._has_rules() or room <= 0:
             return
         now = int(self._clock.now_ms())
         sends_by = self._clock.monotonic() + SENT_WITHIN_S
-        for one in self._messages.take(room, now, now + HELD_MS):
-            self._under_way += 1
+        away: StoreAway | None = None
+        for one in self._messages.take(room, now, now + HELD_MS, self._room_of):
+            self._under_way[one.message.app] += 1
             try:
-                self._send(one, now, sends_by)
-            except StoreAway:
-                self._end(MessageEnd(one, "SQL was away", was_tried=False))
-                raise
+                if away is None:
+                    self._send(one, now, sends_by)
+            except StoreAway as error:
+                away = error
             except EngineStopped:
                 self._end(MessageEnd(one, "the process stops", was_tried=False))
             except Exception as error:
                 log.exception("alert_not_made", app=one.message.app, rule=one.message.rule)
                 self._end(MessageEnd(one, f"no message could be made: {type(error).__name__}"))
+            if away is not None:  # nor could any of the others be sent
+                self._end(MessageEnd(one, "SQL was away", was_tried=False))
+        if away is not None:
+            raise away
+
+    def _room_of(self, app: str) -> int:
+        """Return how many more messages of an app may be under way."""
+        return MOST_OF_APP - self._under_way[app]
 
     def _send(self, one: TakenMessage, now: int, sends_by: float) -> None:
         rule = self._rules.get(one.message.app, one.message.rule)
@@ -197,14 +215,14 @@ class AlertTeller:
             self._end_mail(MessageEnd(one, "it waited too long for other mail", was_tried=False))
             return
         try:
-            said = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(one), now / 1_000)
+            taken = mailer.send(to, message.title, message.text(MAIL_BYTES), _id_of(one), now / 1_000)
         except MailNotTaken as error:
             self._end_mail(MessageEnd(one, str(error), answer=str(error)))
         except Exception as error:
             log.exception("mail_stumbled", app=message.app, rule=message.rule)
             self._end_mail(MessageEnd(one, f"no mail could be made: {type(error).__name__}"))
         else:
-            self._end_mail(MessageEnd(one, answer=said))
+            self._end_mail(MessageEnd(one, answer=taken.said, refused=taken.refused))
 
     def _end_mail(self, ended: MessageEnd) -> None:
         with self._counting:
@@ -238,7 +256,7 @@ class AlertTeller:
         if keys := self._signing_of(one.message.app).keys_at(now):
             stamps += signature_lines(keys, message_id, now // 1_000, body)
         headers = (("Content-Type", "application/json"), ("X-WangTimer-App", one.message.app))
-        return Request(to.url, "POST", headers, body, stamps, one.message.app)
+        return Request(to.url, "POST", headers, body, stamps, one.message.app, ANSWER_BYTES)
 
     def _end(self, ended: MessageEnd) -> None:
         """Note what came of a message; quick, from any thread."""
@@ -250,7 +268,7 @@ class AlertTeller:
         if one.is_test:
             self._messages.answer(one, _shown(ended))
         elif not ended.error:
-            self._messages.end(one, now)
+            self._messages.end(one, now, ended.refused, is_taken=True)
         elif (due_at := _again_at(ended, now)) is not None:
             self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
         else:
@@ -274,7 +292,7 @@ class AlertTeller:
 def _robots(one: TakenMessage, to: Destination, now: int) -> Request:
     url, body = posting(one.message, to, now)
     headers = (("Content-Type", "application/json; charset=utf-8"),)
-    return Request(url, "POST", headers, body, b"", one.message.app)
+    return Request(url, "POST", headers, body, b"", one.message.app, ANSWER_BYTES)
 
 
 def _id_of(one: TakenMessage) -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.in_turn import do_in_turn
@@ -19,6 +20,7 @@ class CallsTeller:
     limits: Teller[Mapping[str, CallLimit]]
     rules: Teller[CallRules]
     ways_out: WayOutTeller
+    alerted: Teller[AlertedApps]
 
     def tell_again(self) -> None:
         """Tell what Redis has otherwise than SQL; what fails holds up nothing else. Raises `StoreAway`."""
@@ -27,4 +29,5 @@ class CallsTeller:
             lambda: self.limits.tell_instead_of(found.limits),
             lambda: self.rules.tell_instead_of(found.rules),
             lambda: self.ways_out.tell_instead_of(found.ways_out_mark),
+            lambda: self.alerted.tell_instead_of(found.alerted),
         )

@@ -8,7 +8,9 @@ from threading import Semaphore
 import structlog
 
 from wangtimer.callback.origin import read_url
-from wangtimer.core.alerts.alert_rule import AlertedApps, noted
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
+from wangtimer.core.alerts.alert_rule import noted
+from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.errors import Conflict, StoreAway, Subject, UnknownTarget, WrongToken
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
 from wangtimer.core.flow.firing import FiringStatus, Member
@@ -58,7 +60,7 @@ class LongWork:
     clock: Clock
     random: Random
     usual: RetryPolicy
-    alerted: Callable[[], AlertedApps] = dict
+    alerted: Callable[[], AlertedApps] = AlertedApps
     # Told of each word that counts: the attempt, and until when it goes on (ms UTC); 0: it has ended.
     tell: Callable[[Member, int], None] = lambda _member, _until: None
     # Told of timers whose firings are not to overlap, once one of them is done.
@@ -173,11 +175,11 @@ class LongWork:
         is_final: bool = False,
     ) -> int:
         """End firings as failed attempts, to be tried again where their policies say so; return how many ended."""
-        of_apps, alerted, outcomes = self.apps.retries(), self.alerted() if page else {}, []
+        of_apps, alerted, outcomes = self.apps.retries(), self.alerted() if page else NOBODY, []
         for one, its in page:
             try:
                 outcome = self._outcome(one, its, of_apps, error, reason, is_final)
-                outcomes.append((one, noted(outcome, "" if its is None else its.app, alerted)))
+                outcomes.append((one, noted(outcome, self._place_of(its) if alerted else NOWHERE, alerted)))
             except StoreAway:
                 raise
             except Exception as fault:
@@ -213,6 +215,16 @@ class LongWork:
             failed = one.outcome(FiringStatus.FAILED, one.member.fire_at, error)
             return failed._replace(host=host, reason=reason, failed_at=self._now)
         return one.outcome(FiringStatus.PENDING, self._now + wait_ms, error)
+
+    def _place_of(self, definition: Definition | None) -> AlertPlace:
+        if definition is None:
+            return NOWHERE
+        target = self._target_of(definition)
+        if definition.notify.target and target is None:
+            return AlertPlace(definition.app, "", definition.notify.target)
+        origin = read_url(definition.notify.url if target is None else target.call.url)[0]
+        host = "" if origin.fault else origin.host_port
+        return AlertPlace(definition.app, host, definition.notify.target)
 
     def _target_of(self, definition: Definition) -> NamedTarget | None:
         name = definition.notify.target

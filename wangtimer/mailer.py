@@ -8,17 +8,28 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from email.utils import format_datetime, formataddr
+from socket import SHUT_RDWR
+from threading import Timer
+from time import monotonic
+from typing import NamedTuple
 
 from wangtimer.core.alerts.mail_server import MailServer
 
-# s; for each step of a mail.
-TIMEOUT_S = 10.0
+# s; for each step of a mail, and for all of them: whoever has it in hand has it for two minutes.
+TIMEOUT_S, LONGEST_S = 10.0, 60.0
 # RFC 5321, 4.2.3.
 OK = 250
 
 
 class MailNotTaken(Exception):
     """The server did not take a mail; the message says why, and has no password."""
+
+
+class TakenMail(NamedTuple):
+    """What the server said of a mail that it took; `refused`: for whom it did not take it, and why."""
+
+    said: str
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +39,7 @@ class Mailer:
     server: MailServer
     authorities: str = ""
 
-    def send(self, to: Sequence[str], subject: str, text: str, message_id: str, now: float) -> str:
+    def send(self, to: Sequence[str], subject: str, text: str, message_id: str, now: float) -> TakenMail:
         """Send a mail and return what the server said; raises `MailNotTaken`.
 
         `message_id` is the same on every attempt, so that a mailbox can drop repeats; `now` is its date, s UTC.
@@ -43,7 +54,12 @@ class Mailer:
         mail["Auto-Submitted"] = "auto-generated"
         mail.set_content(text)
         with _told():
-            return self._send(mail, to)
+            with self._connected() as link:
+                refused = link.send_message(mail, self.server.sender, list(to))
+            if not refused:
+                return TakenMail(f"taken for {len(to)}")
+            whom = ", ".join(f"{one}: {code} {_text(said)}" for one, (code, said) in refused.items())
+            return TakenMail(f"taken, but not for {whom}", f"taken, but not for {whom}")
 
     def log_in(self) -> None:
         """Connect as for a mail, and send none; raises `MailNotTaken`."""
@@ -52,25 +68,16 @@ class Mailer:
             if code != OK:
                 raise smtplib.SMTPResponseException(code, said)
 
-    def _send(self, mail: EmailMessage, to: Sequence[str]) -> str:
-        with self._connected() as link:
-            refused = link.send_message(mail, self.server.sender, list(to))
-        if not refused:
-            return f"taken for {len(to)}"
-        return "taken, but not for " + ", ".join(
-            f"{one}: {code} {_text(said)}" for one, (code, said) in refused.items()
-        )
-
     @contextmanager
     def _connected(self) -> Iterator[smtplib.SMTP]:
-        server = self.server
+        server, ends_at = self.server, monotonic() + LONGEST_S
         if server.is_tls:
             link: smtplib.SMTP = smtplib.SMTP_SSL(
                 server.host, server.port, timeout=TIMEOUT_S, context=self._trust()
             )
         else:
             link = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
-        with closing(link):
+        with closing(link), _ended_at(link, ends_at):
             if server.starts_tls:
                 link.starttls(context=self._trust())
             if server.user:
@@ -99,6 +106,28 @@ def _told() -> Iterator[None]:
         raise MailNotTaken(f"the mail server said {error.smtp_code} {_text(error.smtp_error)}") from None
     except (OSError, smtplib.SMTPException, ValueError) as error:
         raise MailNotTaken(f"the mail server is away: {error}") from None
+
+
+@contextmanager
+def _ended_at(link: smtplib.SMTP, ends_at: float) -> Iterator[None]:
+    """Cut a conversation off at a moment of the stop-watch, whatever step it is at."""
+
+    def cut_off() -> None:
+        if link.sock is not None:
+            with suppress(OSError):
+                link.sock.shutdown(SHUT_RDWR)
+
+    cutting = Timer(max(0.0, ends_at - monotonic()), cut_off)
+    cutting.daemon = True
+    cutting.start()
+    try:
+        yield
+    except (OSError, smtplib.SMTPException) as error:
+        if monotonic() >= ends_at:
+            raise MailNotTaken(f"the mail server took longer than {LONGEST_S:.0f} s") from error
+        raise
+    finally:
+        cutting.cancel()
 
 
 def _text(said: bytes | str) -> str:

@@ -14,7 +14,7 @@ from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.queues import is_for_callbacks
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.in_turn import do_in_turn
-from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, read_settings
+from wangtimer.settings import FEED_EVERY_S, JUDGE_ALERTS_EVERY_S, RECONCILE_EVERY_S, read_settings
 from wangtimer.wiring import Wiring, build
 from wangtimer.worker import PatientConsumer, Watchdog
 
@@ -56,11 +56,10 @@ def migrate() -> None:
             wiring().migrator.plan_due()
 
 
-# Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so; a
-# note is judged in the transaction that deletes it.
+# Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
 @shared_task(name="wangtimer.sweep", throws=(StoreAway,))
 def sweep() -> None:
-    """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars, apps, alerts."""
+    """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars and apps."""
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
@@ -74,8 +73,16 @@ def sweep() -> None:
                 wiring().app_stopper.sweep,
                 wiring().host_judge.sweep,
                 wiring().control_applier.sweep,
-                wiring().alert_judge.sweep,
             )
+
+
+# A note is judged in the transaction that deletes it; an app that another process is at is left to it.
+@shared_task(name="wangtimer.judge_alerts", throws=(StoreAway,))
+def judge_alerts() -> None:
+    """Judge what was noted for alert rules, and see which troubles are over."""
+    with wiring().pace("judge_alerts", JUDGE_ALERTS_EVERY_S / 2).alone() as is_due:
+        if is_due:
+            wiring().alert_judge.run()
 
 
 # Adding a member that its slice holds does nothing. One process feeds at a time; a minute cut short is fed again.

@@ -26,7 +26,7 @@ from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.calls_teller import CallsTeller
 from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
-from wangtimer.core.alerts.alert_rule import AlertedApps
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.call_limit import CallLimit
@@ -117,7 +117,13 @@ from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
-from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore, ToldForCallsStore
+from wangtimer.store.redis.told_rules import (
+    AlertedAppStore,
+    AppQueueStore,
+    CallLimitStore,
+    CallRuleStore,
+    ToldForCallsStore,
+)
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
@@ -343,6 +349,11 @@ class Wiring:
         return CallRuleStore(self.redis, self.keys)
 
     @once
+    def alerted_apps(self) -> AlertedAppStore:
+        """Who has rules of alerts, as callback processes read it."""
+        return AlertedAppStore(self.redis, self.keys)
+
+    @once
     def pauses(self) -> PauseStore:
         """What operators paused, in SQL."""
         return PauseStore(self.database)
@@ -361,7 +372,6 @@ class Wiring:
             self.app_limits,
             self.apps,
             self.disabled_hosts,
-            self.alert_rules,
         )
 
     @once
@@ -378,7 +388,13 @@ class Wiring:
     def alert_judge(self) -> AlertJudge:
         """Says what is to be told."""
         troubles = AlertTroubles(self.database, self.seals)
-        return AlertJudge(troubles, self.alert_messages, self.clock, Pace(self.clock, FORGET_EVERY_S))
+        return AlertJudge(
+            troubles,
+            self.alert_messages,
+            self.clock,
+            Pace(self.clock, FORGET_EVERY_S),
+            self.alerted_teller.tell,
+        )
 
     @once
     def alert_trial(self) -> AlertTrial:
@@ -410,8 +426,8 @@ class Wiring:
 
     def _alerted(self) -> AlertedApps:
         """Return the apps that have rules of alerts, as Redis was told; SQL is asked if it has lost them."""
-        told = self.call_rules.read()
-        return self.alert_rules.alerted() if told is None else told.alerted
+        told = self.alerted_apps.read()
+        return self.alert_rules.alerted() if told is None else told
 
     @once
     def disabled_hosts(self) -> DisabledHostStore:
@@ -783,6 +799,7 @@ class Wiring:
             self.app_limits.of_calls,
             self.rule_source.of_calls,
             self.ways_out.note_mark,
+            self.alert_rules.alerted,
         )
         return Throttle(self.permits, rules, self.clock)
 
@@ -1057,12 +1074,19 @@ class Wiring:
     @once
     def calls_teller(self) -> CallsTeller:
         """Tells callback processes again what Redis lost."""
-        return CallsTeller(self.told_for_calls, self.limit_teller, self.rule_teller, self.way_out_teller)
+        return CallsTeller(
+            self.told_for_calls, self.limit_teller, self.rule_teller, self.way_out_teller, self.alerted_teller
+        )
 
     @once
     def rule_teller(self) -> Teller[CallRules]:
         """Tells callback processes of the other rules for calls."""
         return Teller(self.rule_source.of_calls, self.call_rules)
+
+    @once
+    def alerted_teller(self) -> Teller[AlertedApps]:
+        """Tells callback processes who has rules of alerts."""
+        return Teller(self.alert_rules.alerted, self.alerted_apps)
 
     @once
     def app_stopper(self) -> AppStopper:

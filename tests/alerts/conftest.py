@@ -17,7 +17,7 @@ from tests.alerts.robots import Check, Robot, running
 from tests.callback.calls import MachineClock, egress_of
 from tests.store.alert_worlds import AlertWorld
 from wangtimer.alert_teller import AlertTeller
-from wangtimer.callback import DeliveryEngine
+from wangtimer.callback import DeliveryEngine, Limits
 from wangtimer.core.alerts.mail_server import MailServer
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
@@ -52,11 +52,12 @@ class Telling(AlertWorld):
         self.egress = egress_of()
         self.mailer: Mailer | None = None
         self.has_rules = True
+        self.limits = Limits()
         self._stack = stack
 
     def teller(self) -> AlertTeller:
         """Return a teller with an engine of its own, as another process has it."""
-        engine = DeliveryEngine(self.clock, self.egress)
+        engine = DeliveryEngine(self.clock, self.egress, self.limits)
         engine.start()
         self._stack.callback(engine.stop, 1)
         secrets = (SigningSecret(1, SIGNING_KEY, 0, was_shown=True),)
@@ -102,6 +103,8 @@ class Mailbox:
         self.mails: list[tuple[list[str], str, Message]] = []
         self.refusals: list[str] = []
         self.farewell = "221 bye"
+        # Before each recipient.
+        self.pause_s = 0.0
         # Held while it takes no mail.
         self.is_open = Event()
         self.is_open.set()
@@ -114,6 +117,7 @@ class Mailbox:
     ) -> str:
         while not self.is_open.is_set():
             await asyncio.sleep(0.01)
+        await asyncio.sleep(self.pause_s)
         if self.refusals:
             return self.refusals.pop(0)
         envelope.rcpt_tos.append(address)

@@ -2,6 +2,8 @@
 
 import email.header
 import json
+import time
+from threading import Event
 
 import pytest
 from sqlalchemy import select, text
@@ -9,13 +11,15 @@ from standardwebhooks import Webhook
 
 from tests.alerts import robots
 from tests.alerts.conftest import SENDER, SIGNING_KEY, Mailbox, Telling
-from tests.alerts.robots import SECRET, TOKEN, Check, Said
+from tests.alerts.robots import SECRET, TOKEN, Check, Got, Said
 from tests.callback.calls import egress_of
 from tests.docs.blocks import ROOT, blocks
-from tests.store.alert_worlds import FAILED, SUCCEEDED, Statements, rule
-from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, PAUSES_S
+from tests.store.alert_worlds import FAILED, HOST, NOW, SUCCEEDED, Statements, rule
+from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, MOST_OF_APP, PAUSES_S
+from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.tables import alert_messages, alert_notes
@@ -108,6 +112,9 @@ def test_a_webhook_is_signed_as_callbacks_are_and_says_all_there_is(telling: Tel
     assert alert["event"] == "failed_for_good"
     assert (alert["timerId"], alert["timer"]) == (str(timer_id), "bill")
     assert (alert["times"], alert["httpStatus"]) == (1, 503)
+    assert (alert["host"], alert["target"]) == (HOST, None)
+    assert alert["firingId"] == f"{timer_id}-{NOW}"
+    assert (alert["timers"], alert["lastFiringIds"]) == (1, [alert["firingId"]])
     assert alert["error"] == "HTTP 503: <gone> & away"
 
 
@@ -178,6 +185,31 @@ def test_a_mail_that_was_taken_is_not_sent_again_whatever_the_server_says_then(
     assert left(telling) == 0
 
 
+def test_a_mail_that_some_addresses_refuse_is_told_and_the_rule_shows_who_did_not_get_it(
+    telling: Telling, mailbox: Mailbox
+) -> None:
+    mailbox.refusals.append("550 no such user")
+    alerted(telling, Destination(KINDS.MAIL, to=("gone@shop.example", "ops@shop.example")))
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    assert [to for to, _, _ in mailbox.mails] == [["ops@shop.example"]]
+    assert telling.shown().error == "taken, but not for gone@shop.example: 550 no such user"
+    assert left(telling) == 0
+
+
+def test_a_mail_server_that_is_slow_at_each_step_is_left_after_a_minute_in_all(
+    telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.mailer.LONGEST_S", 0.5)
+    mailbox.pause_s = 0.3
+    addresses = tuple(f"ops{number}@shop.example" for number in range(10))
+    alerted(telling, Destination(KINDS.MAIL, to=addresses))
+    began_at = time.monotonic()
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert time.monotonic() - began_at < 3
+    assert telling.shown().error.startswith("the mail server took longer than")
+    assert mailbox.mails == []
+
+
 def test_a_mail_server_that_hangs_holds_up_no_webhook(
     telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,7 +248,119 @@ def test_without_a_mail_server_the_rule_says_so(telling: Telling) -> None:
     assert left(telling) == 0
 
 
+@pytest.mark.parametrize("kind", ROBOTS)
+def test_what_a_robot_answers_is_read_however_little_is_kept_of_targets_answers(
+    telling: Telling, kind: DestinationKind
+) -> None:
+    telling.limits = Limits(excerpt_bytes=10)
+    path, secret, check = ROBOTS[kind]
+    robot = telling.robot(check)
+    alerted(telling, Destination(kind, robot.url + path, secret))
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    assert (len(robot.got), telling.shown().error) == (1, "")
+
+
+# shares of apps
+
+
+def test_an_app_with_many_messages_leaves_room_for_others(telling: Telling) -> None:
+    """All of its destinations hang; the other app's message is due after all of its."""
+    is_open = Event()
+
+    def hanging(_got: Got) -> Said:
+        is_open.wait(30)
+        return Said(200, "")
+
+    slow, (quick, to) = telling.robot(hanging), webhook_of(telling)
+    for number in range(20):
+        hook = Destination(KINDS.WEBHOOK, f"{slow.url}/{number}")
+        telling.put(rule(f"r{number}", "big", FOR_GOOD, destination=hook))
+    telling.fire(telling.timer("bill", "big"), 0, FAILED, app="big")
+    telling.now = int(telling.clock.now_ms())
+    telling.judge()
+    telling.put(rule("ops", "shop", FOR_GOOD, destination=to))
+    telling.fire(telling.timer(), 0, FAILED)
+    telling.now = int(telling.clock.now_ms())
+    telling.judge()
+    now = int(telling.clock.now_ms())
+    taken = telling.messages.take(10, now, now + 1, lambda _app: MOST_OF_APP)
+    assert sorted(one.message.app for one in taken) == ["big"] * MOST_OF_APP + ["shop"]
+    telling.clock.ahead_s += 1
+    telling.tell_until(telling.teller(), lambda: len(quick.got) == 1)
+    assert len(slow.got) <= MOST_OF_APP
+    is_open.set()
+
+
+def test_where_sql_goes_away_amid_messages_none_of_them_is_lost_for_its_lease(
+    telling: Telling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    robot, to = webhook_of(telling)
+    for number in range(5):
+        telling.put(rule(f"r{number}", "shop", FOR_GOOD, destination=to))
+    telling.fire(telling.timer(), 0, FAILED)
+    telling.now = int(telling.clock.now_ms())
+    telling.judge()
+    teller = telling.teller()
+    with monkeypatch.context() as patched:
+        patched.setattr(telling.rules, "get", _away)
+        with pytest.raises(StoreAway):
+            teller.tell()
+    telling.tell_until(teller, lambda: not _is_taken(telling))
+    telling.clock.ahead_s += 15
+    telling.tell_until(teller, lambda: len(robot.got) == 5)
+
+
+def _away(*_: object) -> None:
+    raise StoreAway("SQL", "it does not answer")
+
+
 # repeats, deaths and ends
+
+
+def test_who_held_a_message_for_too_long_ends_nothing(telling: Telling) -> None:
+    _, to = webhook_of(telling)
+    alerted(telling, to)
+    now = int(telling.clock.now_ms())
+    (slow,) = telling.messages.take(1, now, now + HELD_MS)
+    (other,) = telling.messages.take(1, now + HELD_MS, now + 2 * HELD_MS)
+    telling.messages.end(slow, now, "given up: HTTP 500")
+    assert (left(telling), telling.shown().error) == (1, "")
+    telling.messages.end(other, now)
+    assert (left(telling), telling.shown().told_at) == (0, now)
+
+
+def test_what_is_open_is_told_again_where_the_rule_has_another_destination(telling: Telling) -> None:
+    wrong, to = webhook_of(telling)
+    timer_id = alerted(telling, to)
+    teller = telling.teller()
+    telling.tell_until(teller, lambda: telling.shown().told_at is not None)
+    right, mended = webhook_of(telling)
+    telling.put(rule("ops", "shop", FOR_GOOD, destination=mended))
+    telling.clock.ahead_s += 20
+    telling.tell_until(teller, lambda: len(right.got) == 1)
+    (alert,) = right.got[0].fields["data"]["alerts"]
+    assert (alert["event"], alert["timerId"]) == ("failed_for_good", str(timer_id))
+    telling.put(rule("ops", "shop", FOR_GOOD, FIRST, destination=mended))
+    telling.clock.ahead_s += 20
+    teller.tell()
+    assert (len(wrong.got), len(right.got), left(telling)) == (1, 1, 0)
+
+
+def test_what_a_wrong_url_never_took_goes_to_the_new_one_at_once_and_once(telling: Telling) -> None:
+    wrong, to = webhook_of(telling)
+    wrong.refusals += [Said(404, "")] * 20
+    alerted(telling, to)
+    teller = telling.teller()
+    for number, pause_s in enumerate(PAUSES_S[:3], 1):
+        telling.tell_until(teller, lambda number=number: len(wrong.got) == number)
+        telling.tell_until(teller, lambda: not _is_taken(telling))
+        telling.clock.ahead_s += pause_s if number < 3 else 0
+    right, mended = webhook_of(telling)
+    telling.now = int(telling.clock.now_ms())
+    telling.put(rule("ops", "shop", FOR_GOOD, destination=mended))
+    telling.tell_until(teller, lambda: len(right.got) == 1)
+    telling.tell_until(teller, lambda: left(telling) == 0)
+    assert (len(wrong.got), len(right.got)) == (3, 1)
 
 
 def left(telling: Telling) -> int:

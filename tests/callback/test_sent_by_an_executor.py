@@ -10,7 +10,7 @@ from tests.callback.calls import MachineClock, egress_of
 from tests.callback.target import NO_CONTENT, answer_with, hold
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
-from wangtimer.core.alerts.alert_rule import AlertedApps
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.pauses import Pauses
@@ -42,7 +42,7 @@ class NobodyWaits:
     pauses = Pauses()
     retries: ClassVar[dict[str, RetryPolicy]] = {}
     disabled_hosts: ClassVar[frozenset[tuple[str, str]]] = frozenset()
-    alerted: ClassVar[AlertedApps] = {}
+    alerted: ClassVar[AlertedApps] = AlertedApps()
     knows_lanes = False
 
     def is_behind(self, _lane: object) -> bool:

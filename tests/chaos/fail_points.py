@@ -116,7 +116,16 @@ REACHED = (
         copies=TWO_OF_ALL | {"migrate": 1},
     ),
     Reached(
-        "beat", {"beat": (Step.PUBLISH_SCHEDULE, Step.PUBLISH_MIGRATE, Step.PUBLISH_SWEEP, Step.PUBLISH_FEED)}
+        "beat",
+        {
+            "beat": (
+                Step.PUBLISH_SCHEDULE,
+                Step.PUBLISH_MIGRATE,
+                Step.PUBLISH_SWEEP,
+                Step.PUBLISH_JUDGE_ALERTS,
+                Step.PUBLISH_FEED,
+            )
+        },
     ),
     Reached(
         "web",

@@ -14,12 +14,13 @@ ON_CALL = ("alerts", "set", "on-call", "--kind", "webhook", "--post-to", HOOK, "
 
 
 def test_a_rule_is_set_and_listed_without_what_its_url_hides(run: Run) -> None:
-    assert run(*ON_CALL, "--failures-in-a-row", 3, "--late-by", "2s", "--name-prefix", "bill").exit_code == 0
+    assert run(*ON_CALL, "--failures-in-a-row", 3, "--late-by", "2s", "--key-prefix", "bill").exit_code == 0
     (rule,) = json_of(run("alerts", "list", "--json"))
-    assert (rule["failuresInARow"], rule["lateBy"], rule["namePrefix"]) == (3, "2s", "bill")
+    assert (rule["failuresInARow"], rule["lateBy"], rule["keyPrefix"]) == (3, "2s", "bill")
+    assert rule["per"] == "host"
     shown = run("alerts", "list").stdout
     assert "missed, 3 failures in a row, late by 2s" in shown
-    assert "bill..." in shown
+    assert "bill..., by host" in shown
     assert "webhook http://127.0.0.1:9/***" in shown
     assert "sesame" not in shown
 

@@ -3,15 +3,19 @@
 import pytest
 
 from wangtimer.core.alerts.alert_message import MOST_NAMED, Alert, AlertMessage
-from wangtimer.core.alerts.alert_rule import AlertedApps, AlertEvent, DestinationKind, noted
+from wangtimer.core.alerts.alert_place import AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertEvent, DestinationKind, noted
+from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
 from wangtimer.core.alerts.robots import refusal
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.misfire import COALESCED, MISSED
+from wangtimer.executor.alert_marks import AlertMarks
+from wangtimer.testing.doubles import HandClock
 
 NOW = 1_800_000_000_000
-WITH_RULES: AlertedApps = {"shop": None, "bank": 5_000}
+WITH_RULES = AlertedApps({"shop": None, "bank": 5_000}, {"shop": frozenset({"down:80"})})
 S = FiringStatus
 
 
@@ -44,14 +48,27 @@ def alert(name: str = "bill", **fields: object) -> Alert:
 def test_an_outcome_is_noted_where_some_rule_of_its_app_may_tell_of_it(
     one: Outcome, app: str, is_noted: bool
 ) -> None:
-    assert noted(one, app, WITH_RULES).is_noted is is_noted
-    assert not noted(one, app, {}).is_noted
+    assert noted(one, AlertPlace(app), WITH_RULES).is_noted is is_noted
+    assert not noted(one, AlertPlace(app), NOBODY).is_noted
+
+
+def test_an_answer_of_a_host_in_trouble_is_noted_once_a_second() -> None:
+    answered, down, up = outcome(S.SUCCEEDED), AlertPlace("shop", "down:80"), AlertPlace("shop", "up:80")
+    assert noted(answered, down, WITH_RULES).noted_at == ("shop", "down:80", "")
+    assert not noted(answered, down, WITH_RULES, lambda _app, _place: False).is_noted
+    assert not noted(answered, up, WITH_RULES).is_noted
+    assert not noted(answered, down._replace(app="bank"), WITH_RULES).is_noted
+    clock = HandClock()
+    marks = AlertMarks(lambda: WITH_RULES, clock)
+    assert [marks.noted(answered, down).is_noted for _ in range(3)] == [True, False, False]
+    clock.sleep(1)
+    assert marks.noted(answered, down).is_noted
 
 
 def test_the_mark_waits_with_its_outcome_and_nothing_else_is_lost() -> None:
-    marked = noted(outcome(S.FAILED, host_failing_ms=0), "shop", WITH_RULES)
+    marked = noted(outcome(S.FAILED, host_failing_ms=0), AlertPlace("shop", "h:80", "t"), WITH_RULES)
     assert Outcome.from_wire(marked.to_wire()) == marked
-    assert "is_noted" not in outcome(S.FAILED).to_wire()
+    assert "noted_at" not in outcome(S.FAILED).to_wire()
 
 
 def test_a_message_is_stored_whole_and_names_no_more_than_has_room() -> None:

@@ -57,6 +57,7 @@ def test_a_failing_target_is_told_once_and_its_recovery_once(tmp_path: Path) -> 
         secret = ask("POST", "/v1/signing-secrets", {"overlap": "0s"})["secret"]
         rule = {
             "events": ["first_failure", "failed_for_good", "recovered"],
+            "per": "timer",
             "destination": {"kind": "webhook", "url": f"{told.url}/alerts"},
         }
         ask("PUT", "/v1/alert-rules/ops", rule)

@@ -23,6 +23,7 @@ RULE = (
     '{"events": ["failed_for_good", "first_failure"], "kind": "mail", '
     '"to": {"url": "", "secret": "", "to": ["a@b.example"]}}'
 )
+TROUBLE = '{"host": "", "target": "", "last": [], "opened_at": 1}'
 # Each of these has deleted timers, and a thousand of them were deleted long ago.
 DELETED_EVERY = 50
 
@@ -141,13 +142,15 @@ class BigTables:
         )
         # Nobody has judged any failure yet, and each timer has trouble that is not over.
         note = (
-            "INSERT INTO alert_note (fire_at, timer_id, attempt, status, error)"
-            f" SELECT {at}, 1 + n % {self.rows // 100}, 1, 'failed', 'HTTP 503' FROM {numbers}"
+            "INSERT INTO alert_note (app, fire_at, timer_id, attempt, status, error, host, target)"
+            f" SELECT CONCAT('app', n DIV 1000), {at}, 1 + n % {self.rows // 100}, 1, 'failed', 'HTTP 503', '', ''"
+            f" FROM {numbers}"
         )
         alert = (
-            "INSERT INTO alert (app, rule, timer_id, event, timer_name, fire_at, since, last_at, times)"
-            f" SELECT {app}, 'ops', n + 1, 'first_failure', CONCAT('name', n), {NOW} - 60000, {NOW} - 60000,"
-            f" {NOW} - 60000, 1 FROM {numbers}"
+            "INSERT INTO alert"
+            " (app, rule, timer_id, event, place, timer_name, fire_at, since, last_at, times, content)"
+            f" SELECT {app}, 'ops', n + 1, 'first_failure', '', CONCAT('name', n), {NOW} - 60000, {NOW} - 60000,"
+            f" {NOW} - 60000, 1, '{TROUBLE}' FROM {numbers}"
         )
         message = (
             "INSERT INTO alert_message (app, rule, is_test, content, created_at, due_at, attempt, taken_until)"

@@ -546,8 +546,9 @@ class Stores:
             Case("AlertMessages.forget", lambda: messages.forget(taken[2].id)),
             Case("AlertMessages.overdue", lambda: messages.overdue(NOW, 1_000)),
             Case("AlertMessages.forget_tests", lambda: messages.forget_tests(NOW)),
-            Case("AlertTroubles.judge", lambda: troubles.judge(500, NOW)),
-            Case("AlertTroubles.look", lambda: troubles.look(("app7", "", 0, ""), 500, NOW)),
+            Case("AlertTroubles.next_app", lambda: troubles.next_app("app7")),
+            Case("AlertTroubles.judge", lambda: troubles.judge("app7", 500, NOW)),
+            Case("AlertTroubles.look", lambda: troubles.look(("app7", "", 0, "", ""), 500, NOW)),
         ]
 
     def _of_followers(self) -> list[Case]:

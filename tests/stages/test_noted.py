@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from tests.stages.scripted_target import Answer
 from tests.stages.test_lanes import every_second
 from tests.stages.world import World
-from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.outcome import Outcome
 
 MakeWorld = Callable[..., World]
@@ -27,8 +27,7 @@ def settled(world: World) -> list[Outcome]:
 
 def test_failures_of_an_app_with_a_rule_are_marked_and_no_others(make_world: MakeWorld) -> None:
     world = make_world(executors=1).start()
-    world.rules_in_sql = CallRules(alerted={APP: None})
-    world.call_rules.write(world.rules_in_sql)
+    world.alerted_apps.write(AlertedApps({APP: None}))
     (mine,), (others,) = every_second(world, APP, [HOST], 1), every_second(world, OTHER, [HOST], 1)
     world.run_for(5)
     seen = settled(world)

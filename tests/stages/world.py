@@ -75,6 +75,7 @@ from wangtimer.teller import Teller
 from wangtimer.testing.doubles import (
     UNLIMITED,
     MemoryAgenda,
+    MemoryAlertedApps,
     MemoryAppQueues,
     MemoryCallLimits,
     MemoryCallRules,
@@ -271,7 +272,7 @@ class ExecutorNode(Node):
         self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
         self.claims = Claims()
         rules = KnownRules(
-            MemoryToldForCalls(world.call_limits, world.call_rules),  # type: ignore[arg-type]
+            MemoryToldForCalls(world.call_limits, world.call_rules, world.alerted_apps),  # type: ignore[arg-type]
             lambda: world.limits_in_sql,
             lambda: world.rules_in_sql,
         )
@@ -375,6 +376,7 @@ class ExecutorNode(Node):
             self.throttle.limits.has_any
             or self._world.redis.table("call_limits")
             or self._world.redis.table("call_rules")
+            or self._world.redis.table("alerted_apps")
         ):
             self._spawn_quietly(self.throttle.read_rules)
         if self._world.redis.table("lanes"):
@@ -449,6 +451,7 @@ class World:
         self.limits_in_sql: Mapping[str, CallLimit] = {}
         self.call_rules = MemoryCallRules(self.redis)
         self.rules_in_sql = CallRules()
+        self.alerted_apps = MemoryAlertedApps(self.redis)
         self.answered: list[HostKey] = []
         self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
         self.outbox = MemoryOutbox(self.redis)

@@ -9,7 +9,8 @@ from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
 from tests.store.worlds import real_sql
 from wangtimer.core.alerts.alert_message import Alert
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind, noted
+from wangtimer.core.alerts.alert_place import AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind, Per, noted
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
@@ -24,13 +25,14 @@ from wangtimer.store.sql.tables import alerts
 NOW = 1_800_000_000_000
 SECOND = 1_000
 LEASE_MS = 60_000
+HOST = "shop.example:443"
 FAILED, PENDING, SUCCEEDED = FiringStatus.FAILED, FiringStatus.PENDING, FiringStatus.SUCCEEDED
 WEBHOOK = Destination(DestinationKind.WEBHOOK, "http://127.0.0.1:9/alerts")
 
 
 def rule(name: str = "ops", app: str = "shop", *events: AlertEvent, **fields: object) -> AlertRule:
     """Return a rule that tells of these events to a webhook."""
-    return AlertRule(app, name, frozenset(events), **({"destination": WEBHOOK} | fields))
+    return AlertRule(app, name, frozenset(events), **({"destination": WEBHOOK, "per": Per.TIMER} | fields))
 
 
 class AlertWorld:
@@ -57,6 +59,8 @@ class AlertWorld:
         *statuses: FiringStatus,
         app: str = "shop",
         since: int = 1,
+        host: str = HOST,
+        target: str = "",
         **fields: object,
     ) -> None:
         """Plan a firing of `NOW` and so many seconds, and settle attempts; PENDING is one that is tried again.
@@ -69,7 +73,7 @@ class AlertWorld:
         for attempt, status in enumerate(statuses, since):
             said = {"error": "" if status is SUCCEEDED else "HTTP 503"} | fields
             outcome = outcome_of(one.member._replace(attempt=attempt), status, NOW + DAY_MS, **said)
-            self.sql.firings.settle([noted(outcome, app, alerted)])
+            self.sql.firings.settle([noted(outcome, AlertPlace(app, host, target), alerted)])
         self.now = max(self.now, one.fire_at + SECOND)
 
     def standing(self) -> Sequence[Row[Any]]:
@@ -78,7 +82,10 @@ class AlertWorld:
 
     def judge(self) -> int:
         """Judge all that is noted, and look at all troubles; return how many notes there were."""
-        judged = self.troubles.judge(1_000, self.now)
+        judged, app = 0, self.troubles.next_app(None)
+        while app is not None:
+            judged += self.troubles.judge(app, 1_000, self.now).notes
+            app = self.troubles.next_app(app)
         self.troubles.look(FIRST_KEY, 1_000, self.now)
         return judged
 

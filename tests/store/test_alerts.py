@@ -16,14 +16,16 @@ from tests.store.alert_worlds import (
     rule,
 )
 from wangtimer.core.alerts.alert_message import MOST_NAMED
-from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Per
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import Conflict, UnknownAlertRule
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql.alert_messages import BETWEEN_MS
 from wangtimer.store.sql.alert_troubles import FIRST_KEY
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts, firings
+from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts, firings, timers
 
 E = AlertEvent
 FIRST, ROW, FOR_GOOD, RECOVERED = E.FIRST_FAILURE, E.FAILURES_IN_A_ROW, E.FAILED_FOR_GOOD, E.RECOVERED
@@ -108,6 +110,16 @@ def test_late_is_what_was_first_sent_later_than_the_rule_says_and_over_when_one_
     assert world.told() == [("ops", RECOVERED, bill, 2)]
 
 
+def test_an_alert_of_a_retry_has_the_lateness_on_record_that_of_the_first_attempt(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, PENDING, lateness_ms=4, first_sent_at=NOW + 4)
+    world.fire(bill, 0, FAILED, since=2, lateness_ms=600_004, first_sent_at=NOW + 600_004)
+    world.judge()
+    (one,) = world.take()
+    assert [alert.lateness_ms for alert in one.message.alerts] == [4]
+
+
 def test_what_was_late_and_accepted_and_then_failed_is_told_of_both(world: AlertWorld) -> None:
     world.put(rule("ops", "shop", FOR_GOOD), rule("late", "shop", late_ms=1_000))
     bill = world.timer()
@@ -142,7 +154,7 @@ def test_trouble_that_goes_on_is_told_again_after_the_rules_time_and_not_before(
 def test_each_rule_is_told_of_its_own_app_and_its_own_timers(world: AlertWorld) -> None:
     world.put(
         rule("all", "shop", FOR_GOOD),
-        rule("bills", "shop", FOR_GOOD, name_prefix="bill-"),
+        rule("bills", "shop", FOR_GOOD, key_prefix="bill-"),
         rule("all", "bank", FOR_GOOD),
     )
     bill, order = world.timer("bill-1"), world.timer("order-1")
@@ -352,22 +364,57 @@ def test_apps_with_rules_are_told_by_their_least_lateness(world: AlertWorld) -> 
         rule("c", "shop", E.LATE, late_ms=4_000),
         rule("a", "bank", FIRST),
     )
-    assert world.rules.alerted() == {"shop": 4_000, "bank": None}
+    assert world.rules.alerted() == AlertedApps({"shop": 4_000, "bank": None})
 
 
 # housekeeping
 
 
-def test_trouble_of_which_nothing_more_happens_is_forgotten(world: AlertWorld) -> None:
-    world.put(rule("ops", "shop", FOR_GOOD))
-    world.fire(world.timer(), 0, FAILED)
-    world.judge()
+@pytest.mark.parametrize("per", Per)
+def test_trouble_of_a_timer_that_has_ended_is_forgotten_and_of_another_it_is_kept(
+    world: AlertWorld, per: Per
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD, RECOVERED, per=per))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    assert [event for _, event, *_ in world.told()] == [FOR_GOOD]
+    runs_again = update(timers).where(timers.c.id == bill).values(next_fire_at=NOW + DAY_MS)
+    world.database.write(lambda sql: sql.execute(runs_again))
     (one,) = world.standing()
+    a_month_later = one.last_at + 31 * DAY_MS
+    world.troubles.look(FIRST_KEY, 10, a_month_later, a_month_later)
+    assert world.standing() == [one]
+    finished = update(timers).where(timers.c.id == bill).values(next_fire_at=None, status="enabled")
+    world.database.write(lambda sql: sql.execute(finished))
     world.troubles.look(FIRST_KEY, 10, world.now, one.last_at)
     assert world.standing() == [one]
     world.troubles.look(FIRST_KEY, 10, world.now, one.last_at + 1)
     assert world.standing() == []
-    assert world.told() == [("ops", FOR_GOOD, one.timer_id, 1)]
+    assert world.told() == []
+
+
+def test_a_timer_that_runs_once_a_month_is_told_of_its_failures_in_a_row_and_of_their_end(
+    world: AlertWorld,
+) -> None:
+    world.put(rule("ops", "shop", ROW, RECOVERED, in_a_row=3))
+    bill, month = world.timer(), 31 * DAY_MS // SECOND
+    for number in range(3):
+        world.fire(bill, number * month, PENDING)
+        told = world.told()
+        world.troubles.look(FIRST_KEY, 10, world.now, world.now + 8 * DAY_MS)
+    assert told == [("ops", ROW, bill, 3)]
+    world.fire(bill, 3 * month, SUCCEEDED)
+    assert world.told() == [("ops", RECOVERED, bill, 3)]
+
+
+def test_trouble_of_deleted_timers_ends(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    world.told()
+    world.sql.timers.delete("shop", bill, world.now, lambda _timer: (None, []))
+    world.troubles.look(FIRST_KEY, 10, world.now, world.now)
+    assert world.standing() == []
 
 
 def test_troubles_are_looked_at_page_by_page(world: AlertWorld) -> None:

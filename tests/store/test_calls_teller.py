@@ -7,18 +7,20 @@ import pytest
 from redis import Redis
 
 from wangtimer.calls_teller import CallsTeller
+from wangtimer.core.alerts.alerted_apps import AlertedApps, alerted_from_text, alerted_to_text
 from wangtimer.core.egress.way_out import STRICTEST, WayOut
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore, ToldForCallsStore
+from wangtimer.store.redis.told_rules import AlertedAppStore, CallLimitStore, CallRuleStore, ToldForCallsStore
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.teller import Teller
 from wangtimer.way_out_teller import WayOutTeller
 
 LIMITS, RULES = {"shop": CallLimit(5)}, CallRules(hosts={"127.0.0.1:80": CallLimit(at_once=3)})
+ALERTED = AlertedApps({"shop": None, "bank": 250}, {"shop": frozenset({"h:80", "target:t"})})
 KEYS = Keys("told")
 
 
@@ -45,6 +47,7 @@ class World:
             Teller(self._limits, CallLimitStore(connection, KEYS)),
             Teller(lambda: RULES, CallRuleStore(connection, KEYS)),
             WayOutTeller(in_sql, self.ways),
+            Teller(lambda: ALERTED, AlertedAppStore(connection, KEYS)),
         )
 
     def _limits(self) -> Any:
@@ -61,9 +64,9 @@ def world(redis_url: str):
 
 
 def test_a_sweep_tells_all_that_redis_lost(world: World) -> None:
-    assert world.told.read() == (None, None, None)
+    assert world.told.read() == (None, None, None, None)
     world.teller.tell_again()
-    assert world.told.read() == (LIMITS, RULES, "m")
+    assert world.told.read() == (LIMITS, RULES, "m", ALERTED)
     ways = world.ways.read()
     assert ways is not None
     assert ways.of_apps == {"shop": WayOut(STRICTEST)}
@@ -73,7 +76,7 @@ def test_what_cannot_be_told_holds_up_nothing_else(world: World) -> None:
     world.limits = None
     with pytest.raises(StoreAway):
         world.teller.tell_again()
-    assert world.told.read() == (None, RULES, "m")
+    assert world.told.read() == (None, RULES, "m", ALERTED)
 
 
 def test_a_sweep_that_finds_all_told_costs_one_command(world: World, redis_url: str) -> None:
@@ -92,6 +95,24 @@ def test_a_kind_that_cannot_be_read_leaves_the_others_and_is_told_again(world: W
     world.teller.tell_again()
     with closing(Redis.from_url(redis_url)) as raw:
         raw.set(KEYS.call_rules, "[7]")
-    assert world.told.read() == (LIMITS, None, "m")
+    assert world.told.read() == (LIMITS, None, "m", ALERTED)
     world.teller.tell_again()
-    assert world.told.read() == (LIMITS, RULES, "m")
+    assert world.told.read() == (LIMITS, RULES, "m", ALERTED)
+
+
+def test_what_an_older_version_writes_takes_no_app_with_alert_rules_away(
+    world: World, redis_url: str
+) -> None:
+    """It knows the other rules, and nothing of alerts."""
+    world.teller.tell_again()
+    with closing(Redis.from_url(redis_url)) as raw:
+        raw.set(KEYS.call_rules, '{"pauses":[],"hosts":{},"toOneHost":{},"retries":{},"disabledHosts":[]}')
+        assert raw.exists(KEYS.alerted_apps)
+    assert world.told.read().alerted == ALERTED
+
+
+def test_who_has_alert_rules_is_read_back_as_it_was_told() -> None:
+    assert alerted_from_text(alerted_to_text(ALERTED)) == ALERTED
+    for text in ("[7]", "7", '{"shop": 7}', "no JSON"):
+        with pytest.raises(ValueError, match=r"."):
+            alerted_from_text(text)

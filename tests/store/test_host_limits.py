@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, insert
 
-from tests.store.alert_worlds import rule
 from tests.store.worlds import HotWorld
-from wangtimer.core.alerts.alert_rule import AlertEvent
 from wangtimer.core.apps.audited_change import Action
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import Conflict
@@ -17,7 +15,6 @@ from wangtimer.core.flow.call_rules import CallRules, rules_from_text
 from wangtimer.core.flow.pauses import Pause, Pauses
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.store.sql import host_limits as host_limits_module
-from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
@@ -94,14 +91,12 @@ def test_the_rules_have_pauses_limits_of_hosts_and_of_apps_calls_to_one(database
     pauses.add(Pause("all", 1))
     hosts.put(HostLimit("*", 9, None), 1)
     AppStore(database).change("b", 1, {}, retry={"attempts": 3})
-    rest = DisabledHostStore(database), AlertRuleStore(database)
-    rest[1].put("b", "ops", lambda _held: rule("ops", "b", AlertEvent.LATE, late_ms=5), 1)
-    assert CallRuleSource(pauses, hosts, limits, AppStore(database), *rest).of_calls() == CallRules(
+    disabled = DisabledHostStore(database)
+    assert CallRuleSource(pauses, hosts, limits, AppStore(database), disabled).of_calls() == CallRules(
         Pauses(frozenset({"all"})),
         {"*": CallLimit(9.0)},
         {"b": CallLimit(at_once=3), "c": CallLimit(2.0)},
         {"b": RetryPolicy(attempts=3)},
-        alerted={"b": 5},
     )
     assert limits.of_calls() == {"a": CallLimit(5.0)}
 
@@ -110,7 +105,6 @@ def test_the_rules_stand_in_redis_as_they_were_written(hot: HotWorld) -> None:
     rules = CallRules(
         hosts={"*": CallLimit(2.5, 7), "h:80": CallLimit(at_once=0)},
         to_one_host={"a": CallLimit(1)},
-        alerted={"a": None, "b": 250},
         retries={"a": RetryPolicy(attempts=3, final=("4xx",))},
     )
     hot.call_rules.write(rules)

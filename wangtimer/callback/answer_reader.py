@@ -70,6 +70,7 @@ class AnswerReader:
         "_parser",
         "_read_bytes",
         "_steps",
+        "_usual_excerpt_bytes",
         "excerpt",
         "is_whole",
         "keeps_open",
@@ -78,7 +79,7 @@ class AnswerReader:
     )
 
     def __init__(self, excerpt_bytes: int, answer_bytes: int) -> None:
-        self._excerpt_bytes = excerpt_bytes
+        self._usual_excerpt_bytes = self._excerpt_bytes = excerpt_bytes
         self._answer_bytes = answer_bytes
         self._parser = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(
@@ -95,8 +96,9 @@ class AnswerReader:
         self._is_out_of_step = False
         self.begin()
 
-    def begin(self) -> None:
-        """Forget the last answer; the next one belongs to the next call."""
+    def begin(self, excerpt_bytes: int | None = None) -> None:
+        """Forget the last answer; the next one belongs to the next call, which may keep more or less of its body."""
+        self._excerpt_bytes = self._usual_excerpt_bytes if excerpt_bytes is None else excerpt_bytes
         self.status: int | None = None
         self.excerpt = b""
         self.told = ""

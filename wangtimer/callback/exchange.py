@@ -114,7 +114,7 @@ class Exchange:
         connect_ms: int,
     ) -> None:
         """Write the request; OSError if the connection is dead and took nothing of it."""
-        self._answer.begin()
+        self._answer.begin(call.request.excerpt_bytes)
         self._first_byte_at: float | None = None
         self.started_at = started_at
         self._connect_ms = connect_ms

@@ -40,6 +40,7 @@ class Request:
     `ends_connection`: the target may take the body for another request, so nothing may follow on its connection.
     `head` and `body` go over the connection one after the other; they are separate, so that requests may share a body.
     `fault` says why it cannot be sent, "" if it can.
+    `excerpt_bytes` is how much of its answer's body is kept; None: as the engine has it.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class Request:
         "app",
         "body",
         "ends_connection",
+        "excerpt_bytes",
         "fault",
         "head",
         "host",
@@ -58,10 +60,18 @@ class Request:
     )
 
     def __init__(
-        self, url: str, method: str, headers: Headers, body: bytes, stamps: bytes = b"", app: str = ""
+        self,
+        url: str,
+        method: str,
+        headers: Headers,
+        body: bytes,
+        stamps: bytes = b"",
+        app: str = "",
+        excerpt_bytes: int | None = None,
     ) -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
+        self.excerpt_bytes = excerpt_bytes
         self.url = url
         self.method = method
         self.body = body
@@ -80,7 +90,7 @@ class Request:
 
     def with_stamps(self, stamps: bytes) -> "Request":
         """Return the same request with these stamps in place of its own."""
-        return Request(self.url, self.method, self._given, self.body, stamps, self.app)
+        return Request(self.url, self.method, self._given, self.body, stamps, self.app, self.excerpt_bytes)
 
     def without_body(self) -> "Request":
         """Return what is known of a request that was written: all but its bytes."""

@@ -10,6 +10,7 @@ from .values import Span, given
 RULES = "/v1/alert-rules"
 
 AlertKind = Literal["webhook", "mail", "dingtalk", "wecom", "feishu", "slack"]
+AlertPer = Literal["timer", "host"]
 AlertEvent = Literal["first_failure", "failed_for_good", "missed", "skipped", "recovered"]
 
 
@@ -23,13 +24,17 @@ class AlertDestination(TypedDict):
 
 
 class NewAlertRule(TypedDict):
-    """A rule: what is told, of which timers, where. What is not given is not told, or counts for all."""
+    """A rule: what is told, of which timers, where. What is not given is not told, or counts for all.
+
+    `per` says what is one trouble: that of all timers of a host (where it is not given), or that of each timer.
+    """
 
     destination: AlertDestination
     events: NotRequired[Sequence[AlertEvent] | None]
     failuresInARow: NotRequired[int | None]
     lateBy: NotRequired[Span | None]
-    namePrefix: NotRequired[str | None]
+    keyPrefix: NotRequired[str | None]
+    per: NotRequired[AlertPer | None]
     repeatAfter: NotRequired[Span | None]
 
 
@@ -43,13 +48,14 @@ class ShownAlertDestination(TypedDict):
 
 
 class AlertRule(TypedDict):
-    """A rule of alerts; `lastError` is why the last message was not taken, "": it was."""
+    """A rule of alerts; `lastError` is why the last message was not taken, or not for all; "": it was."""
 
     name: str
     events: list[AlertEvent]
     failuresInARow: int | None
     lateBy: str | None
-    namePrefix: str | None
+    keyPrefix: str | None
+    per: AlertPer
     repeatAfter: str | None
     destination: ShownAlertDestination
     lastToldAt: str | None

@@ -87,6 +87,7 @@ class Step(StrEnum):
     PUBLISH_SCHEDULE = "wangtimer.schedule"
     PUBLISH_MIGRATE = "wangtimer.migrate"
     PUBLISH_SWEEP = "wangtimer.sweep"
+    PUBLISH_JUDGE_ALERTS = "wangtimer.judge_alerts"
     PUBLISH_RECONCILE = "wangtimer.reconcile"
     PUBLISH_PURGE = "wangtimer.purge"
     PUBLISH_FEED = "wangtimer.feed"

@@ -20,6 +20,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import Definition
+from wangtimer.executor.alert_marks import place_of
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
@@ -529,17 +530,17 @@ class Executor:
         Firings that wait for another one get a verdict in `verdicts`. Nothing is refused before its moment: until then
         the other one may be done.
         """
-        apps = {
-            due.member: definition.app
+        single = {
+            due.member: definition
             for due in wanted
             if (definition := definitions.get(due.member.timer_id)) is not None
             and definition.overlap is not Overlap.ALLOW
         }
-        claim.begun.update(apps)
+        claim.begun.update({member: definition.app for member, definition in single.items()})
         judged = self._judge_overlaps(
-            [due for due in wanted if due.member in apps and isinstance(verdicts[due.member], Send)],
+            [due for due in wanted if due.member in single and isinstance(verdicts[due.member], Send)],
             verdicts,
-            {member.timer_id: app for member, app in apps.items()},
+            {member.timer_id: definition for member, definition in single.items()},
         )
         refused = {}
         for member, found in judged.items():
@@ -555,9 +556,12 @@ class Executor:
         return refused
 
     def _judge_overlaps(
-        self, asked: Sequence[DueMember], verdicts: dict[Member, Verdict], apps: Mapping[int, str]
+        self,
+        asked: Sequence[DueMember],
+        verdicts: dict[Member, Verdict],
+        definitions: Mapping[int, Definition],
     ) -> dict[Member, Judged]:
-        """Judge members whose timers are of these apps; all wait where SQL does not answer."""
+        """Judge members of these timers; all wait where SQL does not answer."""
         if not asked or self._begun is None:
             return {}
         try:
@@ -565,7 +569,9 @@ class Executor:
                 return self._begun.judge(
                     [due.member for due in asked],
                     int(self._clock.now_ms()),
-                    lambda outcome: self._sender.noted(outcome, apps[outcome.member.timer_id]),
+                    lambda outcome: self._sender.noted(
+                        outcome, place_of(definitions[outcome.member.timer_id])
+                    ),
                 )
         except StoreAway:
             verdicts.update({due.member: self._verifier.wait(due) for due in asked})
@@ -582,7 +588,7 @@ class Executor:
             bucket = _bucket(claim, verdicts.get(member))
             outcome = Outcome(member, bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason)
             definition = definitions.get(member.timer_id)
-            outcome = self._sender.noted(outcome, "" if definition is None else definition.app)
+            outcome = self._sender.noted(outcome, place_of(definition))
             self._settler.take(Finished(Held(claim, member), outcome))
             claim.hand_on([member])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
+from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.limits import CallLimits
@@ -25,11 +26,14 @@ class KnownRules:
         limits_in_sql: Callable[[], Mapping[str, CallLimit]],
         rules_in_sql: Callable[[], CallRules],
         on_mark: Callable[[str], None] = lambda _mark: None,
+        alerted_in_sql: Callable[[], AlertedApps] = AlertedApps,
     ) -> None:
         self._told = told
         self._limits_in_sql = limits_in_sql
         self._rules_in_sql = rules_in_sql
         self._on_mark = on_mark
+        self._alerted_in_sql = alerted_in_sql
+        self._alerted: AlertedApps | None = None
         self._limits: Mapping[str, CallLimit] | None = None
         self._rules: CallRules | None = None
         self._known: CallLimits | None = None
@@ -37,7 +41,7 @@ class KnownRules:
 
     def read(self) -> None:
         """Read all; raises `StoreAway`."""
-        limits, rules, mark = self._told.read()
+        limits, rules, mark, alerted = self._told.read()
         if mark is not None:
             self._on_mark(mark)
         if limits is None and self._limits is None:
@@ -49,6 +53,9 @@ class KnownRules:
         if self._limits is not None and self._rules is not None:
             self._known = CallLimits(self._limits, self._rules)
             self.pauses = self._rules.pauses
+        if alerted is None and self._alerted is None:
+            alerted = self._alerted_in_sql()
+        self._alerted = self._alerted if alerted is None else alerted
 
     @property
     def are_known(self) -> bool:
@@ -59,6 +66,11 @@ class KnownRules:
     def limits(self) -> CallLimits:
         """All limits; none while they are not known."""
         return self._known or _NONE
+
+    @property
+    def alerted(self) -> AlertedApps:
+        """The apps that have rules of alerts; none while they are not known."""
+        return self._alerted or NOBODY
 
     def holds(self, lane: SharedLane) -> bool:
         """Tell whether nothing is to be taken from a lane, since all in it is paused, or the rules are not known."""

@@ -8,7 +8,7 @@ from threading import Event, Thread
 import structlog
 
 from wangtimer.callback.permits import Permit
-from wangtimer.core.alerts.alert_rule import AlertedApps
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk

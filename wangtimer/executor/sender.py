@@ -10,7 +10,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
 from wangtimer.core import fail_points
-from wangtimer.core.alerts.alert_rule import noted
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.continuity import Continuity
@@ -38,6 +38,7 @@ from wangtimer.core.timers.named_target import NamedTarget, form_through
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Definition
+from wangtimer.executor.alert_marks import AlertMarks, place_of
 from wangtimer.executor.claim import MARGIN_S, Held
 from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.fire_rule import FireRule
@@ -90,6 +91,11 @@ class Ready(NamedTuple):
     def host_port(self) -> str:
         """The same, as lanes name it."""
         return self.origin.host_port
+
+    @property
+    def place(self) -> AlertPlace:
+        """The same, as rules of alerts see it."""
+        return place_of(self.definition, self.target)
 
 
 class Sent(NamedTuple):
@@ -151,6 +157,7 @@ class Sender:
         self._disabled_hosts = DisabledHosts(lambda: puller.disabled_hosts, note_answer, clock)
         self._call_of = call_of
         self._queue_of = queue_of
+        self._marks = AlertMarks(lambda: puller.alerted, clock)
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
@@ -181,7 +188,7 @@ class Sender:
                     one.due_at,
                     "each executor that ran it died, the last of them while it ran alone",
                     one.bucket,
-                    app=one.definition.app,
+                    place=one.place,
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
@@ -253,7 +260,7 @@ class Sender:
 
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
-        outcome = self.noted(self._outcome(attempt, reply), attempt.request.app)
+        outcome = self.noted(self._outcome(attempt, reply), attempt.place)
         self._settler.take(Finished(attempt.held, outcome))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
@@ -288,7 +295,7 @@ class Sender:
                 continuity,
             )
         except ValueError as error:
-            self.fail(held, due_at, str(error), bucket, app=definition.app)
+            self.fail(held, due_at, str(error), bucket, place=ready.place)
             return None
         if timeouts != AS_DEPLOYED:
             self._keep_for(held, due_at, timeouts)
@@ -308,6 +315,7 @@ class Sender:
             (definition.version, 0 if target is None else target.version),
             token,
             form.allow_control,
+            "" if target is None else target.name,
         )
 
     def _keep_for(self, held: Held, due_at: int, timeouts: Timeouts) -> None:
@@ -330,9 +338,9 @@ class Sender:
         bucket: int,
         reason: str = NOT_MADE,
         host: str = "",
-        app: str = "",
+        place: AlertPlace = NOWHERE,
     ) -> None:
-        """Queue the outcome "failed", without another attempt; `app` "": nobody knows whose it is."""
+        """Queue the outcome "failed", without another attempt; `place` is whose it is, and where it would have gone."""
         outcome = Outcome(
             held.member,
             bucket,
@@ -343,17 +351,16 @@ class Sender:
             reason=reason,
             failed_at=int(self._clock.now_ms()),
         )
-        self._settler.take(Finished(held, self.noted(outcome, app)))
+        self._settler.take(Finished(held, self.noted(outcome, place)))
         _hand_on([held])
 
-    def noted(self, outcome: Outcome, app: str) -> Outcome:
+    def noted(self, outcome: Outcome, place: AlertPlace) -> Outcome:
         """Return the outcome, marked if the judge of alerts is to see it."""
-        return noted(outcome, app, self._puller.alerted)
+        return self._marks.noted(outcome, place)
 
     def _fail_unasked(self, ready: Ready) -> None:
-        app = ready.definition.app
-        host = ready.host_port
-        self.fail(ready.held, ready.due_at, HOST_DISABLED_ERROR, ready.bucket, HOST_DISABLED, host, app)
+        host, place = ready.host_port, ready.place
+        self.fail(ready.held, ready.due_at, HOST_DISABLED_ERROR, ready.bucket, HOST_DISABLED, host, place)
 
     def _outcome(self, attempt: "Attempt", reply: Reply) -> Outcome:
         member = attempt.held.member
@@ -420,6 +427,7 @@ class Attempt:
     `queue` is the number of its app's queue, `versions` those of its timer and of the target
     that it names (0: none). `retry` None: as its app does, else as the deployment does. `ack_token` is what its target
     acknowledges it by; "": its answer is the outcome. `allows_control`: its answer may change its timer.
+    `target`: the name of the one it goes through; "": none.
     """
 
     __slots__ = (
@@ -437,6 +445,7 @@ class Attempt:
         "request",
         "retry",
         "secrets",
+        "target",
         "timeouts",
         "versions",
     )
@@ -458,9 +467,11 @@ class Attempt:
         versions: tuple[int, int] = (0, 0),
         ack_token: str = "",
         allows_control: bool = False,
+        target: str = "",
     ) -> None:
         self._sender = sender
         self.allows_control = allows_control
+        self.target = target
         self.ack_token = ack_token
         self.versions = versions
         self.retry = retry
@@ -480,6 +491,11 @@ class Attempt:
     def has_waited(self) -> bool:
         """Whether it was pulled from a lane."""
         return isinstance(self.held.claim.stands_in, SharedLane)
+
+    @property
+    def place(self) -> AlertPlace:
+        """Whose it is, and where it goes."""
+        return AlertPlace(self.request.app, self.request.host, self.target)
 
     @property
     def paused_in(self) -> SharedLane | None:

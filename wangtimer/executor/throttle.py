@@ -12,7 +12,7 @@ from uuid import uuid4
 import structlog
 
 from wangtimer.callback.permits import Permit, PermitAnswer
-from wangtimer.core.alerts.alert_rule import AlertedApps
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.limits import CallLimits
@@ -124,7 +124,7 @@ class Throttle:
     @property
     def alerted(self) -> AlertedApps:
         """The apps that have rules of alerts."""
-        return self._rules.limits.rules.alerted
+        return self._rules.alerted
 
     @property
     def disabled_hosts(self) -> frozenset[HostKey]:

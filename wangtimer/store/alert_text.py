@@ -7,11 +7,11 @@ from typing import Any
 
 import orjson
 
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind, Per
 from wangtimer.core.errors import InvalidInput
 from wangtimer.store.seals import Seals
 
-_KNOWN = frozenset({"events", "in_a_row", "name_prefix", "repeat_ms", "kind", "to", "sealed"})
+_KNOWN = frozenset({"events", "in_a_row", "key_prefix", "per", "repeat_ms", "kind", "to", "sealed"})
 
 
 class UnopenedDestination(ValueError):
@@ -21,8 +21,8 @@ class UnopenedDestination(ValueError):
 def rule_text(rule: AlertRule, seals: Seals) -> str:
     """Return the JSON of a rule; raises `InvalidInput` for a robot where there is no key."""
     to = rule.destination
-    fields: dict[str, Any] = {"events": sorted(rule.events), "kind": to.kind.value}
-    optional = {"in_a_row": rule.in_a_row, "name_prefix": rule.name_prefix, "repeat_ms": rule.repeat_ms}
+    fields: dict[str, Any] = {"events": sorted(rule.events), "kind": to.kind.value, "per": rule.per.value}
+    optional = {"in_a_row": rule.in_a_row, "key_prefix": rule.key_prefix, "repeat_ms": rule.repeat_ms}
     fields |= {name: value for name, value in optional.items() if value}
     written = {"url": to.url, "secret": to.secret, "to": to.to}
     if seals.sealing_id is not None:
@@ -55,12 +55,13 @@ def rule_from(row: Any, seals: Seals, *, may_be_unopened: bool = False) -> Alert
         _destination(row, fields, seals, may_be_unopened),
         fields.get("in_a_row"),
         row.late_ms,
-        fields.get("name_prefix", ""),
+        fields.get("key_prefix", ""),
         fields.get("repeat_ms"),
         row.created_at,
         row.updated_at,
         row.told_at,
         row.error,
+        Per(fields.get("per", Per.HOST)),
     )
 
 

@@ -21,6 +21,7 @@ from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.testing.doubles import (
     MemoryAgenda,
+    MemoryAlertedApps,
     MemoryAppQueues,
     MemoryBroker,
     MemoryCallLimits,
@@ -173,7 +174,10 @@ class Deployment(Wiring):
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
             call_limits=MemoryCallLimits(server),
             call_rules=MemoryCallRules(server),
-            told_for_calls=MemoryToldForCalls(MemoryCallLimits(server), MemoryCallRules(server)),
+            alerted_apps=MemoryAlertedApps(server),
+            told_for_calls=MemoryToldForCalls(
+                MemoryCallLimits(server), MemoryCallRules(server), MemoryAlertedApps(server)
+            ),
             app_queue_store=MemoryAppQueues(server),
             queue_workers=MemoryQueueWorkers(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),

@@ -93,7 +93,7 @@ def _alert_rules(recorder: Recorder, world: World) -> None:
     }
     vars(world.wiring)["alert_trial"] = AlertTrial(world.wiring.alert_messages, AnsweringClock(world))
     recorder.shows("v1PutAlertRule", rule, name="on-call")
-    recorder.shows("v1PutAlertRule", rule | {"namePrefix": "billing-"}, name="on-call")
+    recorder.shows("v1PutAlertRule", rule | {"keyPrefix": "billing-"}, name="on-call")
     recorder.shows("v1ListAlertRules", limit=20)
     recorder.shows("v1TestAlertRule", name="on-call")
     recorder.shows("v1DeleteAlertRule", name="on-call")

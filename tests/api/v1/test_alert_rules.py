@@ -37,12 +37,14 @@ def stored(world: V1World, name: str = "ops") -> Any:
 
 def test_a_rule_is_made_replaced_listed_and_deleted(small_world: V1World) -> None:
     world = small_world
-    made = put(world, failuresInARow=3, lateBy="30s", namePrefix="bill-", repeatAfter="1h")
+    made = put(world, failuresInARow=3, lateBy="30s", keyPrefix="bill-", repeatAfter="1h")
     assert made.status == 201
     assert (made.json["failuresInARow"], made.json["lateBy"], made.json["repeatAfter"]) == (3, "30s", "1h")
-    assert (made.json["namePrefix"], made.json["events"]) == ("bill-", ["failed_for_good"])
+    assert (made.json["keyPrefix"], made.json["events"]) == ("bill-", ["failed_for_good"])
+    assert made.json["per"] == "host"
     assert (made.json["lastToldAt"], made.json["lastError"]) == (None, "")
-    again = put(world, events=["missed", "recovered"])
+    again = put(world, events=["missed", "recovered"], per="timer")
+    assert again.json["per"] == "timer"
     assert (again.status, again.json["failuresInARow"], again.json["lateBy"]) == (200, None, None)
     assert listed(world) == [again.json]
     assert listed(world, "bank") == []
@@ -87,6 +89,7 @@ def test_what_is_kept_goes_nowhere_else(
         ({"events": []}, 40005, "/events"),
         ({"events": ["recovered"]}, 40005, "/events"),
         ({"events": ["succeeded"]}, 40007, "/events/0"),
+        ({"per": "app"}, 40007, "/per"),
         ({"failuresInARow": 1}, 40007, "/failuresInARow"),
         ({"lateBy": "5 minutes"}, 40007, "/lateBy"),
         ({"lateBy": "1ms"}, 40007, "/lateBy"),
@@ -117,13 +120,13 @@ def test_an_app_has_so_many_rules_and_no_more(small_world: V1World) -> None:
 
 def test_callback_processes_are_told_of_a_rule_at_once(small_world: V1World) -> None:
     put(small_world, lateBy="5s")
-    told = small_world.wiring.call_rules.read()
+    told = small_world.wiring.alerted_apps.read()
     assert told is not None
-    assert told.alerted == {"shop": 5_000}
+    assert told.late_ms == {"shop": 5_000}
     small_world.send("DELETE", "/v1/alert-rules/ops", rule=RULE)
-    told = small_world.wiring.call_rules.read()
+    told = small_world.wiring.alerted_apps.read()
     assert told is not None
-    assert told.alerted == {}
+    assert told.late_ms == {}
 
 
 def test_a_test_that_nobody_sends_says_so(small_world: V1World) -> None:

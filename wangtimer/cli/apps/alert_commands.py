@@ -11,6 +11,8 @@ from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.client.alert_calls import AlertRule, AlertTest
 
 _KINDS = ("webhook", "mail", "dingtalk", "wecom", "feishu", "slack")
+_PER = ("timer", "host")
+_PER_SHOWN = {"timer": "each", "host": "by host"}
 _EVENTS = ("first_failure", "failed_for_good", "missed", "skipped", "recovered")
 
 
@@ -41,7 +43,12 @@ def list_rules(asked: Asked) -> None:
 @click.option(
     "--late-by", metavar="SPAN", help="Tell of firings that were sent so much later than their moment."
 )
-@click.option("--name-prefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
+@click.option("--key-prefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
+@click.option(
+    "--per",
+    type=click.Choice(_PER),
+    help="Tell once of all timers of a host (the default), or of each timer.",
+)
 @click.option("--repeat-after", metavar="SPAN", help="Tell again of what goes on for so long.")
 @asking
 def set_rule(
@@ -54,7 +61,8 @@ def set_rule(
     events: tuple[str, ...],
     failures_in_a_row: int | None,
     late_by: str | None,
-    name_prefix: str | None,
+    key_prefix: str | None,
+    per: str | None,
     repeat_after: str | None,
 ) -> None:
     """Make an alert rule, or replace the one of this name."""
@@ -65,7 +73,8 @@ def set_rule(
         "events": list(events) or None,
         "failuresInARow": failures_in_a_row,
         "lateBy": late_by,
-        "namePrefix": name_prefix,
+        "keyPrefix": key_prefix,
+        "per": per,
         "repeatAfter": repeat_after,
     }
     asked.tell(asked.client.put_alert_rule(name, **fields), lambda one: _show_all([one]))
@@ -95,7 +104,7 @@ def _show_all(found: Iterable[AlertRule]) -> None:
             (
                 one["name"],
                 ", ".join(_told(one)),
-                f"{one['namePrefix']}..." if one["namePrefix"] else "all",
+                _timers(one),
                 _place(one),
                 one["lastToldAt"] or "",
                 one["lastError"],
@@ -103,6 +112,11 @@ def _show_all(found: Iterable[AlertRule]) -> None:
             for one in found
         ),
     )
+
+
+def _timers(one: AlertRule) -> str:
+    which = f"{one['keyPrefix']}..." if one["keyPrefix"] else "all"
+    return f"{which}, {_PER_SHOWN[one['per']]}"
 
 
 def _told(one: AlertRule) -> list[str]:

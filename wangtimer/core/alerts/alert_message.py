@@ -6,7 +6,9 @@ from typing import Any
 
 import orjson
 
+from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent
+from wangtimer.core.flow.firing import Member
 from wangtimer.core.time.moment_text import show_moment
 
 # Alerts that a message names; others are counted.
@@ -24,13 +26,26 @@ _WORDS = {
     AlertEvent.RECOVERED: "back to normal",
     AlertEvent.TEST: "this is a test, nothing has happened",
 }
+# Of all timers of a host.
+_WORDS_OF_HOST = {
+    AlertEvent.FIRST_FAILURE: "{times} attempts of {timers} failed",
+    AlertEvent.FAILURES_IN_A_ROW: "{times} attempts in a row of {timers} failed",
+    AlertEvent.FAILED_FOR_GOOD: "{times} firings of {timers} failed for good",
+    AlertEvent.MISSED: "{times} firings of {timers} were missed",
+    AlertEvent.SKIPPED: "{times} firings of {timers} were skipped, as later ones were due",
+    AlertEvent.LATE: "{times} firings of {timers} were sent late, the last {late} ms",
+    AlertEvent.RECOVERED: "back to normal ({about}), after {times} times with {timers}",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """What is told of one timer. `times`: how often it has happened since `since` (ms UTC), `fire_at` the last one's.
+    """What is told of one timer, or of all timers of a host.
 
-    `about`: what is over, of one that tells of a recovery.
+    `times`: how often it has happened since `since` (ms UTC); timer and `fire_at` are those of the last one. `about`:
+    what is over, of one that tells of a recovery. `host` and `target` are what was called, and the named target it went
+    through; "": nobody knows, and none. `timers`: how many it is of, 0: of one alone; where they are not all counted,
+    some as many. `last_ids`: the last of its firings, where it is of a host.
     """
 
     event: AlertEvent
@@ -43,17 +58,62 @@ class Alert:
     http_status: int | None = None
     lateness_ms: int | None = None
     about: AlertEvent | None = None
+    host: str = ""
+    target: str = ""
+    timers: int = 0
+    are_counted: bool = True
+    last_ids: tuple[str, ...] = ()
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether it is of all timers of a host."""
+        return self.timers > 0
+
+    @property
+    def story(self) -> tuple[object, ...]:
+        """What two alerts of one host have in common that tell of the same, the later one of more of it."""
+        return self.event, self.about, self.host, self.target, self.since
+
+    @property
+    def firing_id(self) -> str:
+        """The id of the last firing; "": it is a test."""
+        return Member(self.timer_id, self.fire_at, 1).firing_id if self.timer_id else ""
 
     @property
     def line(self) -> str:
         """One line of text."""
-        words = _WORDS[self.event].format(times=self.times, late=self.lateness_ms)
         if self.event is AlertEvent.TEST:
-            return words
+            return _WORDS[self.event]
+        return self._line_of_host if self.is_of_host else self._line_of_timer
+
+    @property
+    def _line_of_timer(self) -> str:
+        words = _WORDS[self.event].format(times=self.times, late=self.lateness_ms)
         about = f" ({self.about.value})" if self.about else ""
         often = f", {self.times} times since {show_moment(self.since)}" if self.times > 1 else ""
-        why = f": {_short(self.error)}" if self.error else ""
-        return f"{_one_line(self.timer_name)}: {words}{about}, due {show_moment(self.fire_at)}{often}{why}"
+        due = f"due {show_moment(self.fire_at)}{often}, firing {self.firing_id}{self._where}{self._why}"
+        return f"{_one_line(self.timer_name)}: {words}{about}, {due}"
+
+    @property
+    def _line_of_host(self) -> str:
+        timers = f"{'' if self.are_counted else 'some '}{self.timers} timer{'s' if self.timers > 1 else ''}"
+        words = _WORDS_OF_HOST[self.event].format(
+            times=self.times,
+            timers=timers,
+            late=self.lateness_ms,
+            about=self.about.value if self.about else "",
+        )
+        last = ", ".join(self.last_ids)
+        return f"{words}{self._where} since {show_moment(self.since)}, the last: {last}{self._why}"
+
+    @property
+    def _where(self) -> str:
+        place = AlertPlace("", self.host, self.target).shown
+        return f" at {place}" if place else ""
+
+    @property
+    def _why(self) -> str:
+        return f": {_short(self.error)}" if self.error else ""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -61,11 +121,16 @@ class Alert:
         return {
             "event": self.event.value,
             "about": self.about.value if self.about else None,
+            "host": self.host or None,
+            "target": self.target or None,
             "timerId": str(self.timer_id),
             "timer": self.timer_name,
             "fireAt": show_moment(self.fire_at),
+            "firingId": self.firing_id or None,
             "since": show_moment(self.since),
             "times": self.times,
+            "timers": self.timers or 1,
+            "lastFiringIds": list(self.last_ids or filter(None, [self.firing_id])),
             "error": self.error,
             "httpStatus": self.http_status,
             "latenessMs": self.lateness_ms,
@@ -83,11 +148,22 @@ class AlertMessage:
 
     def with_more(self, alerts: Sequence[Alert]) -> "AlertMessage":
         """Return it with these too: as many as have room are named, the others counted."""
+        updated = self.updated(alerts)
+        told = {one.story for one in self.alerts if one.is_of_host}
+        new = [one for one in alerts if not (one.is_of_host and one.story in told)]
         room = max(0, MOST_NAMED - len(self.alerts))
         return replace(
+            updated,
+            alerts=(*updated.alerts, *new[:room]),
+            more=self.more + max(0, len(new) - room),
+        )
+
+    def updated(self, alerts: Sequence[Alert]) -> "AlertMessage":
+        """Return it with these in the places of those that tell less of the same host; others are left out."""
+        newest = {one.story: one for one in alerts if one.is_of_host}
+        return replace(
             self,
-            alerts=(*self.alerts, *alerts[:room]),
-            more=self.more + max(0, len(alerts) - room),
+            alerts=tuple(newest.get(one.story, one) if one.is_of_host else one for one in self.alerts),
         )
 
     @property
@@ -140,6 +216,11 @@ class AlertMessage:
                 one.http_status,
                 one.lateness_ms,
                 one.about.value if one.about else None,
+                one.host,
+                one.target,
+                one.timers,
+                one.are_counted,
+                one.last_ids,
             ]
             for one in self.alerts
         ]
@@ -151,7 +232,12 @@ class AlertMessage:
         fields = orjson.loads(text)
         alerts = [Alert(*row) for row in fields["alerts"]]
         read = (
-            replace(one, event=AlertEvent(one.event), about=AlertEvent(one.about) if one.about else None)
+            replace(
+                one,
+                event=AlertEvent(one.event),
+                about=AlertEvent(one.about) if one.about else None,
+                last_ids=tuple(one.last_ids),
+            )
             for one in alerts
         )
         return cls(app, rule, tuple(read), fields["more"])

@@ -1,10 +1,12 @@
 """A rule of alerts: of which trouble an app wants to be told, of which of its timers, and where."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from urllib.parse import parse_qsl, urlsplit
 
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.misfire import COALESCED, MISSED
@@ -38,6 +40,13 @@ class AlertEvent(StrEnum):
     LATE = "late"
     RECOVERED = "recovered"
     TEST = "test"
+
+
+class Per(StrEnum):
+    """What is one trouble: that of a timer, or that of all timers that call one host or go through one named target."""
+
+    TIMER = "timer"
+    HOST = "host"
 
 
 class DestinationKind(StrEnum):
@@ -89,6 +98,12 @@ class AlertNote:
     lateness_ms: int | None
     http_status: int | None
     error: str
+    place: AlertPlace = NOWHERE
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether its target answered well."""
+        return self.status in (FiringStatus.SUCCEEDED, FiringStatus.ACCEPTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +111,9 @@ class AlertRule:
     """What to tell of, to whom.
 
     `in_a_row` is the number of failures for `FAILURES_IN_A_ROW`, `late_ms` the lateness that is too much for `LATE`;
-    None: the rule has no such event. `name_prefix`: how the names of its timers begin; "": of all. After `repeat_ms`
+    None: the rule has no such event. `key_prefix`: how the keys of its timers begin; "": of all. After `repeat_ms`
     of trouble it is told again; None: never. `told_at` is when a message was last taken, `error` why the last one was
-    not; "": it was.
+    not, or not for all its addresses; "": it was. `per`: what is one trouble.
     """
 
     app: str
@@ -107,16 +122,17 @@ class AlertRule:
     destination: Destination
     in_a_row: int | None = None
     late_ms: int | None = None
-    name_prefix: str = ""
+    key_prefix: str = ""
     repeat_ms: int | None = None
     created_at: int = 0
     updated_at: int = 0
     told_at: int | None = None
     error: str = ""
+    per: Per = Per.HOST
 
     def events_of(self, note: AlertNote, timer_name: str) -> Iterator[AlertEvent]:
         """Yield what a note is for this rule."""
-        if timer_name.startswith(self.name_prefix):
+        if timer_name.startswith(self.key_prefix):
             yield from (event for event in self._events_of(note) if event in self.events)
 
     def _events_of(self, note: AlertNote) -> Iterator[AlertEvent]:
@@ -135,29 +151,37 @@ class AlertRule:
         return (self.in_a_row or 1) if event is AlertEvent.FAILURES_IN_A_ROW else 1
 
 
-# By app, the least lateness that one of its rules tells of; None: its rules tell of other things only.
-AlertedApps = Mapping[str, int | None]
-
-
 def is_late(member: Member, lateness_ms: int | None, late_ms: int | None) -> bool:
     """Tell whether a first attempt was sent too late."""
     return late_ms is not None and member.attempt == 1 and lateness_ms is not None and lateness_ms > late_ms
 
 
-def noted(outcome: Outcome, app: str, alerted: AlertedApps) -> Outcome:
+def noted(
+    outcome: Outcome,
+    place: AlertPlace,
+    alerted: AlertedApps,
+    is_first: Callable[[str, str], bool] = lambda _app, _place: True,
+) -> Outcome:
     """Return the outcome, marked if the judge of alerts is to see it. Quick: every firing passes here.
 
-    `app` "": nobody knows whose it is. Then any rule may be about it.
+    Where nobody knows whose it is, any rule may be about it. A success is marked where its place is in trouble, and
+    `is_first` of app and place says that none was marked just now.
     """
+    app = place.app
     if not alerted or (app and app not in alerted):
         return outcome
     match outcome.status:
         case FiringStatus.FAILED | FiringStatus.PENDING:
-            return outcome._replace(is_noted=True)
+            is_noted = True
         case FiringStatus.SKIPPED:
-            return outcome._replace(is_noted=_is_skipped_by_policy(outcome.error))
+            is_noted = _is_skipped_by_policy(outcome.error)
         case _:
-            return outcome._replace(is_noted=is_late(outcome.member, outcome.lateness_ms, alerted.get(app)))
+            is_noted = is_late(outcome.member, outcome.lateness_ms, alerted.late_ms.get(app)) or (
+                outcome.status in (FiringStatus.SUCCEEDED, FiringStatus.ACCEPTED)
+                and place.text in alerted.troubled.get(app, ())
+                and is_first(app, place.text)
+            )
+    return outcome._replace(noted_at=(place.app, place.host, place.target)) if is_noted else outcome
 
 
 def _is_skipped_by_policy(error: str) -> bool:

@@ -1,41 +1,14 @@
 """Judges what happened: which troubles there are now, and which of them are to be told."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from wangtimer.core.alerts.alert_message import Alert
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule, Per
+from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.retry import number_in_row
-
-_COUNT_ATTEMPTS = frozenset({AlertEvent.FIRST_FAILURE, AlertEvent.FAILURES_IN_A_ROW})
-
-
-class TroubleKey(NamedTuple):
-    """One of a rule, a timer and an event, and no other while it lasts."""
-
-    app: str
-    rule: str
-    timer_id: int
-    event: AlertEvent
-
-
-@dataclass(frozen=True, slots=True)
-class Trouble:
-    """What is not normal, until it is over. Moments in ms UTC; `told_at` None: it was not told yet.
-
-    It is over when a firing at `fire_at` or later has succeeded, and was not later than `late_ms` (None: however late).
-    """
-
-    key: TroubleKey
-    timer_name: str
-    fire_at: int
-    since: int
-    last_at: int
-    times: int
-    told_at: int | None = None
-    late_ms: int | None = None
 
 
 class Happened(NamedTuple):
@@ -52,10 +25,11 @@ ToTell = tuple[AlertRule, Alert]
 
 @dataclass(slots=True)
 class Judgement:
-    """The troubles that changed, and what is to be told."""
+    """The troubles that changed, and what is to be told; `grown`: what goes on of hosts, and was told before."""
 
     troubles: dict[TroubleKey, Trouble] = field(default_factory=dict)
     to_tell: list[ToTell] = field(default_factory=list)
+    grown: list[ToTell] = field(default_factory=list)
 
 
 def judge(
@@ -65,25 +39,67 @@ def judge(
     failures_now: Callable[[int], int],
     now: int,
 ) -> Judgement:
-    """Return what these notes change. `held`: the troubles that their timers have already.
+    """Return what these notes change. `held`: the troubles that their timers and hosts have already.
 
     `failures_now` returns how many attempts of a timer have failed since its last success. It is asked where a success
     may have come between, and once for a timer.
     """
+    by_key: dict[TroubleKey, list[Happened]] = defaultdict(list)
+    rule_of: dict[TroubleKey, AlertRule] = {}
+    for one in happened:
+        for rule in rules.get(one.app, ()):
+            for key in keys_of(one, rule):
+                by_key[key].append(one)
+                rule_of[key] = rule
     found = Judgement()
-    last: dict[TroubleKey, tuple[AlertRule, AlertNote]] = {}
-    for note, app, timer_name in happened:
-        for rule in rules.get(app, ()):
-            for event in rule.events_of(note, timer_name):
-                key = TroubleKey(app, rule.name, note.member.timer_id, event)
-                was = found.troubles.get(key) or held.get(key)
-                if was is None and event is AlertEvent.FIRST_FAILURE and not _begins(note, failures_now):
-                    continue
-                found.troubles[key] = _grown(was, key, note, timer_name, rule, now)
-                last[key] = rule, note
-    for key, (rule, note) in last.items():
-        found.troubles[key] = _told(found, found.troubles[key], rule, note, failures_now, now)
+    for key, some in by_key.items():
+        was, rule = held.get(key), rule_of[key]
+        grown = _grown(was, key, some, rule, failures_now, now)
+        if grown is not None:
+            trouble = found.troubles[key] = told_if_due(found, grown, rule, failures_now, now)
+            told_before = None if was is None else was.told_at
+            if key.is_of_host and told_before is not None and trouble.told_at == told_before:
+                found.grown.append((rule, trouble.alert()))
     return found
+
+
+def keys_of(one: Happened, rule: AlertRule) -> Iterator[TroubleKey]:
+    """Yield the troubles that a note is of, by a rule; a success is of all that its place may have."""
+    note = one.note
+    is_by_host = rule.per is Per.HOST
+    timer_id, place = (0, note.place.text) if is_by_host else (note.member.timer_id, "")
+    events = set(rule.events_of(note, one.timer_name))
+    if is_by_host and note.is_answer and one.timer_name.startswith(rule.key_prefix):
+        events |= rule.events - {AlertEvent.RECOVERED}
+    for event in sorted(events):
+        yield TroubleKey(one.app, rule.name, timer_id, event, place)
+
+
+def _grown(
+    was: Trouble | None,
+    key: TroubleKey,
+    happened: Sequence[Happened],
+    rule: AlertRule,
+    failures_now: Callable[[int], int],
+    now: int,
+) -> Trouble | None:
+    """Return a trouble as these notes leave it; None where there is none."""
+    one, counted = was, set[int]()
+    for note, app, timer_name in happened:
+        if note.is_answer and key.event not in set(rule.events_of(note, timer_name)):
+            if one is not None and one.is_ended_by(note):
+                one = one.after_answer(now)
+                counted = counted if one.times else set()
+            continue
+        if one is None:
+            if key.event is AlertEvent.FIRST_FAILURE and not _begins(note, failures_now):
+                continue
+            one = Trouble(key, timer_name, note.member.fire_at, now, now, 0, opened_at=now)
+        one = one.after(note, app, timer_name, rule.late_ms, now)
+        counted.add(note.member.timer_id)
+    if one is None or one is was:
+        return None
+    return replace(one, timers=one.timers.with_timers(counted)) if key.is_of_host else one
 
 
 def _begins(note: AlertNote, failures_now: Callable[[int], int]) -> bool:
@@ -91,21 +107,10 @@ def _begins(note: AlertNote, failures_now: Callable[[int], int]) -> bool:
     return number_in_row(note.member.attempt) == 1 or failures_now(note.member.timer_id) > 0
 
 
-def _grown(
-    was: Trouble | None, key: TroubleKey, note: AlertNote, timer_name: str, rule: AlertRule, now: int
-) -> Trouble:
-    late_ms = rule.late_ms if key.event is AlertEvent.LATE else None
-    fire_at = note.member.fire_at
-    if was is None:
-        return Trouble(key, timer_name, fire_at, now, now, 1, None, late_ms)
-    return replace(was, fire_at=max(was.fire_at, fire_at), last_at=now, times=was.times + 1, late_ms=late_ms)
-
-
-def _told(
+def told_if_due(
     found: Judgement,
     one: Trouble,
     rule: AlertRule,
-    note: AlertNote,
     failures_now: Callable[[int], int],
     now: int,
 ) -> Trouble:
@@ -114,33 +119,14 @@ def _told(
         return one
     event = one.key.event
     if event is AlertEvent.FAILURES_IN_A_ROW and one.times >= rule.needed(event):
-        one = replace(one, times=min(one.times, failures_now(one.key.timer_id)))
-    if one.times < rule.needed(event):
+        if not one.is_known(now):
+            return one
+        if not one.key.is_of_host:
+            one = replace(one, times=min(one.times, failures_now(one.key.timer_id)))
+    if one.times < rule.needed(event) or not one.times:
         return one
-    found.to_tell.append((rule, _alert(one, note)))
+    found.to_tell.append((rule, one.alert()))
     return replace(one, told_at=now)
-
-
-def _alert(one: Trouble, note: AlertNote) -> Alert:
-    return Alert(
-        one.key.event,
-        one.key.timer_id,
-        one.timer_name,
-        note.member.fire_at,
-        one.since,
-        one.times,
-        note.error,
-        note.http_status,
-        note.lateness_ms,
-    )
-
-
-def recovery(one: Trouble) -> Alert:
-    """Return what is told of a trouble that is over."""
-    key = one.key
-    return Alert(
-        AlertEvent.RECOVERED, key.timer_id, one.timer_name, one.fire_at, one.since, one.times, about=key.event
-    )
 
 
 def by_rule(to_tell: Iterable[ToTell]) -> dict[tuple[str, str], list[Alert]]:

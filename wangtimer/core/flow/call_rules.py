@@ -19,8 +19,7 @@ class CallRules:
 
     `hosts` has the limit of each host and port, over all apps; `ANY_HOST` that of every other. `to_one_host` has, by
     app, the limit of its calls to each host. `retries` has, by app, when its failed calls are made again, where neither
-    a timer nor its target says so. `disabled_hosts` are those that an app's calls reach no more. `alerted` has the apps
-    with rules of alerts (`AlertedApps` in `core/alerts/alert_rule.py`).
+    a timer nor its target says so. `disabled_hosts` are those that an app's calls reach no more.
     """
 
     pauses: Pauses = field(default_factory=Pauses)
@@ -28,7 +27,6 @@ class CallRules:
     to_one_host: Mapping[str, CallLimit] = field(default_factory=dict)
     retries: Mapping[str, RetryPolicy] = field(default_factory=dict)
     disabled_hosts: frozenset[HostKey] = frozenset()
-    alerted: Mapping[str, int | None] = field(default_factory=dict)
 
 
 def rules_to_text(rules: CallRules) -> str:
@@ -39,7 +37,6 @@ def rules_to_text(rules: CallRules) -> str:
         "toOneHost": limits_to_figures(rules.to_one_host),
         "retries": {app: policy.text() for app, policy in rules.retries.items()},
         "disabledHosts": sorted(rules.disabled_hosts),
-        "alerted": dict(rules.alerted),
     }
     return json.dumps(told, separators=(",", ":"))
 
@@ -55,10 +52,6 @@ def rules_from_text(text: str) -> CallRules:
             limits_of(told.get("toOneHost", {})),
             readable_policies(told.get("retries", {})),
             frozenset((str(app), str(origin)) for app, origin in told.get("disabledHosts", ())),
-            {
-                app: None if late_ms is None else int(late_ms)
-                for app, late_ms in told.get("alerted", {}).items()
-            },
         )
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"no rules of calls: {error}") from error

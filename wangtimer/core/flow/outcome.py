@@ -15,7 +15,8 @@ class Outcome(NamedTuple):
     long its host was failing; None: not at all. Of a firing that has failed for good, `host` (host and port) is what
     was called, `reason` says why in a word (`core/flow/dead_letter.py`), and `failed_at` when that was known (ms UTC).
     `control` is what its answer makes of its timer (`core/flow/reply_control.py`), as text; "": nothing.
-    `is_noted`: the judge of alerts is to see it (`core/alerts/alert_rule.py`).
+    `noted_at` is whose it is and where it went (app, host, named target; `core/alerts/alert_place.py`), where the judge
+    of alerts is to see it; None: it is not.
     """
 
     member: Member
@@ -35,7 +36,12 @@ class Outcome(NamedTuple):
     reason: str = ""
     failed_at: int | None = None
     control: str = ""
-    is_noted: bool = False
+    noted_at: tuple[str, str, str] | None = None
+
+    @property
+    def is_noted(self) -> bool:
+        """Whether the judge of alerts is to see it."""
+        return self.noted_at is not None
 
     @property
     def next_attempt(self) -> int:
@@ -67,14 +73,19 @@ class Outcome(NamedTuple):
     def to_wire(self) -> dict[str, Any]:
         """Return a JSON-able form for the outbox; older versions read it where none of the last six is set."""
         fields = self._asdict() | {"member": str(self.member)}
-        for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "is_noted"):
-            if fields[name] is None or fields[name] is False or fields[name] == "":
+        for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "noted_at"):
+            if fields[name] is None or fields[name] == "":
                 del fields[name]
         return fields
 
     @classmethod
     def from_wire(cls, fields: dict[str, Any]) -> "Outcome":
         """Read back what `to_wire` wrote, with fewer fields than now, or more."""
-        typed = {"member": Member.parse(fields["member"]), "status": FiringStatus(fields["status"])}
+        typed: dict[str, Any] = {
+            "member": Member.parse(fields["member"]),
+            "status": FiringStatus(fields["status"]),
+        }
         known = {name: value for name, value in fields.items() if name in cls._fields}
+        if known.get("noted_at") is not None:
+            typed["noted_at"] = tuple(known["noted_at"])
         return cls(**(known | typed))

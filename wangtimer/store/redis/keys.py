@@ -34,6 +34,7 @@ class Keys:
         self.ways_out = f"{prefix}:ways-out"
         self.ways_out_mark = f"{prefix}:ways-out-mark"
         self.call_rules = f"{prefix}:call-rules"
+        self.alerted_apps = f"{prefix}:alerted-apps"
         self.app_queues = f"{prefix}:app-queues"
         self.queue_workers = f"{prefix}:queue-workers"
         self.outbox = f"{prefix}:outbox"

@@ -6,6 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 import structlog
 
+from wangtimer.core.alerts.alerted_apps import AlertedApps, alerted_from_text, alerted_to_text
 from wangtimer.core.flow.call_limit import CallLimit, limits_from_text, limits_to_text
 from wangtimer.core.flow.call_rules import CallRules, rules_from_text, rules_to_text
 from wangtimer.store.redis.connection import RedisConnection
@@ -75,12 +76,20 @@ class CallRuleStore(ToldRules[CallRules]):
         super().__init__(connection, keys.call_rules, rules_to_text, rules_from_text)
 
 
+class AlertedAppStore(ToldRules[AlertedApps]):
+    """Who has rules of alerts. They have a key of their own: an older version writes that of the other rules."""
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys.alerted_apps, alerted_to_text, alerted_from_text)
+
+
 class ToldForCalls(NamedTuple):
     """What callback processes look at again and again; None for what Redis lost, or has but cannot be read."""
 
     limits: Mapping[str, CallLimit] | None
     rules: CallRules | None
     ways_out_mark: str | None = None
+    alerted: AlertedApps | None = None
 
 
 class ToldForCallsStore:
@@ -89,17 +98,20 @@ class ToldForCallsStore:
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
         self._limits, self._rules = CallLimitStore(connection, keys), CallRuleStore(connection, keys)
+        self._alerted = AlertedAppStore(connection, keys)
         self._ways_out_mark_key = keys.ways_out_mark
 
     def read(self) -> ToldForCalls:
         """Return it; raises `StoreAway`."""
-        keys = self._limits.key, self._rules.key, self._ways_out_mark_key
+        keys = self._limits.key, self._rules.key, self._ways_out_mark_key, self._alerted.key
 
         def get(client: Any) -> Any:
             return client.mget(keys)
 
-        limits, rules, mark = self._connection.command(get)
-        return ToldForCalls(self._limits.rules_in(limits), self._rules.rules_in(rules), mark)
+        limits, rules, mark, alerted = self._connection.command(get)
+        return ToldForCalls(
+            self._limits.rules_in(limits), self._rules.rules_in(rules), mark, self._alerted.rules_in(alerted)
+        )
 
 
 class AppQueueStore(ToldRules[Mapping[str, str]]):

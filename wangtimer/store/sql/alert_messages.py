@@ -1,7 +1,9 @@
 """Messages of rules in SQL: gathered, taken by a process that sends them, ended."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import structlog
@@ -19,8 +21,12 @@ log = structlog.get_logger()
 
 # From one message of a rule to the next, ms: robots take 20 a minute.
 BETWEEN_MS = 10_000
+# ms; what is told of a host waits so long, so that one message has all of its timers.
+GATHERS_MS = 5_000
 # Messages among which one statement looks for old tests.
 LOOKED_AT = 1_000
+# So many times as many as are to be taken are looked at, so that each app has its turn.
+APPS_SHARE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +40,47 @@ class TakenMessage:
     is_test: bool = False
 
 
-def gather(sql: Connection, to_tell: Iterable[ToTell], now: int) -> None:
-    """Put alerts into the messages of their rules that still gather, or into new ones, in the caller's transaction."""
-    pairs = list(to_tell)
-    rules = {(rule.app, rule.name): rule for rule, _ in pairs}
-    for (app, rule), alerts in by_rule(pairs).items():
-        query = select(alert_messages).where(_of_rule(app, rule), alert_messages.c.attempt == 0)
-        ordered = by_index(
-            query.order_by(alert_messages.c.id).limit(1), "alert_message_of_rule", alert_messages
+def gather(sql: Connection, to_tell: Iterable[ToTell], now: int, grown: Iterable[ToTell] = ()) -> None:
+    """Put alerts into the messages of their rules that still gather, or into new ones, in the caller's transaction.
+
+    `grown` takes the place of what such a message tells of the same host, and makes no new one.
+    """
+    new, more = list(to_tell), list(grown)
+    rules = {(rule.app, rule.name): rule for rule, _ in (*new, *more)}
+    by_new, by_more = by_rule(new), by_rule(more)
+    held = _gathering(sql, rules)
+    made = []
+    for key, rule in rules.items():
+        if key in held:
+            row, message = held[key]
+            grew = message.updated(by_more.get(key, ())).with_more(by_new.get(key, ()))
+            if grew != message:
+                changing = update(alert_messages).where(alert_messages.c.id == row["id"])
+                sql.execute(changing.values(content=grew.stored()))
+        elif key in by_new:
+            message = AlertMessage(*key).with_more(by_new[key])
+            made.append(_written(message, now, _due_at(rule, by_new[key], now)))
+    if made:
+        sql.execute(insert(alert_messages), made)
+
+
+def _gathering(
+    sql: Connection, rules: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[RowMapping, AlertMessage]]:
+    """Return by rule the message that gathers, and lock it."""
+    names: dict[str, list[str]] = defaultdict(list)
+    for app, name in rules:
+        names[app].append(name)
+    found: dict[tuple[str, str], tuple[RowMapping, AlertMessage]] = {}
+    for app, of_app in names.items():
+        its = and_(alert_messages.c.app == app, alert_messages.c.rule.in_(sorted(of_app)))
+        query = select(alert_messages).where(
+            its, alert_messages.c.is_test == 0, alert_messages.c.attempt == 0
         )
-        row = sql.execute(ordered.with_for_update()).mappings().one_or_none()
-        if row is not None:
-            message = _message_of(row).with_more(alerts)
-            changing = update(alert_messages).where(alert_messages.c.id == row["id"])
-            sql.execute(changing.values(content=message.stored()))
-        else:
-            message = AlertMessage(app, rule).with_more(alerts)
-            sql.execute(_inserting(message, now, _due_at(rules[app, rule], now)))
+        ordered = by_index(query, "alert_message_of_rule", alert_messages).order_by(alert_messages.c.id)
+        for row in sql.execute(ordered.with_for_update()).mappings():
+            found.setdefault((row["app"], row["rule"]), (row, _message_of(row)))
+    return found
 
 
 class AlertMessages:
@@ -59,17 +89,20 @@ class AlertMessages:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def take(self, limit: int, now: int, until: int) -> list[TakenMessage]:
+    def take(
+        self, limit: int, now: int, until: int, room_of: Callable[[str], int] = lambda _app: LOOKED_AT
+    ) -> list[TakenMessage]:
         """Take messages that are due, the longest due first; nobody else takes them before `until` (ms UTC).
 
-        Of each rule the oldest only: a later one waits for it. A process that dies leaves them to others.
+        Of each rule the oldest only: a later one waits for it. Of an app as many as it has room for, and one of each
+        app before a second of any. A process that dies leaves them to others.
         """
-        just_told = select(alert_rules.c.name).where(
-            alert_rules.c.app == alert_messages.c.app,
-            alert_rules.c.name == alert_messages.c.rule,
-            alert_rules.c.told_at > now - BETWEEN_MS,
+        # A value, looked up for each message: of a condition MariaDB makes a table of all rules that were just told.
+        told_at = select(alert_rules.c.told_at).where(
+            alert_rules.c.app == alert_messages.c.app, alert_rules.c.name == alert_messages.c.rule
         )
-        waits = or_(_is_behind_another(), just_told.exists())
+        just_told = func.coalesce(told_at.scalar_subquery(), 0) > now - BETWEEN_MS
+        waits = or_(_is_behind_another(), just_told)
         is_due = and_(
             alert_messages.c.due_at <= now,
             alert_messages.c.taken_until <= now,
@@ -77,9 +110,12 @@ class AlertMessages:
         )
         query = select(alert_messages).where(is_due, (alert_messages.c.is_test == 1) | ~waits)
         ordered = by_index(
-            query.order_by(alert_messages.c.due_at).limit(limit), "alert_message_due", alert_messages
+            query.order_by(alert_messages.c.due_at).limit(APPS_SHARE * limit),
+            "alert_message_due",
+            alert_messages,
         )
-        ids = self._database.read(lambda sql: [row["id"] for row in sql.execute(ordered).mappings()])
+        due = self._database.read(lambda sql: sql.execute(ordered).mappings().all())
+        ids = in_turn([(row["app"], row["id"]) for row in due], limit, room_of)
         if not ids:
             return []
 
@@ -93,16 +129,21 @@ class AlertMessages:
 
         return self._database.write(work)
 
-    def end(self, one: TakenMessage, now: int, error: str = "") -> None:
-        """Forget a message that was taken, or is given up for this error; the rule shows which."""
+    def end(self, one: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> None:
+        """Forget a message that was taken, or is given up for this error; the rule shows which.
+
+        One that was taken may have an error too: some of its addresses were refused. Whoever held it for too long ends
+        nothing: another process has it by now.
+        """
 
         def work(sql: Connection) -> None:
-            sql.execute(delete(alert_messages).where(alert_messages.c.id == one.id))
-            its = (alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
+            _lock_rule(sql, one)
+            if not sql.execute(delete(alert_messages).where(_as_taken(one))).rowcount:
+                return
             shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
-            if not error:
+            if is_taken or not error:
                 shown["told_at"] = now
-            sql.execute(update(alert_rules).where(*its).values(shown))
+            sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
 
         self._database.write(work)
 
@@ -110,19 +151,18 @@ class AlertMessages:
         """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt."""
 
         def work(sql: Connection) -> None:
-            waiting = update(alert_messages).where(
-                alert_messages.c.id == one.id, alert_messages.c.attempt == one.attempt
-            )
+            _lock_rule(sql, one)
             attempt = one.attempt if was_tried else one.attempt - 1
-            sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt))
-            its = (alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
-            sql.execute(update(alert_rules).where(*its).values(error=error[:ERROR_CHARACTERS]))
+            waiting = update(alert_messages).where(_as_taken(one))
+            if sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt)).rowcount:
+                shown = {"error": error[:ERROR_CHARACTERS]}
+                sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
 
         self._database.write(work)
 
     def answer(self, one: TakenMessage, answer: str) -> None:
         """Say what became of a test."""
-        changing = update(alert_messages).where(alert_messages.c.id == one.id)
+        changing = update(alert_messages).where(_as_taken(one))
         self._database.write(lambda sql: sql.execute(changing.values(answer=answer, taken_until=0)))
 
     def ask_test(self, app: str, rule: str, now: int) -> int:
@@ -134,7 +174,7 @@ class AlertMessages:
             its = (alert_rules.c.app == app, alert_rules.c.name == rule)
             if sql.execute(select(alert_rules.c.name).where(*its)).one_or_none() is None:
                 raise UnknownAlertRule(app, rule)
-            made = sql.execute(_inserting(message, now, now, is_test=True))
+            made = sql.execute(insert(alert_messages).values(_written(message, now, now, is_test=True)))
             assert made.inserted_primary_key is not None
             return int(made.inserted_primary_key[0])
 
@@ -181,6 +221,36 @@ class AlertMessages:
         return self._database.write(lambda sql: int(sql.execute(theirs).rowcount))
 
 
+def in_turn(due: Iterable[tuple[str, int]], limit: int, room_of: Callable[[str], int]) -> list[int]:
+    """Return the ids of `limit` messages: the first of each app, then the second of each, while the app has room.
+
+    `due`: app and id of each, in their order.
+    """
+    by_app: dict[str, list[int]] = defaultdict(list)
+    for app, message_id in due:
+        by_app[app].append(message_id)
+    with_room = (ids[: max(0, room_of(app))] for app, ids in by_app.items())
+    return [one for of_round in zip_longest(*with_room) for one in of_round if one is not None][:limit]
+
+
+def _as_taken(one: TakenMessage) -> ColumnElement[bool]:
+    """Return the condition that a message is still held by this attempt."""
+    return and_(
+        alert_messages.c.id == one.id,
+        alert_messages.c.attempt == one.attempt,
+        alert_messages.c.taken_until > 0,
+    )
+
+
+def _rule_of(one: TakenMessage) -> ColumnElement[bool]:
+    return and_(alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
+
+
+def _lock_rule(sql: Connection, one: TakenMessage) -> None:
+    """Lock a message's rule first, as the judge does: it holds rules while it writes messages."""
+    sql.execute(select(alert_rules.c.name).where(_rule_of(one)).with_for_update())
+
+
 def _is_behind_another() -> ColumnElement[bool]:
     """Return the condition that an older message of the same rule is there; tests hold up nothing."""
     older = alert_messages.alias("older")
@@ -193,25 +263,23 @@ def _is_behind_another() -> ColumnElement[bool]:
     return by_index(before, "alert_message_of_rule", older).exists()
 
 
-def _due_at(rule: AlertRule, now: int) -> int:
-    return now if rule.told_at is None else max(now, rule.told_at + BETWEEN_MS)
+def _due_at(rule: AlertRule, alerts: Sequence[Alert], now: int) -> int:
+    """Return when a new message is due, ms UTC: some time after the last one; that of a host once it has gathered."""
+    soonest = now + GATHERS_MS if any(one.is_of_host for one in alerts) else now
+    return soonest if rule.told_at is None else max(soonest, rule.told_at + BETWEEN_MS)
 
 
-def _inserting(message: AlertMessage, now: int, due_at: int, *, is_test: bool = False) -> Any:
-    return insert(alert_messages).values(
-        app=message.app,
-        rule=message.rule,
-        is_test=int(is_test),
-        content=message.stored(),
-        created_at=now,
-        due_at=due_at,
-        attempt=0,
-        taken_until=0,
-    )
-
-
-def _of_rule(app: str, rule: str) -> Any:
-    return and_(alert_messages.c.app == app, alert_messages.c.rule == rule, alert_messages.c.is_test == 0)
+def _written(message: AlertMessage, now: int, due_at: int, *, is_test: bool = False) -> dict[str, Any]:
+    return {
+        "app": message.app,
+        "rule": message.rule,
+        "is_test": int(is_test),
+        "content": message.stored(),
+        "created_at": now,
+        "due_at": due_at,
+        "attempt": 0,
+        "taken_until": 0,
+    }
 
 
 def _message_of(row: RowMapping) -> AlertMessage:

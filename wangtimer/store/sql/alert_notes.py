@@ -9,7 +9,9 @@ from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.alerts.alert_place import NOWHERE
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes
 
@@ -43,7 +45,9 @@ def _inserting(dialect: Dialect) -> ManyRows:
 
 def _written(one: Outcome, texts: Texts) -> str:
     timer_id, fire_at, attempt = one.member
+    app, host, target = one.noted_at or NOWHERE
     return (
-        f"({number(fire_at)},{number(timer_id)},{number(attempt)},'{one.status.value}',{number(one.lateness_ms)},"
-        f"{number(one.http_status)},{texts.write(one.error[:ERROR_CHARACTERS])})"
+        f"({texts.write(app)},{number(fire_at)},{number(timer_id)},{number(attempt)},'{one.status.value}',"
+        f"{number(one.lateness_ms)},{number(one.http_status)},{texts.write(one.error[:ERROR_CHARACTERS])},"
+        f"{texts.write(host[:LANE_CHARACTERS])},{texts.write(target)})"
     )

@@ -9,17 +9,21 @@ from sqlalchemy import Connection, and_, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertRule
+from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownAlertRule
 from wangtimer.store.alert_text import UnopenedDestination, rule_from, rule_text, sealed_anew
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.retold_troubles import tell_again
 from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
 
 log = structlog.get_logger()
 
+# Rows of troubles that are read for the hosts that callback processes are told.
+MOST_HOSTS = 20_000
 # Makes what a rule is to be of what it is (None: there is none); may raise to refuse.
 RuleRevision = Callable[[AlertRule | None], AlertRule]
 # The audit's names of what changed.
@@ -27,7 +31,8 @@ _FIELDS = {
     "events": "events",
     "failuresInARow": "in_a_row",
     "lateBy": "late_ms",
-    "namePrefix": "name_prefix",
+    "keyPrefix": "key_prefix",
+    "per": "per",
     "repeatAfter": "repeat_ms",
     "destination": "destination",
 }
@@ -75,6 +80,8 @@ class AlertRuleStore:
                 sql.execute(insert(alert_rules).values(app=app, name=name, created_at=now, **values))
             else:
                 sql.execute(update(alert_rules).where(_is(app, name)).values(values))
+            if held is not None and held.destination != made.destination:
+                tell_again(sql, made, now)
             note_changes(sql, now, list(_differences(held, made)))
             return replace(made, told_at=held.told_at if held else None, error=""), held is None
 
@@ -100,11 +107,16 @@ class AlertRuleStore:
 
         self._database.write(work)
 
-    def alerted(self) -> dict[str, int | None]:
-        """Return by app the least lateness that a rule of it tells of; None: its rules tell of other things only."""
+    def alerted(self) -> AlertedApps:
+        """Return the apps that have rules, and which of their hosts are in trouble."""
         query = select(alert_rules.c.app, func.min(alert_rules.c.late_ms).label("late_ms"))
         grouped = query.group_by(alert_rules.c.app)
-        return self._database.read(lambda sql: {row.app: row.late_ms for row in sql.execute(grouped)})
+
+        def work(sql: Connection) -> AlertedApps:
+            late_ms = {row.app: row.late_ms for row in sql.execute(grouped)}
+            return AlertedApps(late_ms, _troubled(sql) if late_ms else {})
+
+        return self._database.read(work)
 
     def keys_behind(self, key: tuple[str, str], limit: int) -> list[tuple[str, str]]:
         """Return a page of all rules' apps and names, from behind one."""
@@ -145,6 +157,18 @@ def read_rules(rows: Sequence[Any], seals: Seals, *, may_be_unopened: bool = Fal
         except Exception as error:
             log.error("alert_rule_cannot_be_read", app=row.app, rule=row.name, error=repr(error))
     return found
+
+
+def _troubled(sql: Connection) -> dict[str, frozenset[str]]:
+    """Return by app the hosts and named targets in trouble, the first of them where there are very many."""
+    query = select(alerts.c.app, alerts.c.place).where(alerts.c.timer_id == 0, alerts.c.place != "")
+    ordered = by_index(query.order_by(alerts.c.app, alerts.c.rule, alerts.c.event), "alert_of_timer", alerts)
+    found: dict[str, dict[str, None]] = {}
+    for app, place in sql.execute(ordered.limit(MOST_HOSTS)):
+        its = found.setdefault(app, {})
+        if len(its) < MOST_PLACES:
+            its[place] = None
+    return {app: frozenset(places) for app, places in found.items()}
 
 
 def _is(app: str, name: str) -> Any:

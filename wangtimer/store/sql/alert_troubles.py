@@ -1,52 +1,68 @@
 """Troubles in SQL: what notes make of them, and which are over."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import cache, partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
-import structlog
-from sqlalchemy import Connection, RowMapping, and_, delete, literal_column, select
-from sqlalchemy.dialects.mysql import insert as mysql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Connection, RowMapping, and_, select
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule
-from wangtimer.core.alerts.judging import Happened, ToTell, Trouble, TroubleKey, judge, recovery
+from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, told_if_due
+from wangtimer.core.alerts.trouble import Trouble
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.retry import number_in_row
+from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.alert_messages import gather
 from wangtimer.store.sql.alert_rules import rules_of
 from wangtimer.store.sql.asked import asked_for, delete_of_attempts, in_parts, with_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
-from wangtimer.store.sql.tables import alert_notes, alerts, firings, timers
-
-log = structlog.get_logger()
-
-Read = TypeVar("Read")
+from wangtimer.store.sql.tables import alert_notes, alert_rules, alerts, firings, timers
+from wangtimer.store.sql.trouble_rows import (
+    KEY,
+    end_trouble,
+    read_each,
+    read_troubles,
+    troubles_of,
+    write_troubles,
+)
 
 # Firings of a timer that are looked at to count its failures in a row.
 MOST_LOOKED_AT = 200
-_KEY = (alerts.c.app, alerts.c.rule, alerts.c.timer_id, alerts.c.event)
-_NAMES = (
-    *("app", "rule", "timer_id", "event", "timer_name"),
-    *("fire_at", "since", "last_at", "times", "told_at", "late_ms"),
-)
-_CHANGED = _NAMES[4:]
 _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
-# Troubles that one statement looks at.
+# Timers that one statement looks at.
 LOOKS_A_STATEMENT = 100
 # The first of all keys lies behind it.
-FIRST_KEY = ("", "", 0, "")
+FIRST_KEY = ("", "", -1, "", "")
+LookKey = tuple[str, str, int, str, str]
+
+
+class JudgedNotes(NamedTuple):
+    """How many notes there were, and whether the hosts in trouble are others now."""
+
+    notes: int = 0
+    are_hosts_changed: bool = False
 
 
 class LookedAt(NamedTuple):
-    """How many troubles were over, and the key to go on behind; None at the end."""
+    """How many troubles were over, whether hosts were among them, and the key to go on behind; None at the end."""
 
     over: int
-    next_key: tuple[str, str, int, str] | None
+    next_key: LookKey | None
+    are_hosts_changed: bool = False
+
+
+class Looks(NamedTuple):
+    """What a look at a page found: which troubles are over, which are to be forgotten, which may be to tell now."""
+
+    keys: list[LookKey]
+    over: list[Trouble]
+    old: list[Trouble]
+    ripe: list[Trouble]
 
 
 class AlertTroubles:
@@ -56,64 +72,85 @@ class AlertTroubles:
         self._database = database
         self._seals = seals
 
-    def judge(self, limit: int, now: int) -> int:
-        """Judge up to `limit` notes, the oldest moments first, and forget them; return how many there were.
+    def next_app(self, after: str | None) -> str | None:
+        """Return the next app behind this one that has notes (None: the first); None: there is none."""
+        is_next = alert_notes.c.app >= "" if after is None else alert_notes.c.app > after
+        query = select(alert_notes.c.app).where(is_next).order_by(alert_notes.c.app).limit(1)
+        ordered = by_index(query, "PRIMARY", alert_notes)
+        found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
+        return found
 
-        One transaction: the notes go only where what is to be told of them is written. Two may run at once; the second
-        waits for the first. A note that its firing's row does not bear out changes nothing, nor does one that this
-        version cannot read.
+    def judge(self, app: str, limit: int, now: int) -> JudgedNotes:
+        """Judge up to `limit` notes of an app, the oldest moments first, and forget them.
+
+        One transaction: the notes go only where what is to be told of them is written. Two may run at once; an app that
+        another one is at is left to it. A note that its firing's row does not bear out changes nothing, nor does one
+        that this version cannot read.
         """
-        # With a bound it is a range of the index, whatever the server believes of the table.
-        notes = select(alert_notes).where(alert_notes.c.fire_at >= 0)
-        query = by_index(notes.order_by(*alert_notes.primary_key).limit(limit), "PRIMARY", alert_notes)
-        if not self._database.read(lambda sql: sql.execute(query.limit(1)).all()):
-            return 0
 
-        def work(sql: Connection) -> int:
-            rows = sql.execute(query.with_for_update()).mappings().all()
-            if rows:
-                self._judge(sql, _read_each(_note_of, rows), now)
-                judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
-                delete_of_attempts(sql, alert_notes, judged)
-            return len(rows)
+        def work(sql: Connection) -> JudgedNotes:
+            if not self._is_free(sql, app):
+                return JudgedNotes()
+            rows = sql.execute(_notes_of(app, limit)).mappings().all()
+            if not rows:
+                return JudgedNotes()
+            found = self._judge(sql, read_each(_note_of, rows), now)
+            judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
+            delete_of_attempts(sql, alert_notes, app, judged)
+            return JudgedNotes(len(rows), any(one.key.is_of_host and one.opened_at == now for one in found))
 
         return self._database.write(work)
 
-    def look(
-        self, after: tuple[str, str, int, str], limit: int, now: int, forgotten_before: int = 0
-    ) -> LookedAt:
+    def look(self, after: LookKey, limit: int, now: int, forgotten_before: int = 0) -> LookedAt:
         """Look which troubles behind a key are over, of `limit` at most: they end, and rules that say so tell it.
 
-        Those of which nothing has happened since `forgotten_before` (ms UTC) end too, and nobody is told.
+        Those of which nothing has happened since `forgotten_before` (ms UTC), and whose timers have ended, end too, and
+        nobody is told. A row of failures at a host is told once a success would have been seen.
         """
-        query = select(alerts).where(behind(_KEY, after)).order_by(*_KEY).limit(limit)
+        query = select(alerts).where(behind(KEY, after)).order_by(*KEY).limit(limit)
         ordered = by_index(query, "PRIMARY", alerts)
 
-        def read(sql: Connection) -> tuple[list[tuple[str, str, int, str]], list[Trouble], list[Trouble]]:
+        def read(sql: Connection) -> Looks:
             rows = sql.execute(ordered).mappings().all()
-            keys = [(row["app"], row["rule"], row["timer_id"], row["event"]) for row in rows]
-            found = _read_each(_trouble_of, rows)
-            return (
-                keys,
-                _over_among(sql, found, now),
-                [one for one in found if one.last_at < forgotten_before],
-            )
+            keys = [(row["app"], row["rule"], row["timer_id"], row["event"], row["place"]) for row in rows]
+            found = read_troubles(rows)
+            over = _over_among(sql, [one for one in found if one.is_quiet(now)], now)
+            still = [one for one in found if one not in over]
+            old = _forgotten_among(sql, [one for one in still if one.last_at < forgotten_before])
+            ripe = [one for one in still if one not in old and _may_be_ripe(one, now)]
+            return Looks(keys, over, old, ripe)
 
-        keys, over, old = self._database.read(read)
-        if over or old:
-            self._database.write(partial(self._end, over=over, old=old, now=now))
-        return LookedAt(len(over), None if len(keys) < limit else keys[-1])
+        found = self._database.read(read)
+        if found.over or found.old or found.ripe:
+            self._database.write(partial(self._end, found=found, now=now))
+        changed = any(one.key.is_of_host for one in (*found.over, *found.old))
+        return LookedAt(len(found.over), None if len(found.keys) < limit else found.keys[-1], changed)
 
-    def _judge(self, sql: Connection, notes: Sequence[AlertNote], now: int) -> None:
+    def _is_free(self, sql: Connection, app: str) -> bool:
+        """Tell whether no other judge is at this app, and keep others from it: the first of its rules is its lock.
+
+        Notes of which nobody knew whose they are have no lock of their own.
+        """
+        first = select(alert_rules.c.name).where(alert_rules.c.app == app).order_by(alert_rules.c.name)
+        name = sql.execute(first.limit(1)).scalar_one_or_none() if app else None
+        if name is None:
+            return True
+        its = select(alert_rules.c.name).where(alert_rules.c.app == app, alert_rules.c.name == name)
+        return sql.execute(its.with_for_update(skip_locked=True)).one_or_none() is not None
+
+    def _judge(self, sql: Connection, notes: Sequence[AlertNote], now: int) -> list[Trouble]:
         rows = _rows_of(sql, [one.member.key for one in notes])
         owners = _owners(sql, {one.member.timer_id for one in notes})
         happened = [
-            Happened(one, *owners[one.member.timer_id])
+            Happened(_as_recorded(one, row), *owners[one.member.timer_id])
             for one in notes
-            if one.member.timer_id in owners and _is_borne_out(one, rows.get(one.member.key))
+            if one.member.timer_id in owners
+            and (row := rows.get(one.member.key)) is not None
+            and _is_borne_out(one, row)
         ]
         rules = rules_of(sql, {one.app for one in happened}, self._seals)
-        held = _held(sql, {one.note.member.timer_id for one in happened}) if rules else {}
+        keys = {key for one in happened for rule in rules.get(one.app, ()) for key in keys_of(one, rule)}
+        held = troubles_of(sql, keys)
         counts: dict[int, int] = {}
 
         def failures_now(timer_id: int) -> int:
@@ -123,96 +160,123 @@ class AlertTroubles:
 
         found = judge(happened, rules, held, failures_now, now)
         changed = [one for key, one in found.troubles.items() if held.get(key) != one]
-        _writing(sql.dialect).run(sql, sorted(changed, key=lambda one: one.key), _written)
-        gather(sql, found.to_tell, now)
+        write_troubles(sql, changed)
+        gather(sql, found.to_tell, now, found.grown)
+        return changed
 
-    def _end(self, sql: Connection, over: Sequence[Trouble], old: Sequence[Trouble], now: int) -> None:
-        rules = rules_of(sql, {one.key.app for one in over}, self._seals)
+    def _end(self, sql: Connection, found: Looks, now: int) -> None:
+        rules = rules_of(sql, {one.key.app for one in (*found.over, *found.ripe)}, self._seals)
         by_name = {(rule.app, rule.name): rule for of_app in rules.values() for rule in of_app}
-        to_tell: list[ToTell] = []
-        for one in over:
+        judgement = Judgement()
+        for one in found.over:
             rule = by_name.get((one.key.app, one.key.rule))
-            if _ended(sql, one) and rule is not None and _tells_of_its_end(rule, one):
-                to_tell.append((rule, recovery(one)))
-        for one in old:
-            _ended(sql, one)
-        gather(sql, to_tell, now)
-
-
-def _ended(sql: Connection, one: Trouble) -> bool:
-    """Delete a trouble, unless somebody has seen it go on meanwhile: that moves its last moment."""
-    as_read = and_(_is(one.key), alerts.c.last_at == one.last_at, alerts.c.fire_at == one.fire_at)
-    return bool(sql.execute(delete(alerts).where(as_read)).rowcount)
+            if end_trouble(sql, one) and rule is not None and _tells_of_its_end(rule, one):
+                judgement.to_tell.append((rule, one.recovery()))
+        for one in found.old:
+            end_trouble(sql, one)
+        for key, one in troubles_of(sql, [one.key for one in found.ripe]).items():
+            rule = by_name.get((key.app, key.rule))
+            if rule is not None and (told := told_if_due(judgement, one, rule, lambda _id: 0, now)) != one:
+                write_troubles(sql, [told])
+        gather(sql, judgement.to_tell, now)
 
 
 def _tells_of_its_end(rule: AlertRule, one: Trouble) -> bool:
     return one.told_at is not None and AlertEvent.RECOVERED in rule.events
 
 
-def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
-    """Return those of the troubles that are over.
+def _may_be_ripe(one: Trouble, now: int) -> bool:
+    """Tell whether a row of failures at a host may be to tell, though nothing happens any more."""
+    is_row = one.key.is_of_host and one.key.event is AlertEvent.FAILURES_IN_A_ROW
+    return is_row and one.told_at is None and one.times > 1 and one.is_known(now)
 
-    Each has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on. Of a
-    range the latest firings alone are looked at.
+
+def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
+    """Return those of the troubles that are over: their host was seen to answer, or a firing of theirs succeeded.
+
+    Each timer has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on.
+    Of a range the latest firings alone are looked at.
     """
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
-    found: list[Trouble] = []
-    for start in range(0, len(troubles), LOOKS_A_STATEMENT):
-        part = troubles[start : start + LOOKS_A_STATEMENT]
+    over = {place for place, one in enumerate(troubles) if one.well_at is not None}
+    asked = [
+        (place, one, timer_id)
+        for place, one in enumerate(troubles)
+        if place not in over
+        for timer_id in one.timer_ids
+    ]
+    for start in range(0, len(asked), LOOKS_A_STATEMENT):
         looks = [
             f"SELECT * FROM (SELECT {place:d} AS place FROM (SELECT status, lateness_ms FROM firing {hint}"
-            f"WHERE timer_id = {one.key.timer_id:d} AND fire_at BETWEEN {one.fire_at:d} AND {now:d}"
-            f" ORDER BY fire_at DESC LIMIT {MOST_LOOKED_AT}) AS latest{place:d}"
+            f"WHERE timer_id = {timer_id:d} AND fire_at BETWEEN {one.fire_at:d} AND {now:d}"
+            f" ORDER BY fire_at DESC LIMIT {MOST_LOOKED_AT}) AS latest{number:d}"
             f" WHERE status = '{FiringStatus.SUCCEEDED.value}'"
-            f"{'' if one.late_ms is None else f' AND lateness_ms <= {one.late_ms:d}'} LIMIT 1) AS look{place:d}"
-            for place, one in enumerate(part)
+            f"{'' if one.late_ms is None else f' AND lateness_ms <= {one.late_ms:d}'} LIMIT 1) AS look{number:d}"
+            for number, (place, one, timer_id) in enumerate(asked[start : start + LOOKS_A_STATEMENT])
         ]
-        found += [part[place] for (place,) in sql.exec_driver_sql(" UNION ALL ".join(looks))]
-    return found
+        over |= {place for (place,) in sql.exec_driver_sql(" UNION ALL ".join(looks))}
+    return [one for place, one in enumerate(troubles) if place in over]
 
 
-def _is(key: TroubleKey) -> Any:
-    return and_(*(column == value for column, value in zip(_KEY, key, strict=True)))
+def _forgotten_among(sql: Connection, troubles: Sequence[Trouble]) -> list[Trouble]:
+    """Return those of the troubles whose timers have all ended: nothing will say that they are over."""
+    timer_ids = {timer_id for one in troubles for timer_id in one.timer_ids}
+    if not timer_ids:
+        return []
+    is_finished = and_(timers.c.status == TimerStatus.ENABLED.value, timers.c.next_fire_at.is_(None))
+    living = select(timers.c.id).where(
+        timers.c.id.in_(sorted(timer_ids)), timers.c.tombstone == 0, ~is_finished
+    )
+    alive = {row.id for row in sql.execute(by_index(living, "PRIMARY", timers))}
+    return [one for one in troubles if alive.isdisjoint(one.timer_ids)]
 
 
-def _read_each(read: Callable[[RowMapping], Read], rows: Iterable[RowMapping]) -> list[Read]:
-    """Read rows one by one; one that cannot be read, say of another version, is named in the log and left out."""
-    found = []
-    for row in rows:
-        try:
-            found.append(read(row))
-        except Exception as error:
-            log.error("alert_row_cannot_be_read", timer_id=row["timer_id"], error=repr(error))
-    return found
+def _notes_of(app: str, limit: int) -> Any:
+    """Return the query that takes an app's notes; those that another transaction has are left to it."""
+    # With a bound it is a range of the index, whatever the server believes of the table.
+    notes = select(alert_notes).where(alert_notes.c.app == app, alert_notes.c.fire_at >= 0)
+    query = by_index(notes.order_by(*alert_notes.primary_key).limit(limit), "PRIMARY", alert_notes)
+    return query.with_for_update(skip_locked=True)
 
 
 def _note_of(row: RowMapping) -> AlertNote:
     member = Member(row["timer_id"], row["fire_at"], row["attempt"])
     return AlertNote(
-        member, FiringStatus(row["status"]), row["lateness_ms"], row["http_status"], row["error"]
+        member,
+        FiringStatus(row["status"]),
+        row["lateness_ms"],
+        row["http_status"],
+        row["error"],
+        AlertPlace(row["app"], row["host"], row["target"]),
     )
 
 
-def _rows_of(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, tuple[str, int]]:
-    """Return status and attempt of these firings."""
-    found: dict[MemberKey, tuple[str, int]] = {}
+class FiringState(NamedTuple):
+    """What a firing's row says."""
+
+    status: str
+    attempt: int
+    lateness_ms: int | None
+
+
+def _rows_of(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, FiringState]:
+    found: dict[MemberKey, FiringState] = {}
     for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
         rows = sql.exec_driver_sql(with_keys(_states(sql.dialect), sql.dialect, part))
-        found |= {(timer_id, fire_at): (status, attempt) for fire_at, timer_id, status, attempt in rows}
+        found |= {(timer_id, fire_at): FiringState(*state) for fire_at, timer_id, *state in rows}
     return found
 
 
 @cache
 def _states(dialect: Dialect) -> str:
-    columns = (firings.c.fire_at, firings.c.timer_id, firings.c.status, firings.c.attempt)
+    its = firings.c
+    columns = (its.fire_at, its.timer_id, its.status, its.attempt, its.lateness_ms)
     return str(asked_for(*columns).compile(dialect=dialect))
 
 
-def _is_borne_out(note: AlertNote, row: tuple[str, int] | None) -> bool:
+def _is_borne_out(note: AlertNote, row: FiringState) -> bool:
     """Tell whether a firing's row says the same as a note: an outcome may have come too late to count."""
-    if row is None:
-        return False
-    status, attempt = row
+    status, attempt, _ = row
     if note.status is FiringStatus.PENDING:
         return attempt > note.member.attempt
     if note.status is FiringStatus.FAILED and attempt > note.member.attempt:
@@ -220,19 +284,16 @@ def _is_borne_out(note: AlertNote, row: tuple[str, int] | None) -> bool:
     return status == note.status.value or note.status is FiringStatus.ACCEPTED
 
 
+def _as_recorded(note: AlertNote, row: FiringState) -> AlertNote:
+    """Return a note with the lateness on record, that of the first attempt: a later one has the pauses before it."""
+    return note if note.lateness_ms is None else replace(note, lateness_ms=row.lateness_ms)
+
+
 def _owners(sql: Connection, timer_ids: Collection[int]) -> dict[int, tuple[str, str]]:
     """Return app and name of these timers; deleted ones have none."""
     query = select(timers.c.id, timers.c.app, timers.c.name)
     living = query.where(timers.c.id.in_(sorted(timer_ids)), timers.c.tombstone == 0)
     return {row.id: (row.app, row.name) for row in sql.execute(by_index(living, "PRIMARY", timers))}
-
-
-def _held(sql: Connection, timer_ids: Collection[int]) -> dict[TroubleKey, Trouble]:
-    if not timer_ids:
-        return {}
-    query = by_index(select(alerts).where(alerts.c.timer_id.in_(sorted(timer_ids))), "alert_of_timer", alerts)
-    found = _read_each(_trouble_of, sql.execute(query.with_for_update()).mappings())
-    return {one.key: one for one in found}
 
 
 def _failures_in_a_row(sql: Connection, timer_id: int, now: int) -> int:
@@ -247,39 +308,3 @@ def _failures_in_a_row(sql: Connection, timer_id: int, now: int) -> int:
             made = number_in_row(attempt) if attempt else 0
             number += made if status == FiringStatus.FAILED.value else max(0, made - 1)
     return number
-
-
-@cache
-def _writing(dialect: Dialect) -> ManyRows:
-    """Return the upsert of troubles: a storm is judged in statements of many rows."""
-    if dialect.name == "sqlite":
-        lite = sqlite_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
-        values = {name: lite.excluded[name] for name in _CHANGED}
-        return ManyRows(lite.on_conflict_do_update(index_elements=list(_KEY), set_=values), dialect)
-    mysql = mysql_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
-    changed: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _CHANGED}
-    return ManyRows(mysql.on_duplicate_key_update(changed), dialect)
-
-
-def _written(one: Trouble, texts: Texts) -> str:
-    """Write a trouble, in the order of `_NAMES`: so its texts are written too."""
-    app, rule, timer_id, event = one.key
-    return (
-        f"({texts.write(app)},{texts.write(rule)},{number(timer_id)},'{event.value}',{texts.write(one.timer_name)},"
-        f"{number(one.fire_at)},{number(one.since)},{number(one.last_at)},{number(one.times)},{number(one.told_at)},"
-        f"{number(one.late_ms)})"
-    )
-
-
-def _trouble_of(row: RowMapping) -> Trouble:
-    key = TroubleKey(row["app"], row["rule"], row["timer_id"], AlertEvent(row["event"]))
-    return Trouble(
-        key,
-        row["timer_name"],
-        row["fire_at"],
-        row["since"],
-        row["last_at"],
-        row["times"],
-        row["told_at"],
-        row["late_ms"],
-    )

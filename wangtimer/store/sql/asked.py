@@ -70,19 +70,22 @@ def delete_of_keys(sql: Connection, table: Table, keys: Sequence[RowKey], index:
     return int(sql.exec_driver_sql(statement).rowcount)
 
 
-def delete_of_attempts(sql: Connection, table: Table, attempts: Sequence[tuple[int, int, int]]) -> int:
-    """Delete the rows that have one of these keys, each a moment, a timer and an attempt; return how many."""
+def delete_of_attempts(
+    sql: Connection, table: Table, app: str, attempts: Sequence[tuple[int, int, int]]
+) -> int:
+    """Delete an app's rows that have one of these keys, each a moment, a timer and an attempt; return how many."""
     if not attempts:
         return 0
     names = ("fire_at", "timer_id", "attempt")
     asked = _table(sql.dialect, names, attempts)
     if sql.dialect.name == "sqlite":
-        statement = f"DELETE FROM {table.name} WHERE ({', '.join(names)}) IN (SELECT * FROM ({asked}))"
+        keyed = f"({', '.join(names)}) IN (SELECT * FROM ({asked}))"
+        statement = f"DELETE FROM {table.name} WHERE app = ? AND {keyed}"
     else:
         own = " AND ".join(f"{table.name}.{name} = asked.{name}" for name in names)
-        joined = f"({asked}) AS asked STRAIGHT_JOIN {table.name} FORCE INDEX (PRIMARY) ON {own}"
-        statement = f"DELETE {table.name} FROM {joined}"
-    return int(sql.exec_driver_sql(statement).rowcount)
+        joined = f"({asked}) AS asked STRAIGHT_JOIN {table.name} FORCE INDEX (PRIMARY)"
+        statement = f"DELETE {table.name} FROM {joined} ON {table.name}.app = %s AND {own}"
+    return int(sql.exec_driver_sql(statement, (app,)).rowcount)
 
 
 def update_waiting(

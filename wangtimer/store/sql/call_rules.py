@@ -3,7 +3,6 @@
 from dataclasses import dataclass, replace
 
 from wangtimer.core.flow.call_rules import CallRules
-from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
@@ -13,14 +12,13 @@ from wangtimer.store.sql.pauses import PauseStore
 
 @dataclass(frozen=True, slots=True)
 class CallRuleSource:
-    """Reads what is paused or disabled, limits of target hosts, apps' retry policies, and who has rules of alerts."""
+    """Reads what is paused or disabled, limits of target hosts, and apps' retry policies."""
 
     pauses: PauseStore
     hosts: HostLimitStore
     limits: AppLimits
     apps: AppStore
     disabled_hosts: DisabledHostStore
-    alert_rules: AlertRuleStore
 
     def of_calls(self) -> CallRules:
         """Return the rules; raises `StoreAway`."""
@@ -30,5 +28,4 @@ class CallRuleSource:
             to_one_host=self.limits.of_calls_to_one_host(),
             retries=self.apps.retries(),
             disabled_hosts=self.disabled_hosts.keys(),
-            alerted=self.alert_rules.alerted(),
         )

@@ -531,6 +531,8 @@ alert_rules = Table(
 alert_notes = Table(
     "alert_note",
     metadata,
+    # Whose it is; "": nobody knew that.
+    Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("attempt", SmallInteger, primary_key=True, autoincrement=False),
@@ -538,17 +540,23 @@ alert_notes = Table(
     Column("lateness_ms", BigInteger, nullable=True),
     Column("http_status", SmallInteger, nullable=True),
     Column("error", String(ERROR_CHARACTERS), nullable=False),
+    # Host and port that were called, and the named target; "": nobody knew that, and none.
+    Column("host", String(LANE_CHARACTERS), nullable=False),
+    Column("target", String(TARGET_CHARACTERS), nullable=False),
     **_MYSQL,
 )
 
-# What is not normal: one of a rule, a timer and an event, until it is over.
+# What is not normal: one of a rule, an event, and a timer or a host, until it is over.
 alerts = Table(
     "alert",
     metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("rule", String(RULE_NAME_CHARACTERS), primary_key=True),
+    # Of one of all timers of a host: 0.
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("event", String(EVENT_CHARACTERS), primary_key=True),
+    # The host or the named target (`core/alerts/alert_place.py`); "" of one of a single timer.
+    Column("place", String(LANE_CHARACTERS), primary_key=True),
     Column("timer_name", String(NAME_CHARACTERS), nullable=False),
     # The moment of the last firing that it is about.
     Column("fire_at", BigInteger, nullable=False),
@@ -559,6 +567,8 @@ alerts = Table(
     Column("told_at", BigInteger, nullable=True),
     # It is over only if a firing was not later than this; NULL: lateness does not matter.
     Column("late_ms", BigInteger, nullable=True),
+    # JSON: where its calls went, its last firings, how many timers it has (`store/trouble_text.py`).
+    Column("content", _LongText, nullable=False),
     # Those of a page of timers.
     Index("alert_of_timer", "timer_id"),
     **_MYSQL,

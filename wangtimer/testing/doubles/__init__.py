@@ -19,6 +19,7 @@ from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 from wangtimer.testing.doubles.memory_target_copies import MemoryTargetCopies
 from wangtimer.testing.doubles.memory_told import (
+    MemoryAlertedApps,
     MemoryAppQueues,
     MemoryCallLimits,
     MemoryCallRules,
@@ -32,6 +33,7 @@ __all__ = [
     "UNLIMITED",
     "HandClock",
     "MemoryAgenda",
+    "MemoryAlertedApps",
     "MemoryAppQueues",
     "MemoryBroker",
     "MemoryCallLimits",

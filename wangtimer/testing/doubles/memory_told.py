@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import ClassVar, Generic, TypeVar
 
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.store.redis.told_rules import ToldForCalls
@@ -40,14 +41,26 @@ class MemoryCallRules(MemoryTold[CallRules]):
     table = "call_rules"
 
 
-class MemoryToldForCalls:
-    """Both, as a callback process reads them; there are no ways out."""
+class MemoryAlertedApps(MemoryTold[AlertedApps]):
+    """Who has rules of alerts."""
 
-    def __init__(self, limits: MemoryTold[Mapping[str, CallLimit]], rules: MemoryTold[CallRules]) -> None:
-        self._limits, self._rules = limits, rules
+    table = "alerted_apps"
+
+
+class MemoryToldForCalls:
+    """All, as a callback process reads them; there are no ways out, and no rules of alerts unless they are given."""
+
+    def __init__(
+        self,
+        limits: MemoryTold[Mapping[str, CallLimit]],
+        rules: MemoryTold[CallRules],
+        alerted: MemoryTold[AlertedApps] | None = None,
+    ) -> None:
+        self._limits, self._rules, self._alerted = limits, rules, alerted
 
     def read(self) -> ToldForCalls:
-        return ToldForCalls(self._limits.read(), self._rules.read())
+        alerted = None if self._alerted is None else self._alerted.read()
+        return ToldForCalls(self._limits.read(), self._rules.read(), alerted=alerted)
 
 
 class MemoryAppQueues(MemoryTold[Mapping[str, str]]):

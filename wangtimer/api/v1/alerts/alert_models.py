@@ -25,6 +25,7 @@ from wangtimer.core.alerts.alert_rule import (
     AlertRule,
     Destination,
     DestinationKind,
+    Per,
 )
 from wangtimer.core.alerts.mail_server import is_address
 from wangtimer.core.errors import Subject
@@ -40,6 +41,7 @@ LEAST_REPEAT_MS = 60_000
 MOST_SECRET_CHARACTERS = 256
 
 KindWord = Literal["webhook", "mail", "dingtalk", "wecom", "feishu", "slack"]
+PerWord = Literal["timer", "host"]
 EventWord = Literal["first_failure", "failed_for_good", "missed", "skipped", "recovered"]
 # Those that have a figure in a field of their own.
 _FIGURED = (AlertEvent.FAILURES_IN_A_ROW, AlertEvent.LATE)
@@ -208,16 +210,24 @@ class AlertRuleBody(Given):
         duration("tell of firings that were first sent so much later than their moment", "30s"),
         Field(alias="lateBy"),
     ] = None
-    name_prefix: Annotated[
+    key_prefix: Annotated[
         str | None,
         Field(
-            alias="namePrefix",
+            alias="keyPrefix",
             min_length=1,
             max_length=NAME_CHARACTERS,
             description="tell of timers alone whose key begins so; absent: of all of the app",
             examples=["billing-"],
         ),
     ] = None
+    per: Annotated[
+        PerWord,
+        Field(
+            description="what is one trouble: host: of all timers that call one host, or go through one named target; "
+            "timer: of each timer",
+            examples=["timer"],
+        ),
+    ] = "host"
     repeat_after: Annotated[
         GivenDuration,
         duration("tell again of what goes on for so long; absent: once, until it is back to normal", "1h"),
@@ -245,8 +255,9 @@ class AlertRuleBody(Given):
             self.destination.of_rules(app, None if was is None else was.destination),
             self.in_a_row,
             late_ms,
-            self.name_prefix or "",
+            self.key_prefix or "",
             _span(self.repeat_after, "repeatAfter", LEAST_REPEAT_MS),
+            per=Per(self.per),
         )
 
 
@@ -276,13 +287,18 @@ class ShownAlertRule(Sent):
         int | None, Field(description="failed attempts in a row that are told; null: they are not")
     ]
     late_by: Annotated[str | None, Field(description="lateness that is told; null: none is")]
-    name_prefix: Annotated[str | None, Field(description="how keys of its timers begin; null: of all")]
+    key_prefix: Annotated[str | None, Field(description="how keys of its timers begin; null: of all")]
+    per: Annotated[
+        PerWord, Field(description="what is one trouble: of a host or named target, or of a timer")
+    ]
     repeat_after: Annotated[
         str | None, Field(description="after which it is told again; null: once until it is over")
     ]
     destination: Annotated[ShownDestination, Field(description="where messages go")]
     last_told_at: Annotated[Text | None, Field(description="when a message was last taken; null: none was")]
-    last_error: Annotated[str, Field(description="why the last message was not taken; empty: it was")]
+    last_error: Annotated[
+        str, Field(description="why the last message was not taken, or not for all addresses; empty: it was")
+    ]
     created_at: Text
     updated_at: Text
 
@@ -312,7 +328,8 @@ def shown_rule(rule: AlertRule) -> ShownAlertRule:
         events=[one.value for one in sorted(rule.events) if one not in _FIGURED],
         failures_in_a_row=rule.in_a_row,
         late_by=_shown_span(rule.late_ms),
-        name_prefix=rule.name_prefix or None,
+        key_prefix=rule.key_prefix or None,
+        per=rule.per.value,
         repeat_after=_shown_span(rule.repeat_ms),
         destination=ShownDestination(
             kind=to.kind.value,

@@ -43,11 +43,12 @@ class AlertRuleResource:
     def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply:
         """Make a rule of alerts, or replace it.
 
-        A new one answers 201. It counts for what happens 5 s later or more. Of a rule, a timer and an event there is
-        one alert until it is back to normal, that is until a later firing has succeeded, or until `repeatAfter` is
-        over. What happens while a message is on its way is told in one further message: up to 20 alerts by name, the
-        others counted. A message that is not taken is tried 6 times within some 3 h, as the same message. An app has
-        20 rules at most (409).
+        A new one answers 201. It counts for what happens 5 s later or more. Of a rule, an event, and a host or a timer
+        (`per`) there is one alert until it is back to normal, or until `repeatAfter` is over. A timer is back to normal
+        once a later firing has succeeded; a host once one of any of its timers has, and none failed for a minute. With
+        another destination what is open is told again there. What happens while a message is on its way is told in one
+        further message: up to 20 alerts by name, the others counted. A message that is not taken is tried 6 times
+        within some 3 h, as the same message. An app has 20 rules at most (409).
         """
         wiring = self.wiring()
         rule, is_made = wiring.alert_rules.put(
@@ -56,14 +57,14 @@ class AlertRuleResource:
             lambda was: body.rule_of(header.app, path.name, was),
             int(wiring.clock.now_ms()),
         )
-        tell_soon(wiring.rule_teller)
+        tell_soon(wiring.alerted_teller)
         return Reply(shown_rule(rule), 201 if is_made else 200)
 
     def delete(self, path: AlertRulePath, header: AppHeader) -> Reply:
         """Delete a rule of alerts, with what it was about to tell."""
         wiring = self.wiring()
         wiring.alert_rules.remove(header.app, path.name, int(wiring.clock.now_ms()))
-        tell_soon(wiring.rule_teller)
+        tell_soon(wiring.alerted_teller)
         return Reply(None, 204)
 
     def test(self, path: AlertRulePath, header: ActingHeader) -> AlertTestOutcome:

@@ -1,0 +1,114 @@
+"""The judge of alerts takes each app in turn, and leaves an app alone that another judge is at."""
+
+from contextlib import ExitStack
+
+import pytest
+from sqlalchemy import select
+
+from tests.store.alert_worlds import FAILED, AlertWorld, Statements, rule
+from wangtimer import alert_judge
+from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
+from wangtimer.core.alerts.alert_rule import AlertEvent, Per
+from wangtimer.core.flow.pace import Pace
+from wangtimer.store.sql.alert_troubles import JudgedNotes
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.tables import alert_notes, alert_rules
+from wangtimer.testing.doubles import HandClock
+
+FOR_GOOD = AlertEvent.FAILED_FOR_GOOD
+
+
+@pytest.fixture
+def world(database: Database) -> AlertWorld:
+    return AlertWorld(database)
+
+
+def judge_of(world: AlertWorld, told: list[None] | None = None) -> AlertJudge:
+    clock, all_told = HandClock(world.now), [] if told is None else told
+    pace = Pace(clock, FORGET_EVERY_S)
+    return AlertJudge(world.troubles, world.messages, clock, pace, lambda: all_told.append(None))
+
+
+def left_of(world: AlertWorld, app: str) -> int:
+    query = select(alert_notes.c.timer_id).where(alert_notes.c.app == app)
+    return len(world.database.read(lambda sql: sql.execute(query).all()))
+
+
+def test_an_app_with_many_notes_has_a_page_judged_then_each_other_app(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alert_judge, "PAGE", 5)
+    # Time for two pages: the clock is put on by each.
+    judge = judge_of(world)
+    clock, pages = judge.clock, list[str]()
+    real = world.troubles.judge
+
+    def slow(app: str, limit: int, now: int) -> JudgedNotes:
+        pages.append(app)
+        clock.sleep(alert_judge.LONGEST_JUDGING_S / 2)
+        return real(app, limit, now)
+
+    monkeypatch.setattr(world.troubles, "judge", slow)
+    world.put(rule("ops", "big", FOR_GOOD), rule("ops", "small", FOR_GOOD))
+    for app, number in (("big", 20), ("small", 2)):
+        timer_id = world.timer("bill", app)
+        for second in range(number):
+            world.fire(timer_id, second, FAILED, app=app)
+    judge.run()
+    assert pages == ["big", "small"]
+    assert (left_of(world, "big"), left_of(world, "small")) == (15, 0)
+    judge.run()
+    judge.run()
+    assert pages[2:] == ["big"] * 3
+    assert left_of(world, "big") == 0
+
+
+def test_an_app_that_another_judge_is_at_is_left_to_it_and_others_are_not(world: AlertWorld) -> None:
+    if world.database.is_sqlite:
+        pytest.skip("one writer at a time")
+    for app in ("bank", "shop"):
+        world.put(rule("ops", app, FOR_GOOD))
+        world.fire(world.timer("bill", app), 0, FAILED, app=app)
+    with ExitStack() as stack:
+        other = stack.enter_context(world.database.engine.connect())
+        stack.enter_context(other.begin())
+        held = select(alert_rules).where(alert_rules.c.app == "bank").with_for_update()
+        other.execute(held).all()
+        judge_of(world).run()
+        assert (left_of(world, "bank"), left_of(world, "shop")) == (1, 0)
+    judge_of(world).run()
+    assert left_of(world, "bank") == 0
+
+
+def test_callback_processes_are_told_when_a_host_comes_into_trouble_and_when_it_is_over(
+    world: AlertWorld,
+) -> None:
+    told: list[None] = []
+    judge = judge_of(world, told)
+    world.put(rule("ops", "shop", FOR_GOOD, per=Per.HOST))
+    world.fire(world.timer(), 0, FAILED)
+    judge.run()
+    assert len(told) == 1
+    judge.clock.sleep(5)
+    world.fire(world.timer("other"), 0, FAILED)
+    judge.run()
+    assert len(told) == 1
+
+
+def test_while_nothing_is_noted_a_run_asks_twice(world: AlertWorld) -> None:
+    judge = judge_of(world)
+    judge.run()
+    with Statements(world.database) as asked:
+        judge.run()
+    assert len([one for one in asked.seen if "SELECT" in one]) == 2
+
+
+def test_a_page_of_many_rules_takes_few_statements(world: AlertWorld) -> None:
+    for number in range(20):
+        world.put(rule(f"r{number}", "shop", FOR_GOOD, per=Per.TIMER if number % 2 else Per.HOST))
+    timers = [world.timer(f"t{number}") for number in range(20)]
+    for one in timers:
+        world.fire(one, 0, FAILED)
+    with Statements(world.database) as asked:
+        assert world.troubles.judge("shop", 500, world.now).notes == 20
+    assert len(asked.seen) <= 15, asked.seen

@@ -1,0 +1,52 @@
+"""Which apps have rules of alerts: what callback processes are told, so that they mark what the judge is to see."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+# Places of an app that are told, of which the last are kept: one answer of each is noted a second.
+MOST_PLACES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AlertedApps:
+    """The apps with rules of alerts.
+
+    `late_ms` has, by app, the least lateness that one of its rules tells of; None: its rules tell of other things only.
+    `troubled` has, by app, the hosts and named targets of whose trouble the judge knows, as `AlertPlace.text` writes
+    them: that they answer is noted too.
+    """
+
+    late_ms: Mapping[str, int | None] = field(default_factory=dict)
+    troubled: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.late_ms)
+
+    def __contains__(self, app: object) -> bool:
+        return app in self.late_ms
+
+
+NOBODY = AlertedApps()
+
+
+def alerted_to_text(alerted: AlertedApps) -> str:
+    """Return it as Redis holds it."""
+    told = {
+        app: {"lateMs": late_ms, "troubled": sorted(alerted.troubled.get(app, ()))}
+        for app, late_ms in alerted.late_ms.items()
+    }
+    return json.dumps(told, separators=(",", ":"))
+
+
+def alerted_from_text(text: str) -> AlertedApps:
+    """Read back what `alerted_to_text` wrote; of a later format what is known here. Raises `ValueError`."""
+    try:
+        told = json.loads(text)
+        late_ms = {
+            app: None if one.get("lateMs") is None else int(one["lateMs"]) for app, one in told.items()
+        }
+        troubled = {app: frozenset(map(str, one.get("troubled", ()))) for app, one in told.items()}
+    except (AttributeError, TypeError) as error:
+        raise ValueError(f"no apps with rules of alerts: {error}") from error
+    return AlertedApps(late_ms, {app: places for app, places in troubled.items() if places})

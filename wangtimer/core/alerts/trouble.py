@@ -1,0 +1,150 @@
+"""A trouble: what is not normal with a timer, or with all timers of a host, until it is over."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from wangtimer.core.alerts.alert_message import Alert
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote
+from wangtimer.core.alerts.timer_count import NO_TIMERS, TimerCount
+from wangtimer.core.flow.firing import Member
+
+# Firings of a host that are named, and whose timers are looked at to see whether it is over.
+MOST_LAST = 5
+# ms; a host is back to normal once it answers, and nothing has failed there for so long: among many timers some failure
+# is followed by a success at once.
+QUIET_MS = 60_000
+# ms; so long after its first trouble every callback process notes that a host answers.
+KNOWN_MS = 10_000
+
+
+class TroubleKey(NamedTuple):
+    """One of a rule, an event, and a timer, or (`timer_id` 0) a place: a host or a named target."""
+
+    app: str
+    rule: str
+    timer_id: int
+    event: AlertEvent
+    place: str = ""
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether all timers of a host are one."""
+        return self.timer_id == 0
+
+
+class LastFiring(NamedTuple):
+    """A firing that a trouble is about."""
+
+    timer_id: int
+    timer_name: str
+    fire_at: int
+
+    @property
+    def firing_id(self) -> str:
+        """Its id."""
+        return Member(self.timer_id, self.fire_at, 1).firing_id
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Moments in ms UTC; `told_at` None: it was not told yet.
+
+    One of a timer is over when a firing at `fire_at` or later has succeeded, and was not later than `late_ms` (None:
+    however late). One of a host is over when one of any of its timers has (`well_at`: when that was seen; None: it was
+    not), and nothing failed for `QUIET_MS`.
+
+    `timer_name`, `error`, `http_status` and `lateness_ms` are those of the last of its `last` firings.
+    """
+
+    key: TroubleKey
+    timer_name: str
+    fire_at: int
+    since: int
+    last_at: int
+    times: int
+    told_at: int | None = None
+    late_ms: int | None = None
+    place: AlertPlace = NOWHERE
+    last: tuple[LastFiring, ...] = ()
+    timers: TimerCount = NO_TIMERS
+    opened_at: int = 0
+    well_at: int | None = None
+    error: str = ""
+    http_status: int | None = None
+    lateness_ms: int | None = None
+
+    @property
+    def timer_ids(self) -> tuple[int, ...]:
+        """The timers that are looked at to see whether it is over."""
+        return tuple({one.timer_id for one in self.last}) if self.key.is_of_host else (self.key.timer_id,)
+
+    def is_quiet(self, now: int) -> bool:
+        """Tell whether it may be over, as nothing has failed for long enough."""
+        return not self.key.is_of_host or now - self.last_at >= QUIET_MS
+
+    def is_known(self, now: int) -> bool:
+        """Tell whether a success would have been seen by now."""
+        return not self.key.is_of_host or now - self.opened_at >= KNOWN_MS
+
+    def is_ended_by(self, note: AlertNote) -> bool:
+        """Tell whether a success that was noted says that it is over."""
+        is_late = self.late_ms is not None and (note.lateness_ms or 0) > self.late_ms
+        return note.member.fire_at >= self.fire_at and not is_late
+
+    def after(self, note: AlertNote, app: str, timer_name: str, late_ms: int | None, now: int) -> "Trouble":
+        """Return it once this has happened too; `late_ms` is the lateness that its rule tells of."""
+        member, place = note.member, note.place._replace(app=app)
+        firing = LastFiring(member.timer_id, timer_name, member.fire_at)
+        others = [one for one in self.last if one != firing]
+        most = MOST_LAST if self.key.is_of_host else 1
+        return replace(
+            self,
+            timer_name=timer_name,
+            fire_at=max(self.fire_at, member.fire_at),
+            last_at=now,
+            times=self.times + 1,
+            late_ms=late_ms if self.key.event is AlertEvent.LATE else None,
+            place=place if place.text else self.place,
+            last=(*others, firing)[-most:],
+            well_at=None,
+            error=note.error,
+            http_status=note.http_status,
+            lateness_ms=note.lateness_ms,
+        )
+
+    def after_answer(self, now: int) -> "Trouble":
+        """Return it once its host has answered: a row of failures that was not told begins anew."""
+        if self.told_at is None and self.key.event is AlertEvent.FAILURES_IN_A_ROW:
+            return replace(self, well_at=now, times=0, since=now, timers=NO_TIMERS, last=())
+        return replace(self, well_at=now)
+
+    def alert(self) -> Alert:
+        """Return what is told of it."""
+        return self._alert(self.key.event)
+
+    def recovery(self) -> Alert:
+        """Return what is told once it is over."""
+        over = self._alert(AlertEvent.RECOVERED, self.key.event)
+        return replace(over, error="", http_status=None, lateness_ms=None)
+
+    def _alert(self, event: AlertEvent, about: AlertEvent | None = None) -> Alert:
+        newest = self.last[-1] if self.last else LastFiring(self.key.timer_id, self.timer_name, self.fire_at)
+        is_of_host = self.key.is_of_host
+        return Alert(
+            event,
+            newest.timer_id,
+            newest.timer_name,
+            newest.fire_at,
+            self.since,
+            self.times,
+            self.error,
+            self.http_status,
+            self.lateness_ms,
+            about,
+            self.place.host,
+            self.place.target,
+            min(self.times, self.timers.number) if is_of_host else 0,
+            self.timers.is_exact,
+            tuple(one.firing_id for one in self.last) if is_of_host else (),
+        )

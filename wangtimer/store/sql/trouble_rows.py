@@ -1,0 +1,103 @@
+"""The rows of troubles: read, written, and looked up in the caller's transaction."""
+
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
+from typing import Any, TypeVar
+
+import structlog
+from sqlalchemy import Connection, RowMapping, and_, delete, literal_column, select
+from sqlalchemy.dialects.mysql import insert as mysql_insert
+from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy.engine import Dialect
+
+from wangtimer.core.alerts.trouble import Trouble, TroubleKey
+from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.tables import alerts
+from wangtimer.store.trouble_text import trouble_from, trouble_text
+
+log = structlog.get_logger()
+
+Read = TypeVar("Read")
+
+KEY = (alerts.c.app, alerts.c.rule, alerts.c.timer_id, alerts.c.event, alerts.c.place)
+_NAMES = (
+    *("app", "rule", "timer_id", "event", "place", "timer_name"),
+    *("fire_at", "since", "last_at", "times", "told_at", "late_ms", "content"),
+)
+_CHANGED = _NAMES[5:]
+
+
+def read_each(read: Callable[[RowMapping], Read], rows: Iterable[RowMapping]) -> list[Read]:
+    """Read rows one by one; one that cannot be read, say of another version, is named in the log and left out."""
+    found = []
+    for row in rows:
+        try:
+            found.append(read(row))
+        except Exception as error:
+            log.error("alert_row_cannot_be_read", timer_id=row["timer_id"], error=repr(error))
+    return found
+
+
+def read_troubles(rows: Iterable[RowMapping]) -> list[Trouble]:
+    """Return the troubles of rows."""
+    return read_each(trouble_from, rows)
+
+
+def troubles_of(sql: Connection, keys: Collection[TroubleKey]) -> dict[TroubleKey, Trouble]:
+    """Return those of these troubles that are there, and lock them: those of timers, and those of hosts."""
+    found: list[Trouble] = []
+    if timer_ids := {key.timer_id for key in keys if not key.is_of_host}:
+        query = select(alerts).where(alerts.c.timer_id.in_(sorted(timer_ids)))
+        held = by_index(query, "alert_of_timer", alerts).with_for_update()
+        found += read_troubles(sql.execute(held).mappings())
+    if hosts := [key for key in keys if key.is_of_host]:
+        is_one = and_(
+            alerts.c.app.in_(sorted({key.app for key in hosts})),
+            alerts.c.rule.in_(sorted({key.rule for key in hosts})),
+            alerts.c.timer_id == 0,
+            alerts.c.event.in_(sorted({key.event.value for key in hosts})),
+            alerts.c.place.in_(sorted({key.place for key in hosts})),
+        )
+        held = by_index(select(alerts).where(is_one), "PRIMARY", alerts).with_for_update()
+        found += read_troubles(sql.execute(held).mappings())
+    return {one.key: one for one in found}
+
+
+def write_troubles(sql: Connection, troubles: Iterable[Trouble]) -> None:
+    """Write troubles, new ones too; statements of many rows."""
+    _writing(sql.dialect).run(sql, sorted(troubles, key=lambda one: one.key), _written)
+
+
+def end_trouble(sql: Connection, one: Trouble) -> bool:
+    """Delete a trouble, unless somebody has seen it go on meanwhile: that moves its last moment."""
+    as_read = and_(is_trouble(one.key), alerts.c.last_at == one.last_at, alerts.c.fire_at == one.fire_at)
+    return bool(sql.execute(delete(alerts).where(as_read)).rowcount)
+
+
+def is_trouble(key: TroubleKey) -> Any:
+    """Return the condition that a row is this trouble."""
+    return and_(*(column == value for column, value in zip(KEY, key, strict=True)))
+
+
+@cache
+def _writing(dialect: Dialect) -> ManyRows:
+    """Return the upsert of troubles: a storm is judged in statements of many rows."""
+    if dialect.name == "sqlite":
+        lite = sqlite_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
+        values = {name: lite.excluded[name] for name in _CHANGED}
+        return ManyRows(lite.on_conflict_do_update(index_elements=list(KEY), set_=values), dialect)
+    mysql = mysql_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
+    changed: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _CHANGED}
+    return ManyRows(mysql.on_duplicate_key_update(changed), dialect)
+
+
+def _written(one: Trouble, texts: Texts) -> str:
+    """Write a trouble, in the order of `_NAMES`: so its texts are written too."""
+    app, rule, timer_id, event, place = one.key
+    return (
+        f"({texts.write(app)},{texts.write(rule)},{number(timer_id)},'{event.value}',{texts.write(place)},"
+        f"{texts.write(one.timer_name)},"
+        f"{number(one.fire_at)},{number(one.since)},{number(one.last_at)},{number(one.times)},{number(one.told_at)},"
+        f"{number(one.late_ms)},{texts.write(trouble_text(one))})"
+    )
