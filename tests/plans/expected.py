@@ -264,7 +264,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "AlertMessages.answer": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.answer_of": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.forget": frozenset(["alert_message.PRIMARY"]),
-    "AlertMessages.overdue": frozenset(["alert_message.alert_message_due"]),
+    "AlertMessages.overdue": frozenset(["older.alert_message_of_rule, alert_message.alert_message_due"]),
     "AlertMessages.forget_tests": frozenset(["alert_message.alert_message_due", "alert_message.PRIMARY"]),
     "AlertTroubles.next_app": frozenset(["alert_note.PRIMARY"]),
     "AlertTroubles.judge": frozenset(

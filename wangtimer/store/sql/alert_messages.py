@@ -192,17 +192,16 @@ class AlertMessages:
         self._database.write(lambda sql: sql.execute(gone))
 
     def overdue(self, before: int, most: int) -> int:
-        """Return how many messages were due before then, ms UTC, and are not sent, counted up to `most`.
+        """Return how many messages were due before then, ms UTC, and are not sent, among the `most` longest due.
 
         One that waits for an older one of its rule is not counted: that one may be put off on schedule.
         """
-        due = select(alert_messages.c.id).where(
-            alert_messages.c.due_at < before,
-            alert_messages.c.answer.is_(None),
-            (alert_messages.c.is_test == 1) | ~_is_behind_another(),
-        )
-        some = by_index(due.limit(most), "alert_message_due", alert_messages).subquery()
-        number = select(func.count()).select_from(some)
+        one = alert_messages.c
+        due = select(one.id, one.app, one.rule, one.is_test).where(one.due_at < before, one.answer.is_(None))
+        ordered = by_index(due.order_by(one.due_at).limit(most), "alert_message_due", alert_messages)
+        longest = ordered.subquery("longest")
+        counts = (longest.c.is_test == 1) | ~_is_behind_another(longest.c)
+        number = select(func.count()).select_from(longest).where(counts)
         return self._database.read(lambda sql: int(sql.execute(number).scalar_one()))
 
     def forget_tests(self, before: int) -> int:
@@ -251,13 +250,13 @@ def _lock_rule(sql: Connection, one: TakenMessage) -> None:
     sql.execute(select(alert_rules.c.name).where(_rule_of(one)).with_for_update())
 
 
-def _is_behind_another() -> ColumnElement[bool]:
+def _is_behind_another(one: Any = alert_messages.c) -> ColumnElement[bool]:
     """Return the condition that an older message of the same rule is there; tests hold up nothing."""
     older = alert_messages.alias("older")
     before = select(older.c.id).where(
-        older.c.app == alert_messages.c.app,
-        older.c.rule == alert_messages.c.rule,
-        older.c.id < alert_messages.c.id,
+        older.c.app == one.app,
+        older.c.rule == one.rule,
+        older.c.id < one.id,
         older.c.is_test == 0,
     )
     return by_index(before, "alert_message_of_rule", older).exists()

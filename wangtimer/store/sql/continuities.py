@@ -1,7 +1,7 @@
 """What became of the firings before one, in SQL: of numbered timers."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection
 
@@ -14,6 +14,7 @@ FEW = 10
 # Firings that one statement looks behind: so it reads a thousand rows, or ten thousand, whatever stands there.
 FIRINGS_A_STATEMENT = 100
 FIRINGS_A_LONG_STATEMENT = 10
+_SUCCEEDED, _LOST, _OTHER = 1, 2, 0
 # How long a batch may look far back: while a target is away, all calls to it ask for that. The others tell their
 # numbers only.
 LOOKS_BACK_S = 0.5
@@ -51,15 +52,26 @@ class ContinuityStore:
     def _read(self, part: Sequence[Firing], depth: int) -> list[tuple[Firing, tuple[Continuity, int]]]:
         """Return what the last `depth` firings before each tell, and how many there are."""
 
-        def work(sql: Connection) -> list[tuple[Firing, tuple[Continuity, int]]]:
-            summed = {row[0]: row[1:] for row in sql.exec_driver_sql(_statement(sql, part, depth))}
-            return [
-                (one, (Continuity(one.seq, succeeded_at, int(lost or 0)), looked_at))
-                for place, one in enumerate(part)
-                for succeeded_at, lost, looked_at in [summed[place]]
-            ]
+        def work(sql: Connection) -> list[list[tuple[int, int]]]:
+            before: list[list[tuple[int, int]]] = [[] for _ in part]
+            for place, fire_at, became in sql.exec_driver_sql(_statement(sql, part, depth)):
+                before[place].append((fire_at, became))
+            return before
 
-        return self._database.read(work)
+        return [
+            (one, (_told(one, sorted(before, reverse=True)), len(before)))
+            for one, before in zip(part, self._database.read(work), strict=True)
+        ]
+
+
+def _told(row: Firing, before: Iterable[tuple[int, int]]) -> Continuity:
+    """Sum up what became of the firings before one, latest first."""
+    lost = 0
+    for fire_at, became in before:
+        if became == _SUCCEEDED:
+            return Continuity(row.seq, fire_at, lost)
+        lost += became == _LOST
+    return Continuity(row.seq, None, lost)
 
 
 def _parts(rows: Sequence[Firing], most: int) -> list[Sequence[Firing]]:
@@ -67,26 +79,23 @@ def _parts(rows: Sequence[Firing], most: int) -> list[Sequence[Firing]]:
 
 
 def _statement(sql: Connection, part: Sequence[Firing], depth: int) -> str:
-    """Write one statement for all, a row for each; its text holds only numbers and words of this program.
+    """Write one statement for all; its text holds only numbers and words of this program.
 
-    The innermost query is bounded by rows read, not by rows that count: a backfill may stand before the firing.
+    It is bounded by rows read, not by rows that count: a backfill may stand before the firing.
     """
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
     withdrawn = ", ".join(f"'{error}'" for error in WITHDRAWN)
     # A replay makes a firing one that somebody asked for; its number tells that it was planned.
-    planned = f"(kind = '{FiringKind.SCHEDULED.value}' OR seq IS NOT NULL)"
+    asked_for = f"kind <> '{FiringKind.SCHEDULED.value}' AND seq IS NULL"
     skipped = f"status = '{FiringStatus.SKIPPED.value}' AND error NOT IN ({withdrawn})"
-    success = f"CASE WHEN {planned} AND status = '{FiringStatus.SUCCEEDED.value}' THEN fire_at END"
-    lost = (
-        f"CASE WHEN {planned} AND (status = '{FiringStatus.FAILED.value}' OR ({skipped})) THEN 1 ELSE 0 END"
+    became = (
+        f"CASE WHEN {asked_for} THEN {_OTHER}"
+        f" WHEN status = '{FiringStatus.SUCCEEDED.value}' THEN {_SUCCEEDED}"
+        f" WHEN status = '{FiringStatus.FAILED.value}' OR ({skipped}) THEN {_LOST} ELSE {_OTHER} END"
     )
     return " UNION ALL ".join(
-        f"SELECT {place:d} AS place, MAX(succeeded_at) AS succeeded_at,"
-        " SUM(CASE WHEN succeeded_at IS NULL OR fire_at > succeeded_at THEN is_lost ELSE 0 END) AS lost,"
-        " COUNT(*) AS looked_at FROM ("
-        f"SELECT fire_at, {lost} AS is_lost, MAX({success}) OVER () AS succeeded_at FROM ("
-        f"SELECT fire_at, status, error, kind, seq FROM firing {hint}"
+        f"SELECT * FROM (SELECT {place:d} AS place, fire_at, {became} AS became FROM firing {hint}"
         f"WHERE timer_id = {one.timer_id:d} AND fire_at < {one.fire_at:d}"
-        f" ORDER BY fire_at DESC LIMIT {depth:d}) AS last_{place:d}) AS behind_{place:d}"
+        f" ORDER BY fire_at DESC LIMIT {depth:d}) AS before_{place:d}"
         for place, one in enumerate(part)
     )
