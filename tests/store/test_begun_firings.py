@@ -85,16 +85,23 @@ def test_a_firing_whose_executor_died_goes_again(make: Make, overlap: Overlap) -
         (Overlap.ALLOW, [GO, GO, GO]),
         (Overlap.SKIP, [GO, SKIP, SKIP]),
         (Overlap.QUEUE_ONE, [GO, WAIT, SKIP]),
-        (Overlap.CANCEL_OLDER, [GO, GO, GO]),
+        (Overlap.CANCEL_OLDER, [None, None, GO]),
     ],
 )
 def test_those_judged_together_are_judged_in_the_order_of_their_moments(
-    make: Make, overlap: Overlap, courses: list[Course]
+    make: Make, overlap: Overlap, courses: list[Course | None]
 ) -> None:
     held = make(overlap)
     members = [held.member(at) for at in (THIRD, FIRST, SECOND)]
     judged = held.begun.judge(members, LATE)
     assert [judged[one].course for one in sorted(members)] == courses
+
+
+def test_of_those_judged_together_the_cancelled_ones_are_over_and_not_on_record(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.begun.judge([held.member(at) for at in (FIRST, SECOND, THIRD)], LATE)
+    assert [held.row(at).status for at in (FIRST, SECOND, THIRD)] == [SKIPPED, SKIPPED, PENDING]
+    assert held.on_record == {THIRD: 0}
 
 
 def test_one_that_waits_is_due_again_later_and_goes_when_nothing_is_ahead(make: Make) -> None:

@@ -85,6 +85,16 @@ def test_cancel_older_ends_the_older_and_its_later_answer_changes_nothing(wangti
     assert found[0]["error"] == "overlap: cancelled, since the firing of 2027-01-04T00:02:00.000Z began"
 
 
+def test_of_those_that_an_outage_held_up_cancel_older_calls_the_newest_alone(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 0.5)
+    timer = made(wangtimer, "cancelOlder", SLOW, schedule={"every": "10s"})
+    wangtimer.advance(seconds=19)
+    wangtimer.sleep(seconds=30)
+    wangtimer.advance(seconds=9)
+    assert called(wangtimer) == ["00:10", "00:49", "00:50"]
+    assert statuses(wangtimer, timer) == ["succeeded", "skipped", "skipped", "succeeded", "succeeded"]
+
+
 @pytest.mark.parametrize(
     ("overlap", "expected", "outcomes"),
     [

@@ -54,6 +54,15 @@ class _Begun:
     begins: list[tuple[int, Begun]] = field(default_factory=list)
     turns: list[MemberKey] = field(default_factory=list)
 
+    def judged_all(self, members: Iterable[Member], now: int) -> dict[Member, Judged]:
+        """Judge firings in the order of their moments; one that a later one of them cancels never begins."""
+        judged = {one: self.judged(one, now) for one in sorted(members)}
+        self.begins = [(timer_id, one) for timer_id, one in self.begins if self._still_counts(timer_id, one)]
+        return {one: Judged(None) if one.key in self.cancelled else found for one, found in judged.items()}
+
+    def _still_counts(self, timer_id: int, one: Begun) -> bool:
+        return (timer_id, one.fire_at) not in self.cancelled
+
     def judged(self, member: Member, now: int) -> Judged:
         """Judge a firing, and note what follows from it for the others."""
         row = self.rows.get(member.key)
@@ -110,7 +119,7 @@ class BegunFirings:
 
         def work(sql: Connection) -> dict[Member, Judged]:
             held = _locked(sql, {one.timer_id for one in members}, members)
-            judged = {one: held.judged(one, now) for one in sorted(members)}
+            judged = held.judged_all(members, now)
             cancelled = [
                 outcome
                 for key, by in held.cancelled.items()
