@@ -18,6 +18,7 @@ from wangtimer.core.timers.timer import NewTimer
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.begun_firings import LOOK_AGAIN_MS, BegunFirings
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.reply_controls import FIRST_KEY, ReplyControlStore
 from wangtimer.store.sql.tables import begun_firings
 
 FIRST = 1_800_000_000_000
@@ -147,6 +148,15 @@ def test_an_older_one_that_is_cancelled_keeps_what_was_measured_and_ignores_what
     assert held.accepted.acknowledge(held.member(FIRST), LATE)[0].name == "OVER"
     assert held.on_record == {SECOND: 0}
     assert held.judge(FIRST) is None
+
+
+def test_what_the_answer_to_a_cancelled_one_makes_of_its_timer_is_not_kept(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.judge(FIRST)
+    held.judge(SECOND)
+    for at in (FIRST, SECOND):
+        held.settle(at, SUCCEEDED, first_sent_at=at, http_status=200, control="1 stop 0")
+    assert ReplyControlStore(held.database).behind(FIRST_KEY, 9) == {(held.id, SECOND): "1 stop 0"}
 
 
 def test_an_older_one_that_comes_late_does_not_cancel_a_newer_one(make: Make) -> None:

@@ -95,6 +95,19 @@ def test_of_those_that_an_outage_held_up_cancel_older_calls_the_newest_alone(wan
     assert statuses(wangtimer, timer) == ["succeeded", "skipped", "skipped", "succeeded", "succeeded"]
 
 
+@pytest.mark.parametrize(("status", "control"), [(200, "stop"), (200, "delay=30m"), (410, "")])
+def test_what_the_answer_to_a_cancelled_one_asks_for_is_not_done(
+    wangtimer: WangTimer, status: int, control: str
+) -> None:
+    more = {"control": control} if control else {}
+    wangtimer.answer(Answer(status, after=timedelta(seconds=90), **more))
+    timer = made(wangtimer, "cancelOlder", SLOW | {"allowControl": True})
+    wangtimer.advance(minutes=4, seconds=10)
+    assert called(wangtimer) == ["01:00", "02:00", "03:00", "04:00"]
+    assert statuses(wangtimer, timer) == ["skipped"] * 3 + ["pending"]
+    assert wangtimer.client.get_timer(timer)["status"] == "enabled"
+
+
 @pytest.mark.parametrize(
     ("overlap", "expected", "outcomes"),
     [
