@@ -199,6 +199,26 @@ def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(
     assert firings(wangtimer, timer)[2]["error"] == "disabled"
 
 
+def test_an_edit_of_the_schedule_leaves_the_one_that_waits(wangtimer: WangTimer) -> None:
+    wangtimer.answer(202)
+    timer = made(wangtimer, "queueOne", LONG)
+    wangtimer.advance(minutes=2, seconds=30)
+    wangtimer.client.patch_timer(timer, schedule={"every": "7m"})
+    wangtimer.advance(seconds=20)
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.advance(seconds=10)
+    assert called(wangtimer) == ["01:00", "02:50"]
+    assert statuses(wangtimer, timer)[:2] == ["succeeded", "accepted"]
+
+
+def test_an_answer_that_puts_its_timer_off_leaves_the_one_that_waits(wangtimer: WangTimer) -> None:
+    wangtimer.answer(Answer(200, after=timedelta(seconds=90), control="delay=10m"))
+    timer = made(wangtimer, "queueOne", SLOW | {"allowControl": True})
+    wangtimer.advance(minutes=3)
+    assert called(wangtimer) == ["01:00", "02:30"]
+    assert statuses(wangtimer, timer)[:2] == ["succeeded", "pending"]
+
+
 def test_a_policy_that_is_taken_away_counts_for_the_next_firing(wangtimer: WangTimer) -> None:
     slow(wangtimer, 150)
     timer = made(wangtimer, "skip", SLOW)
