@@ -1,7 +1,7 @@
 """The executor: claims a chunk, judges each member, has it sent at its moment, records its outcome."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from random import Random
 
 import structlog
@@ -542,19 +542,18 @@ class Executor:
     def _judge_overlaps(
         self, asked: Sequence[DueMember], verdicts: dict[Member, Verdict], apps: Mapping[int, str]
     ) -> dict[Member, Judged]:
-        """Judge members whose timers are of these apps; all wait where SQL does not answer."""
+        """Judge members whose timers are of these apps; those wait for which SQL does not answer."""
         if not asked or self._begun is None:
             return {}
-        try:
-            with self._verifier.sql_rest.asking(self._clock):
-                return self._begun.judge(
-                    [due.member for due in asked],
-                    int(self._clock.now_ms()),
-                    lambda outcome: self._sender.noted(outcome, apps[outcome.member.timer_id]),
-                )
-        except StoreAway:
-            verdicts.update({due.member: self._verifier.wait(due) for due in asked})
-            return {}
+        judged: dict[Member, Judged] = {}
+        with suppress(StoreAway), self._verifier.sql_rest.asking(self._clock):
+            judged = self._begun.judge(
+                [due.member for due in asked],
+                int(self._clock.now_ms()),
+                lambda outcome: self._sender.noted(outcome, apps[outcome.member.timer_id]),
+            )
+        verdicts.update({due.member: self._verifier.wait(due) for due in asked if due.member not in judged})
+        return judged
 
     def _skip(
         self,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import structlog
 
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
@@ -50,7 +51,7 @@ class Settler:
         clock: Clock,
         every_s: float,
         are_calls_waiting: Callable[[], bool] = lambda: False,
-        end_overlaps: Callable[[Collection[int]], None] = lambda _timer_ids: None,
+        end_overlaps: Callable[[Collection[MemberKey]], None] = lambda _keys: None,
     ) -> None:
         self._firings = firings
         self._outbox = outbox
@@ -137,7 +138,7 @@ class Settler:
     def _let_next_go(self, batch: Sequence[Finished]) -> None:
         """End what is on record of those that are done, of timers whose firings are not to overlap."""
         done = {
-            held.member.timer_id
+            held.member.key
             for held, outcome, _ in batch
             if outcome.is_done and held.member in held.claim.begun
         }
