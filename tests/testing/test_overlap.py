@@ -4,10 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 from tests.testing.timers import URL
 from wangtimer.client import Conflict
 from wangtimer.client.firing_types import Firing
+from wangtimer.store.sql.tables import begun_firings
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
 EVERY_MINUTE = {"every": "1m"}
@@ -184,6 +186,27 @@ def test_nothing_is_refused_before_its_moment(wangtimer: WangTimer) -> None:
     wangtimer.advance(seconds=11)
     assert called(wangtimer) == ["00:02", "00:04", "00:06", "00:08", "00:10"]
     assert all(call.at - call.fire_at <= timedelta(milliseconds=500) for call in wangtimer.calls)
+
+
+def test_after_a_slow_call_the_later_ones_are_on_time_again(wangtimer: WangTimer) -> None:
+    wangtimer.answer(
+        lambda _: Answer(200, after=timedelta(seconds=1.15 if len(wangtimer.calls) < 2 else 0.3))
+    )
+    made(wangtimer, "skip", schedule={"every": "1s"})
+    wangtimer.advance(seconds=12)
+    assert wangtimer.calls[-1].at == wangtimer.calls[-1].fire_at
+
+
+def test_one_that_waits_goes_once_the_one_ahead_is_skipped_as_missed(wangtimer: WangTimer) -> None:
+    """The one ahead had begun, and its executor died before the call."""
+    timer = made(wangtimer, "queueOne", misfire={"policy": "skip", "grace": "10s"})
+    wangtimer.advance(seconds=50)
+    row = {"timer_id": timer, "fire_at": int((wangtimer.now + timedelta(seconds=10)).timestamp() * 1_000)}
+    wangtimer._parts.database.write(lambda sql: sql.execute(insert(begun_firings), row | {"is_waiting": 0}))
+    wangtimer.sleep(seconds=72)
+    wangtimer.advance(seconds=10)
+    assert statuses(wangtimer, timer) == ["skipped", "succeeded"]
+    assert called(wangtimer) == ["02:02"]
 
 
 def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(wangtimer: WangTimer) -> None:

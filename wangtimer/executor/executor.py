@@ -52,6 +52,8 @@ CLAIM_TRIES = 2
 ROOM_PATIENCE_S = 5.0
 # Members whose chunk failed in an unforeseen way are tried again after this.
 AGAIN_MS = 3_000
+# A firing that may not go yet is looked at once more, at its moment, if that is so near.
+SOON_MS = 100
 NONE_TOLD: Mapping[MemberKey, Continuity] = {}
 
 
@@ -383,6 +385,7 @@ class Executor:
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
         continuities = self._ask_continuities(wanted, verdicts, known)
+        claim.begun.update(_with_policy(asked, known))
         refused |= self._overlaps(claim, wanted, verdicts, known)
         self._skip(claim, refused, verdicts, known)
         self._obey(claim, {member: verdicts[member] for member in verdicts if member not in refused}, fired)
@@ -514,13 +517,7 @@ class Executor:
         Firings that wait for another one get a verdict in `verdicts`. Nothing is refused before its moment: until then
         the other one may be done.
         """
-        apps = {
-            due.member: definition.app
-            for due in wanted
-            if (definition := definitions.get(due.member.timer_id)) is not None
-            and definition.overlap is not Overlap.ALLOW
-        }
-        claim.begun.update(apps)
+        apps = _with_policy(wanted, definitions)
         judged = self._judge_overlaps(
             [due for due in wanted if due.member in apps and isinstance(verdicts[due.member], Send)],
             verdicts,
@@ -529,7 +526,7 @@ class Executor:
         refused = {}
         for member, found in judged.items():
             if found.is_early:
-                verdicts[member] = PutBack(member.fire_at + self._verifier.lead_ms)
+                verdicts[member] = PutBack(self._looks_again_at(member.fire_at) + self._verifier.lead_ms)
             elif found.course is None:
                 verdicts[member] = Drop(None)
             elif found.course is Course.SKIP:
@@ -538,6 +535,14 @@ class Executor:
                 stays = found.row.stands_in == claim.stands_in
                 verdicts[member] = PutBack(found.row.due_at) if stays else Drop(found.row)
         return refused
+
+    def _looks_again_at(self, fire_at: int) -> int:
+        """Return when a firing is looked at again that may not go yet: at its moment, and on the way there.
+
+        Looked at only then, it would be late, and so would each one after it.
+        """
+        now = int(self._clock.now_ms())
+        return fire_at if fire_at - now < SOON_MS else (now + fire_at) // 2
 
     def _judge_overlaps(
         self, asked: Sequence[DueMember], verdicts: dict[Member, Verdict], apps: Mapping[int, str]
@@ -656,6 +661,16 @@ def part_of(dues: Sequence[DueMember], told: Told) -> tuple[int, dict[Member, in
         sizes[due.member] = size or 0
         total += sizes[due.member]
     return len(sizes), sizes
+
+
+def _with_policy(dues: Sequence[DueMember], definitions: Mapping[int, Definition]) -> dict[Member, str]:
+    """Return members of timers whose firings are not to overlap, with their apps."""
+    return {
+        due.member: definition.app
+        for due in dues
+        if (definition := definitions.get(due.member.timer_id)) is not None
+        and definition.overlap is not Overlap.ALLOW
+    }
 
 
 def _without(dues: Sequence[DueMember], others: Sequence[DueMember]) -> list[DueMember]:
