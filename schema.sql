@@ -83,7 +83,9 @@ CREATE TABLE begun_firing (
     fire_at BIGINT NOT NULL,
     -- 1: it waits until another one is done
     is_waiting SMALLINT NOT NULL,
-    PRIMARY KEY (timer_id, fire_at)
+    PRIMARY KEY (timer_id, fire_at),
+    -- the newest of a timer that runs, and the first that waits
+    KEY begun_in_line (timer_id, is_waiting, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- limits of calls to target hosts, over all apps

@@ -13,7 +13,7 @@ from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.errors import Conflict, StoreAway, Subject, UnknownTarget, WrongToken
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
-from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.signing.ack_token import AckTokens
@@ -63,8 +63,8 @@ class LongWork:
     alerted: Callable[[], AlertedApps] = AlertedApps
     # Told of each word that counts: the attempt, and until when it goes on (ms UTC); 0: it has ended.
     tell: Callable[[Member, int], None] = lambda _member, _until: None
-    # Told of timers whose firings are not to overlap, once one of them is done.
-    end_overlaps: Callable[[Collection[int]], None] = lambda _timer_ids: None
+    # Told of firings that are done, of timers whose firings are not to overlap.
+    end_overlaps: Callable[[Collection[MemberKey]], None] = lambda _keys: None
     waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
@@ -75,7 +75,7 @@ class LongWork:
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
         if has_begun:
-            self.end_overlaps({timer_id})
+            self.end_overlaps({member.key})
         self.tell(member, 0)
 
     def heartbeat(self, timer_id: int, fire_at: int, token: str) -> int:
@@ -190,7 +190,9 @@ class LongWork:
         except StoreAway as away:
             log.info("retries_left_to_sweep", firings=len(again), error=str(away))
         single = {its.timer_id for _, its in page if its is not None and its.overlap is not Overlap.ALLOW}
-        done = {one.member.timer_id for one, outcome in outcomes if outcome.is_done} & single
+        done = {
+            one.member.key for one, outcome in outcomes if outcome.is_done and one.member.timer_id in single
+        }
         if done:
             self.end_overlaps(done)
         return number

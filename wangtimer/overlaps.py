@@ -30,15 +30,15 @@ class Overlaps:
     clock: Clock
     _swept_to: MemberKey = field(default=BEFORE_ALL, init=False)
 
-    def end(self, timer_ids: Collection[int], has_broker: bool = True) -> None:
-        """Let go what waits for firings of these timers that are done by now; what fails is left to the sweep.
+    def end(self, keys: Collection[MemberKey], has_broker: bool = True) -> None:
+        """Let go what waits for these firings, each (timer_id, fire_at), if they are done; a sweep does what fails.
 
         Without a broker it is armed all the same, and goes once that has run out: some 10 s later.
         """
         try:
-            self._end(timer_ids, has_broker)
+            self._end(keys, has_broker)
         except StoreAway as error:
-            log.info("overlaps_left_to_sweep", timers=len(timer_ids), error=str(error))
+            log.info("overlaps_left_to_sweep", firings=len(keys), error=str(error))
 
     def sweep(self) -> None:
         """Forget firings that have an outcome, or are gone, a page at a time. Raises `StoreAway`."""
@@ -53,10 +53,10 @@ class Overlaps:
         }
         if over:
             log.info("overlaps_swept", firings=len(over))
-            self._end({timer_id for timer_id, _ in over})
+            self._end(over)
 
-    def _end(self, timer_ids: Collection[int], has_broker: bool = True) -> None:
-        woken = self.begun.end(timer_ids, int(self.clock.now_ms()))
+    def _end(self, keys: Collection[MemberKey], has_broker: bool = True) -> None:
+        woken = self.begun.end(keys, int(self.clock.now_ms()))
         for chunk in self.hot.arm_now(woken):
             if has_broker:
                 self.send_chunk(chunk)

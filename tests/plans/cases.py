@@ -431,7 +431,10 @@ class Stores:
         return [
             Case("BegunFirings.judge", lambda: begun.judge(second, late)),
             Case("BegunFirings.judge: one", lambda: begun.judge(third[:1], late)),
-            Case("BegunFirings.end", lambda: (self.firings.settle(done), begun.end(ids, late))),
+            Case(
+                "BegunFirings.end",
+                lambda: (self.firings.settle(done), begun.end([one.key for one in first], late)),
+            ),
             Case("BegunFirings.page", lambda: begun.page((0, 0), 100)),
         ]
 

@@ -264,3 +264,16 @@ def test_an_outcome_settled_twice_counts_once(settling: Settling) -> None:
     settling.settler.settle_all()
     (record,) = settling.world.firings.records(1, 10)
     assert (record.firing.status, record.output) == (SUCCEEDED, "first")
+
+
+def test_of_an_outcome_is_told_once_it_is_in_sql_and_only_if_it_changed_something(settling: Settling) -> None:
+    told: list[int] = []
+    claim, rows = settling.claim("one", 1, 2)
+    settling.world.firings.settle([outcome_of(rows[0].member, SUCCEEDED)])
+    for row in rows:
+        outcome = outcome_of(row.member, FAILED)
+        tell = lambda timer_id=row.timer_id: told.append(timer_id)  # noqa: E731
+        settling.settler.take(Finished(Held(claim, row.member), outcome, tell))
+    assert told == []
+    settling.settler.settle_all()
+    assert told == [2]

@@ -1,12 +1,13 @@
 """Firings of timers whose firings are not to overlap, as SQL has them: who goes, who waits, who is over."""
 
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, insert, select, text
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import real_sql
@@ -18,7 +19,8 @@ from wangtimer.core.timers.timer import NewTimer
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.begun_firings import LOOK_AGAIN_MS, BegunFirings
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.tables import begun_firings
+from wangtimer.store.sql.reply_controls import FIRST_KEY, ReplyControlStore
+from wangtimer.store.sql.tables import begun_firings, timers
 
 FIRST = 1_800_000_000_000
 SECOND, THIRD = FIRST + MINUTE_MS, FIRST + 2 * MINUTE_MS
@@ -35,10 +37,10 @@ PENDING, SUCCEEDED, SKIPPED, ACCEPTED = (
 class Held:
     """One timer with three firings that are due."""
 
-    def __init__(self, database: Database, overlap: Overlap) -> None:
+    def __init__(self, database: Database, overlap: Overlap, name: str = "report") -> None:
         self.database, self.sql = database, real_sql(database)
         self.begun, self.accepted = BegunFirings(database), AcceptedFirings(database)
-        new = NewTimer("shop", "report", EVERY_MINUTE, NOTIFY, overlap=overlap)
+        new = NewTimer("shop", name, EVERY_MINUTE, NOTIFY, overlap=overlap)
         self.id = self.sql.timers.create(new, FIRST - MINUTE_MS).id
         self.sql.insert([Firing.planned(self.id, at, 0) for at in (FIRST, SECOND, THIRD)])
 
@@ -85,11 +87,11 @@ def test_a_firing_whose_executor_died_goes_again(make: Make, overlap: Overlap) -
         (Overlap.ALLOW, [GO, GO, GO]),
         (Overlap.SKIP, [GO, SKIP, SKIP]),
         (Overlap.QUEUE_ONE, [GO, WAIT, SKIP]),
-        (Overlap.CANCEL_OLDER, [GO, GO, GO]),
+        (Overlap.CANCEL_OLDER, [None, None, GO]),
     ],
 )
 def test_those_judged_together_are_judged_in_the_order_of_their_moments(
-    make: Make, overlap: Overlap, courses: list[Course]
+    make: Make, overlap: Overlap, courses: list[Course | None]
 ) -> None:
     held = make(overlap)
     members = [held.member(at) for at in (THIRD, FIRST, SECOND)]
@@ -97,14 +99,21 @@ def test_those_judged_together_are_judged_in_the_order_of_their_moments(
     assert [judged[one].course for one in sorted(members)] == courses
 
 
+def test_of_those_judged_together_the_cancelled_ones_are_over_and_not_on_record(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.begun.judge([held.member(at) for at in (FIRST, SECOND, THIRD)], LATE)
+    assert [held.row(at).status for at in (FIRST, SECOND, THIRD)] == [SKIPPED, SKIPPED, PENDING]
+    assert held.on_record == {THIRD: 0}
+
+
 def test_one_that_waits_is_due_again_later_and_goes_when_nothing_is_ahead(make: Make) -> None:
     held = make(Overlap.QUEUE_ONE)
     held.judge(FIRST)
     assert held.judge(SECOND) is WAIT
     assert (held.row(SECOND).due_at, held.row(SECOND).attempt) == (LATE + LOOK_AGAIN_MS, 1)
-    assert held.begun.end([held.id], LATE) == []
+    assert held.begun.end([(held.id, FIRST)], LATE) == []
     held.settle(FIRST, SUCCEEDED)
-    (woken,) = held.begun.end([held.id], LATE + 5)
+    (woken,) = held.begun.end([(held.id, FIRST)], LATE + 5)
     assert (woken.fire_at, woken.due_at, held.row(SECOND).due_at) == (SECOND, LATE + 5, LATE + 5)
     assert held.judge(THIRD) is WAIT  # the woken one is ahead of it
     assert held.judge(SECOND) is GO
@@ -117,6 +126,7 @@ def test_a_firing_that_is_over_is_in_nobody_s_way_though_its_row_was_left(make: 
     held.settle(FIRST, SUCCEEDED)
     assert held.on_record == {FIRST: 0}
     assert held.judge(SECOND) is GO
+    assert held.begun.end([(held.id, FIRST), (held.id, SECOND)], LATE) == []
     assert held.on_record == {SECOND: 0}
 
 
@@ -140,6 +150,15 @@ def test_an_older_one_that_is_cancelled_keeps_what_was_measured_and_ignores_what
     assert held.accepted.acknowledge(held.member(FIRST), LATE)[0].name == "OVER"
     assert held.on_record == {SECOND: 0}
     assert held.judge(FIRST) is None
+
+
+def test_what_the_answer_to_a_cancelled_one_makes_of_its_timer_is_not_kept(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    held.judge(FIRST)
+    held.judge(SECOND)
+    for at in (FIRST, SECOND):
+        held.settle(at, SUCCEEDED, first_sent_at=at, http_status=200, control="1 stop 0")
+    assert ReplyControlStore(held.database).behind(FIRST_KEY, 9) == {(held.id, SECOND): "1 stop 0"}
 
 
 def test_an_older_one_that_comes_late_does_not_cancel_a_newer_one(make: Make) -> None:
@@ -193,6 +212,7 @@ def test_two_executors_that_judge_at_once_let_one_go(make: Make) -> None:
         assert sorted(one.name for one in courses if one) == ["GO", "SKIP"]
         (gone,) = held.on_record
         held.settle(gone, SUCCEEDED)
+        held.begun.end([(held.id, gone)], LATE)
 
 
 def test_settling_and_judging_at_once_wait_for_each_other_and_lose_no_one_that_waits(make: Make) -> None:
@@ -208,7 +228,7 @@ def test_settling_and_judging_at_once_wait_for_each_other_and_lose_no_one_that_w
         def end(done: int = before, both: Barrier = both) -> list[Firing]:
             both.wait()
             held.settle(done, SUCCEEDED)
-            return held.begun.end([held.id], LATE + 99 * MINUTE_MS)
+            return held.begun.end([(held.id, done)], LATE + 99 * MINUTE_MS)
 
         def judge(at: int = at, both: Barrier = both) -> Course | None:
             both.wait()
@@ -224,16 +244,86 @@ def test_settling_and_judging_at_once_wait_for_each_other_and_lose_no_one_that_w
 def test_each_write_may_be_repeated(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     write = database.write
 
-    def write_twice(*arguments: Any) -> Any:
-        write(*arguments)
-        return write(*arguments)
+    def write_twice(*arguments: Any, **named: Any) -> Any:
+        write(*arguments, **named)
+        return write(*arguments, **named)
 
     monkeypatch.setattr(database, "write", write_twice)
     held = Held(database, Overlap.QUEUE_ONE)
     assert [held.judge(at) for at in (FIRST, SECOND, THIRD)] == [GO, WAIT, SKIP]
     held.settle(FIRST, SUCCEEDED)
-    assert [one.fire_at for one in held.begun.end([held.id], LATE)] == [SECOND]
+    assert [one.fire_at for one in held.begun.end([(held.id, FIRST)], LATE)] == [SECOND]
     assert held.on_record == {SECOND: 1}
+
+
+MANY = 1_000
+
+
+def _with_many(held: Held) -> list[int]:
+    """Put firings on record that somebody asked for and that have begun; return their moments, all before FIRST."""
+    moments = [FIRST - (1 + number) * MINUTE_MS for number in range(MANY)]
+    held.sql.insert([Firing.planned(held.id, at, 0)._replace(kind=FiringKind.BACKFILL) for at in moments])
+    rows = [{"timer_id": held.id, "fire_at": at, "is_waiting": 0} for at in moments]
+    held.database.write(lambda sql: sql.execute(insert(begun_firings), rows))
+    return moments
+
+
+@pytest.mark.parametrize(("overlap", "course"), [(Overlap.SKIP, SKIP), (Overlap.QUEUE_ONE, WAIT)])
+def test_what_is_judged_and_ends_reads_few_rows_however_many_are_on_record(
+    database: Database, overlap: Overlap, course: Course
+) -> None:
+    alone = Database(database.engine.url.render_as_string(hide_password=False), pool_size=1)
+    held = Held(alone, overlap)
+    moments = _with_many(held)
+    statements: list[str] = []
+    for engine in alone.engines:
+        event.listen(engine, "before_cursor_execute", lambda *passed: statements.append(passed[2]))
+    before = rows_read(alone)
+    statements.clear()
+    assert held.judge(FIRST) is course
+    assert len(statements) <= 9
+    assert rows_read(alone) - before < 40
+    held.settle(moments[0], SUCCEEDED)
+    before = rows_read(alone)
+    statements.clear()
+    assert held.begun.end([(held.id, moments[0])], LATE) == []
+    assert len(statements) <= 7
+    assert rows_read(alone) - before < 40
+    alone.close()
+
+
+def rows_read(database: Database) -> int:
+    """Return how many rows the one connection has read so far; always 0 on SQLite, which does not tell."""
+    if database.is_sqlite:
+        return 0
+    counts = text("SHOW SESSION STATUS LIKE 'Handler_read%'")
+    return sum(int(number) for _, number in database.read(lambda sql: sql.execute(counts).all()))
+
+
+def test_all_older_ones_on_record_are_cancelled(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    moments = _with_many(held)
+    assert held.judge(FIRST) is GO
+    assert held.on_record == {FIRST: 0}
+    assert {held.row(at).status for at in moments[:3] + moments[-3:]} == {SKIPPED}
+
+
+def test_a_timer_that_somebody_else_holds_holds_up_no_other(make: Make) -> None:
+    held = make(Overlap.QUEUE_ONE)
+    other = Held(held.database, Overlap.QUEUE_ONE, "another")
+    if held.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    held.judge(FIRST)
+    members = [held.member(SECOND), other.member(FIRST)]
+    locking = select(timers.c.id).where(timers.c.id == held.id).with_for_update()
+    with held.database.engine.connect() as sql, sql.begin():
+        sql.execute(locking)
+        began_at = time.monotonic()
+        judged = held.begun.judge(members, LATE)
+        assert held.begun.end([(held.id, FIRST), (other.id, FIRST)], LATE) == []
+        assert time.monotonic() - began_at < 3
+    assert {one: found.course for one, found in judged.items()} == {members[1]: GO}
+    assert held.judge(SECOND) is WAIT
 
 
 def test_what_is_on_record_is_read_page_by_page(make: Make) -> None:

@@ -4,10 +4,12 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from sqlalchemy import insert
 
 from tests.testing.timers import URL
 from wangtimer.client import Conflict
 from wangtimer.client.firing_types import Firing
+from wangtimer.store.sql.tables import begun_firings
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
 EVERY_MINUTE = {"every": "1m"}
@@ -83,6 +85,29 @@ def test_cancel_older_ends_the_older_and_its_later_answer_changes_nothing(wangti
     found = firings(wangtimer, timer)
     assert [one["status"] for one in found] == ["skipped"] * 5 + ["pending"]
     assert found[0]["error"] == "overlap: cancelled, since the firing of 2027-01-04T00:02:00.000Z began"
+
+
+def test_of_those_that_an_outage_held_up_cancel_older_calls_the_newest_alone(wangtimer: WangTimer) -> None:
+    slow(wangtimer, 0.5)
+    timer = made(wangtimer, "cancelOlder", SLOW, schedule={"every": "10s"})
+    wangtimer.advance(seconds=19)
+    wangtimer.sleep(seconds=30)
+    wangtimer.advance(seconds=9)
+    assert called(wangtimer) == ["00:10", "00:49", "00:50"]
+    assert statuses(wangtimer, timer) == ["succeeded", "skipped", "skipped", "succeeded", "succeeded"]
+
+
+@pytest.mark.parametrize(("status", "control"), [(200, "stop"), (200, "delay=30m"), (410, "")])
+def test_what_the_answer_to_a_cancelled_one_asks_for_is_not_done(
+    wangtimer: WangTimer, status: int, control: str
+) -> None:
+    more = {"control": control} if control else {}
+    wangtimer.answer(Answer(status, after=timedelta(seconds=90), **more))
+    timer = made(wangtimer, "cancelOlder", SLOW | {"allowControl": True})
+    wangtimer.advance(minutes=4, seconds=10)
+    assert called(wangtimer) == ["01:00", "02:00", "03:00", "04:00"]
+    assert statuses(wangtimer, timer) == ["skipped"] * 3 + ["pending"]
+    assert wangtimer.client.get_timer(timer)["status"] == "enabled"
 
 
 @pytest.mark.parametrize(
@@ -163,6 +188,27 @@ def test_nothing_is_refused_before_its_moment(wangtimer: WangTimer) -> None:
     assert all(call.at - call.fire_at <= timedelta(milliseconds=500) for call in wangtimer.calls)
 
 
+def test_after_a_slow_call_the_later_ones_are_on_time_again(wangtimer: WangTimer) -> None:
+    wangtimer.answer(
+        lambda _: Answer(200, after=timedelta(seconds=1.15 if len(wangtimer.calls) < 2 else 0.3))
+    )
+    made(wangtimer, "skip", schedule={"every": "1s"})
+    wangtimer.advance(seconds=12)
+    assert wangtimer.calls[-1].at == wangtimer.calls[-1].fire_at
+
+
+def test_one_that_waits_goes_once_the_one_ahead_is_skipped_as_missed(wangtimer: WangTimer) -> None:
+    """The one ahead had begun, and its executor died before the call."""
+    timer = made(wangtimer, "queueOne", misfire={"policy": "skip", "grace": "10s"})
+    wangtimer.advance(seconds=50)
+    row = {"timer_id": timer, "fire_at": int((wangtimer.now + timedelta(seconds=10)).timestamp() * 1_000)}
+    wangtimer._parts.database.write(lambda sql: sql.execute(insert(begun_firings), row | {"is_waiting": 0}))
+    wangtimer.sleep(seconds=72)
+    wangtimer.advance(seconds=10)
+    assert statuses(wangtimer, timer) == ["skipped", "succeeded"]
+    assert called(wangtimer) == ["02:02"]
+
+
 def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(wangtimer: WangTimer) -> None:
     wangtimer.answer(202)
     timer = made(wangtimer, "queueOne", LONG, misfire={"policy": "skip", "grace": "5s"})
@@ -174,6 +220,26 @@ def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(
     wangtimer.advance(minutes=1)
     assert statuses(wangtimer, timer)[:3] == ["succeeded", "accepted", "skipped"]
     assert firings(wangtimer, timer)[2]["error"] == "disabled"
+
+
+def test_an_edit_of_the_schedule_leaves_the_one_that_waits(wangtimer: WangTimer) -> None:
+    wangtimer.answer(202)
+    timer = made(wangtimer, "queueOne", LONG)
+    wangtimer.advance(minutes=2, seconds=30)
+    wangtimer.client.patch_timer(timer, schedule={"every": "7m"})
+    wangtimer.advance(seconds=20)
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.advance(seconds=10)
+    assert called(wangtimer) == ["01:00", "02:50"]
+    assert statuses(wangtimer, timer)[:2] == ["succeeded", "accepted"]
+
+
+def test_an_answer_that_puts_its_timer_off_leaves_the_one_that_waits(wangtimer: WangTimer) -> None:
+    wangtimer.answer(Answer(200, after=timedelta(seconds=90), control="delay=10m"))
+    timer = made(wangtimer, "queueOne", SLOW | {"allowControl": True})
+    wangtimer.advance(minutes=3)
+    assert called(wangtimer) == ["01:00", "02:30"]
+    assert statuses(wangtimer, timer)[:2] == ["succeeded", "pending"]
 
 
 def test_a_policy_that_is_taken_away_counts_for_the_next_firing(wangtimer: WangTimer) -> None:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from random import Random
 
 import structlog
@@ -54,6 +54,8 @@ CLAIM_TRIES = 2
 ROOM_PATIENCE_S = 5.0
 # Members whose chunk failed in an unforeseen way are tried again after this.
 AGAIN_MS = 3_000
+# A firing that may not go yet is looked at once more, at its moment, if that is so near.
+SOON_MS = 100
 NONE_TOLD: Mapping[MemberKey, Continuity] = {}
 
 
@@ -384,6 +386,7 @@ class Executor:
         refused |= self._misfires(claim, asked, verdicts, known)
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
+        claim.begun.update(_with_policy(asked, known))
         refused |= self._overlaps(claim, wanted, verdicts, known)
         # Only now: what was just cancelled or skipped is lost to those that go.
         continuities = self._ask_continuities(wanted, refused, verdicts, known)
@@ -530,22 +533,16 @@ class Executor:
         Firings that wait for another one get a verdict in `verdicts`. Nothing is refused before its moment: until then
         the other one may be done.
         """
-        single = {
-            due.member: definition
-            for due in wanted
-            if (definition := definitions.get(due.member.timer_id)) is not None
-            and definition.overlap is not Overlap.ALLOW
-        }
-        claim.begun.update({member: definition.app for member, definition in single.items()})
+        apps = _with_policy(wanted, definitions)
         judged = self._judge_overlaps(
-            [due for due in wanted if due.member in single and isinstance(verdicts[due.member], Send)],
+            [due for due in wanted if due.member in apps and isinstance(verdicts[due.member], Send)],
             verdicts,
-            {member.timer_id: definition for member, definition in single.items()},
+            definitions,
         )
         refused = {}
         for member, found in judged.items():
             if found.is_early:
-                verdicts[member] = PutBack(member.fire_at + self._verifier.lead_ms)
+                verdicts[member] = PutBack(self._looks_again_at(member.fire_at) + self._verifier.lead_ms)
             elif found.course is None:
                 verdicts[member] = Drop(None)
             elif found.course is Course.SKIP:
@@ -555,27 +552,32 @@ class Executor:
                 verdicts[member] = PutBack(found.row.due_at) if stays else Drop(found.row)
         return refused
 
+    def _looks_again_at(self, fire_at: int) -> int:
+        """Return when a firing is looked at again that may not go yet: at its moment, and on the way there.
+
+        Looked at only then, it would be late, and so would each one after it.
+        """
+        now = int(self._clock.now_ms())
+        return fire_at if fire_at - now < SOON_MS else (now + fire_at) // 2
+
     def _judge_overlaps(
         self,
         asked: Sequence[DueMember],
         verdicts: dict[Member, Verdict],
         definitions: Mapping[int, Definition],
     ) -> dict[Member, Judged]:
-        """Judge members of these timers; all wait where SQL does not answer."""
+        """Judge members that have a policy; those wait for which SQL does not answer."""
         if not asked or self._begun is None:
             return {}
-        try:
-            with self._verifier.sql_rest.asking(self._clock):
-                return self._begun.judge(
-                    [due.member for due in asked],
-                    int(self._clock.now_ms()),
-                    lambda outcome: self._sender.noted(
-                        outcome, place_of(definitions[outcome.member.timer_id])
-                    ),
-                )
-        except StoreAway:
-            verdicts.update({due.member: self._verifier.wait(due) for due in asked})
-            return {}
+        judged: dict[Member, Judged] = {}
+        with suppress(StoreAway), self._verifier.sql_rest.asking(self._clock):
+            judged = self._begun.judge(
+                [due.member for due in asked],
+                int(self._clock.now_ms()),
+                lambda outcome: self._sender.noted(outcome, place_of(definitions[outcome.member.timer_id])),
+            )
+        verdicts.update({due.member: self._verifier.wait(due) for due in asked if due.member not in judged})
+        return judged
 
     def _skip(
         self,
@@ -678,6 +680,16 @@ def part_of(dues: Sequence[DueMember], told: Told) -> tuple[int, dict[Member, in
         sizes[due.member] = size or 0
         total += sizes[due.member]
     return len(sizes), sizes
+
+
+def _with_policy(dues: Sequence[DueMember], definitions: Mapping[int, Definition]) -> dict[Member, str]:
+    """Return members of timers whose firings are not to overlap, with their apps."""
+    return {
+        due.member: definition.app
+        for due in dues
+        if (definition := definitions.get(due.member.timer_id)) is not None
+        and definition.overlap is not Overlap.ALLOW
+    }
 
 
 def _without(dues: Sequence[DueMember], others: Sequence[DueMember]) -> list[DueMember]:

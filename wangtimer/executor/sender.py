@@ -1,6 +1,7 @@
 """The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import NamedTuple
 
@@ -261,7 +262,7 @@ class Sender:
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
         outcome = self.noted(self._outcome(attempt, reply), attempt.place)
-        self._settler.take(Finished(attempt.held, outcome))
+        self._settler.take(Finished(attempt.held, outcome, self._telling(attempt, reply, outcome)))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
         request, stood_in = attempt.request, attempt.held.claim.stands_in
@@ -368,7 +369,6 @@ class Sender:
         if not reply.succeeded:
             retry = self._retry_of(attempt)
             if retry.is_gone(_whole_status(reply)):
-                self._note_gone(member.timer_id, attempt.versions)
                 error = GONE_ERROR
             wait_ms = self._wait_ms(attempt, reply, retry)
             status = FiringStatus.FAILED if wait_ms is None else FiringStatus.PENDING
@@ -404,8 +404,16 @@ class Sender:
             control = read_control(reply.told, attempt.versions[0], now, member.fire_at).text
         except ValueError as fault:
             return "", str(fault)
-        self._note_control(attempt.held.member.timer_id, control)
         return control, ""
+
+    def _telling(self, attempt: "Attempt", reply: Reply, outcome: Outcome) -> Callable[[], None] | None:
+        """Return what is to be told once the outcome has taken effect: what the answer makes of its timer."""
+        timer_id = outcome.member.timer_id
+        if outcome.control:
+            return partial(self._note_control, timer_id, outcome.control)
+        if not reply.succeeded and self._retry_of(attempt).is_gone(_whole_status(reply)):
+            return partial(self._note_gone, timer_id, attempt.versions)
+        return None
 
     def _retry_of(self, attempt: "Attempt") -> RetryPolicy:
         """Return the policy of a call. Rules are known here: before, no call begins."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import structlog
 
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
@@ -28,10 +29,14 @@ CALLS_GO_FIRST, CALLS_PAUSE_S = 15, 0.01
 
 
 class Finished(NamedTuple):
-    """An outcome, and the claim it is held under."""
+    """An outcome, and the claim it is held under.
+
+    `tell` is called once SQL has the outcome, unless it changed nothing there; None: nobody is told.
+    """
 
     held: Held
     outcome: Outcome
+    tell: Callable[[], None] | None = None
 
 
 class Settler:
@@ -46,7 +51,7 @@ class Settler:
         clock: Clock,
         every_s: float,
         are_calls_waiting: Callable[[], bool] = lambda: False,
-        end_overlaps: Callable[[Collection[int]], None] = lambda _timer_ids: None,
+        end_overlaps: Callable[[Collection[MemberKey]], None] = lambda _keys: None,
     ) -> None:
         self._firings = firings
         self._outbox = outbox
@@ -87,7 +92,7 @@ class Settler:
                 batch = [self._finished.popleft() for _ in range(min(BATCH, left))]
                 left -= len(batch)
                 try:
-                    self._settle(batch)
+                    is_in_sql = self._settle(batch)
                 except StoreAway as error:
                     log.warning("outcomes_wait_in_memory", outcomes=len(batch), error=str(error))
                     self._finished.extendleft(reversed(batch))
@@ -96,11 +101,15 @@ class Settler:
                     self._finished.extendleft(reversed(batch))
                     raise
                 self._let_next_go(batch)
+                if is_in_sql:
+                    self._tell([one for one in batch if one.tell is not None])
             return True
 
-    def _settle(self, batch: Sequence[Finished]) -> None:
+    def _settle(self, batch: Sequence[Finished]) -> bool:
+        """Settle these; return whether SQL has them, and not the outbox."""
         outcomes = [finished.outcome for finished in batch]
-        if not self._write(outcomes):
+        is_in_sql = self._write(outcomes)
+        if not is_in_sql:
             self._outbox.park(outcomes)
         # Let go before the release: a renewal between the two would report the members as lost.
         held = [finished.held for finished in batch]
@@ -110,12 +119,27 @@ class Settler:
             self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
+        return is_in_sql
+
+    def _tell(self, told: Sequence[Finished]) -> None:
+        """Tell of the outcomes that took effect; what is lost here, a sweep does, or the next answer says again."""
+        if not told:
+            return
+        try:
+            rows = self._firings.rows([one.outcome.member for one in told])
+        except StoreAway as error:
+            log.info("outcomes_not_told", outcomes=len(told), error=str(error))
+            return
+        for _, outcome, tell in told:
+            row = rows.get(outcome.member.key)
+            if tell is not None and row is not None and outcome.has_taken_effect(row.status, row.attempt):
+                tell()
 
     def _let_next_go(self, batch: Sequence[Finished]) -> None:
         """End what is on record of those that are done, of timers whose firings are not to overlap."""
         done = {
-            held.member.timer_id
-            for held, outcome in batch
+            held.member.key
+            for held, outcome, _ in batch
             if outcome.is_done and held.member in held.claim.begun
         }
         if done:

@@ -137,6 +137,6 @@ def _why_not(definition: Definition | None, row: Firing) -> str:
         return DISABLED
     if definition.has_cancelled(row.fire_at):
         return CANCELLED
-    if row.attempt > 1 or definition.still_wants(row.fire_at):
+    if row.attempt > 1 or row.has_queued or definition.still_wants(row.fire_at):
         return ""
     return SUPERSEDED

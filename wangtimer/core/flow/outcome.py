@@ -58,6 +58,13 @@ class Outcome(NamedTuple):
         """Whether nothing more is to come of the firing."""
         return self.status not in (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 
+    def has_taken_effect(self, status: str, attempt: int) -> bool:
+        """Tell from the status and attempt of the firing's row whether that has this outcome.
+
+        A firing that was cancelled before its answer came has another one. A later attempt may have begun before.
+        """
+        return status == self.status and attempt >= self.next_attempt
+
     def retry_firing(self) -> Firing:
         """Return the firing as the retry leaves it, to be added to its next slice."""
         return Firing(

@@ -1,25 +1,30 @@
 """Firings that have begun, or wait for one that has, in SQL: of timers whose firings are not to overlap."""
 
+import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, select, update
+from sqlalchemy import Connection, ScalarSelect, and_, or_, select, update
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, cancelled_by, judge
 from wangtimer.store.sql.accepted_firings import outcome_of_row
-from wangtimer.store.sql.asked import delete_of_keys, in_parts
+from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firings import locked_rows, settle_rows
-from wangtimer.store.sql.keyset import behind, by_index, update_by_index
+from wangtimer.store.sql.firings import locked_rows, rows_of, settle_rows
+from wangtimer.store.sql.keyset import behind, by_index, in_this_order, update_by_index
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import begun_firings, firings, timers
 
 # A firing that waits is woken as soon as the one ahead of it is done. Should that be missed, it looks again after this.
 LOOK_AGAIN_MS = 30_000
+# Who judges, or edits the timer, holds its row for milliseconds. What is held for longer is left alone.
+PAUSES_S = (0.0, 0.02, 0.08, 0.3)
 _KEY = (begun_firings.c.timer_id, begun_firings.c.fire_at)
 _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 
@@ -39,20 +44,30 @@ class Judged(NamedTuple):
 
 @dataclass(slots=True)
 class _Begun:
-    """What is on record of some timers, locked: no other process judges a firing of theirs meanwhile.
+    """What judging needs of what is on record of some timers, locked: no other process judges a firing of theirs.
 
-    `rows` are the rows of all firings that are asked about or on record. `over` are on record, and have an outcome, or
-    are gone.
+    `rows` are the rows of the firings that are asked about. `begun` has, by timer, what is on record of these, the
+    newest one that runs, and the first two that wait; none of them has an outcome.
     """
 
     policies: dict[int, Overlap]
     rows: dict[MemberKey, Firing]
-    begun: dict[int, dict[int, Begun]] = field(default_factory=dict)
-    over: list[MemberKey] = field(default_factory=list)
-    # What judging made of them: by whom they are cancelled, which begin or wait, which have waited and go.
-    cancelled: dict[MemberKey, int] = field(default_factory=dict)
+    begun: dict[int, dict[int, Begun]]
+    # What judging made of them: the newest of each timer that cancels what is older, which of those asked about are
+    # cancelled, which begin or wait, which have waited and go.
+    cancels: dict[int, int] = field(default_factory=dict)
+    cancelled: set[MemberKey] = field(default_factory=set)
     begins: list[tuple[int, Begun]] = field(default_factory=list)
     turns: list[MemberKey] = field(default_factory=list)
+
+    def judged_all(self, members: Iterable[Member], now: int) -> dict[Member, Judged]:
+        """Judge firings in the order of their moments; one that a later one of them cancels never begins."""
+        judged = {one: self.judged(one, now) for one in sorted(members)}
+        self.begins = [(timer_id, one) for timer_id, one in self.begins if self._still_counts(timer_id, one)]
+        return {one: Judged(None) if one.key in self.cancelled else found for one, found in judged.items()}
+
+    def _still_counts(self, timer_id: int, one: Begun) -> bool:
+        return (timer_id, one.fire_at) not in self.cancelled
 
     def judged(self, member: Member, now: int) -> Judged:
         """Judge a firing, and note what follows from it for the others."""
@@ -66,7 +81,8 @@ class _Begun:
             return Judged(found.course, is_early=True)
         for fire_at in found.cancelled:
             del begun[fire_at]
-            self.cancelled[member.timer_id, fire_at] = member.fire_at
+            self.cancelled.add((member.timer_id, fire_at))
+            self.cancels[member.timer_id] = member.fire_at
         if found.course is Course.WAIT:
             row = row._replace(due_at=now + LOOK_AGAIN_MS, lane="")
         if found.course is not Course.SKIP:
@@ -82,19 +98,13 @@ class _Begun:
             return GO  # somebody asked for it, or it began before its timer had a policy
         return judge(self.policies.get(row.timer_id, Overlap.ALLOW), row.fire_at, own, others)
 
-    def next_of(self, timer_id: int) -> Firing | None:
-        """Return the first firing that waits, if none is ahead of it."""
-        begun = self.begun.get(timer_id, {}).values()
-        if not begun or not all(one.is_waiting for one in begun):
-            return None
-        return self.rows.get((timer_id, min(one.fire_at for one in begun)))
-
 
 class BegunFirings:
     """Every method raises `StoreAway`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, sleep: Callable[[float], None] = time.sleep) -> None:
         self._database = database
+        self._sleep = sleep
 
     def judge(
         self, members: Sequence[Member], now: int, noted: Callable[[Outcome], Outcome] = lambda one: one
@@ -105,46 +115,53 @@ class BegunFirings:
         * One that waits is on record too; its row is due again later.
         * Those that it cancels have their outcomes, as `noted` returns these.
 
-        The timers' rows are locked, so that two processes never judge at once.
+        The timers' rows are locked, so that two processes never judge at once. Absent are firings of timers whose rows
+        others held all the while.
         """
+        judged: dict[Member, Judged] = {}
 
         def work(sql: Connection) -> dict[Member, Judged]:
-            held = _locked(sql, {one.timer_id for one in members}, members)
-            judged = {one: held.judged(one, now) for one in sorted(members)}
-            cancelled = [
-                outcome
-                for key, by in held.cancelled.items()
-                for outcome in _cancelling(sql, held.rows.get(key), by)
-            ]
-            if cancelled:
-                settle_rows(sql, [noted(one) for one in sorted(cancelled, key=_by_row_key)])
-            for one in judged.values():
+            held = _locked(sql, [one for one in members if one not in judged])
+            found = held.judged_all((one for one in members if one.timer_id in held.begun), now)
+            over = _cancel(sql, held, noted)
+            for one in found.values():
                 if one.course is Course.WAIT and one.row is not None:
                     _put_off(sql, one.row)
-            _forget(sql, [*held.over, *held.cancelled])
+            _forget(sql, over)
             _write(sql, held.begins, held.turns)
-            return judged
+            return found
 
-        return self._database.write(work, Step.SQL_JUDGE_OVERLAP) if members else {}
+        for pause_s in PAUSES_S if members else ():
+            self._sleep(pause_s)
+            judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+            if len(judged) == len(set(members)):
+                break
+        return judged
 
-    def end(self, timer_ids: Collection[int], now: int) -> list[Firing]:
-        """Forget the firings of these timers that have an outcome by now; return those that waited for them.
+    def end(self, keys: Collection[MemberKey], now: int) -> list[Firing]:
+        """Forget those of these firings that have an outcome; return those that waited for them and go now.
 
-        They are due now (ms UTC). Repeating it is harmless.
+        They are due now (ms UTC). Where no one may wait, nothing but these firings is looked at. Those of timers whose
+        rows others held all the while look again themselves. Repeating it is harmless.
         """
+        woken: list[Firing] = []
+        timer_ids = {timer_id for timer_id, _ in keys}
 
-        def work(sql: Connection) -> list[Firing]:
-            held = _locked(sql, timer_ids, ())
-            _forget(sql, held.over)
-            woken = []
-            for timer_id in sorted(held.begun):
-                row = held.next_of(timer_id)
-                if row is not None and row.status is FiringStatus.PENDING and row.due_at >= now:
-                    woken.append(row._replace(due_at=now, lane=""))
-                    _put_off(sql, woken[-1])
-            return woken
+        def work(sql: Connection) -> tuple[list[Firing], set[int]]:
+            over = _over_among(sql, keys)
+            queued = _queued_among(sql, timer_ids)
+            locked = _lock_timers(sql, queued) if queued else {}
+            going = _wake(sql, locked, now)
+            _forget(sql, over)
+            return going, queued - set(locked)
 
-        return self._database.write(work, Step.SQL_END_OVERLAP) if timer_ids else []
+        for pause_s in PAUSES_S if keys else ():
+            self._sleep(pause_s)
+            going, timer_ids = self._database.write(work, Step.SQL_END_OVERLAP, waits_for_locks=False)
+            woken += going
+            if not timer_ids:
+                break
+        return woken
 
     def page(self, after: MemberKey, limit: int) -> list[MemberKey]:
         """Return the keys (timer, moment) on record behind this one, in order."""
@@ -153,39 +170,146 @@ class BegunFirings:
         return self._database.read(lambda sql: [(row.timer_id, row.fire_at) for row in sql.execute(query)])
 
 
-def _locked(sql: Connection, timer_ids: Collection[int], members: Iterable[Member]) -> _Begun:
-    """Lock timers, then the firings asked about and on record: settling locks firings only, so none wait crosswise."""
+def _lock_timers(sql: Connection, timer_ids: Collection[int]) -> dict[int, Overlap]:
+    """Lock timers and return their policies; absent are those that another process holds, or that are gone."""
     ids = sorted(timer_ids)
     locking = select(timers.c.id, timers.c.overlap).where(timers.c.id.in_(ids)).order_by(timers.c.id)
-    locking = by_index(locking, "PRIMARY", timers).with_for_update()
-    policies = {row.id: Overlap(row.overlap) for row in sql.execute(locking) if row.overlap is not None}
-    recorded = select(*_KEY, begun_firings.c.is_waiting).where(begun_firings.c.timer_id.in_(ids))
-    on_record = sql.execute(by_index(recorded, "PRIMARY", begun_firings)).all()
-    asked = [*members, *(Member(timer_id, fire_at, 0) for timer_id, fire_at, _ in on_record)]
-    rows = locked_rows(sql, asked)
-    held = _Begun(policies, dict(rows))
-    for timer_id, fire_at, is_waiting in on_record:
+    locking = by_index(locking, "PRIMARY", timers).with_for_update(skip_locked=True)
+    return {row.id: Overlap(row.overlap or Overlap.ALLOW) for row in sql.execute(locking)}
+
+
+def _gone_among(sql: Connection, timer_ids: Collection[int]) -> set[int]:
+    """Return which of these timers have no row."""
+    if not timer_ids:
+        return set()
+    there = by_index(select(timers.c.id).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
+    return set(timer_ids) - set(sql.execute(there).scalars())
+
+
+def _locked(sql: Connection, members: Sequence[Member]) -> _Begun:
+    """Lock timers, then the firings asked about: settling locks firings only, so none wait crosswise."""
+    ids = {one.timer_id for one in members}
+    policies = _lock_timers(sql, ids)
+    gone = _gone_among(sql, ids - set(policies))
+    mine = [one for one in members if one.timer_id in policies or one.timer_id in gone]
+    begun = _heads(sql, policies) | {timer_id: {} for timer_id in gone}
+    rows = locked_rows(sql, mine)
+    for timer_id, fire_at, is_waiting in _recorded_among(sql, {one.key for one in mine}):
         row = rows.get((timer_id, fire_at))
-        if row is None or row.status not in _OPEN:
-            held.over.append((timer_id, fire_at))
-        else:
-            held.begun.setdefault(timer_id, {})[fire_at] = Begun(fire_at, bool(is_waiting))
-    return held
+        if row is not None and row.status in _OPEN:
+            begun[timer_id][fire_at] = Begun(fire_at, bool(is_waiting))
+    return _Begun(policies, dict(rows), begun)
 
 
-def _cancelling(sql: Connection, row: Firing | None, by: int) -> list[Outcome]:
-    """Return the outcome of a firing that is cancelled; what an accepted attempt measured stays on record."""
-    if row is None:
+def _heads(sql: Connection, timer_ids: Collection[int]) -> dict[int, dict[int, Begun]]:
+    """Return, by timer, the newest firing that runs and the first two that wait; each has no outcome yet."""
+    if not timer_ids:
+        return {}
+    heads = (timers.c.id, _head(is_waiting=0), _head(is_waiting=1), _head(is_waiting=1, place=1))
+    query = by_index(select(*heads).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
+    found: dict[int, dict[int, Begun]] = {}
+    for timer_id, running, *waiting in sql.execute(query):
+        ones = [Begun(running), *(Begun(one, True) for one in waiting)]
+        found[timer_id] = {one.fire_at: one for one in ones if one.fire_at is not None}
+    return found
+
+
+def _head(is_waiting: int, place: int = 0) -> ScalarSelect[int]:
+    """Return the moment of a timer's newest firing that runs, or of one of the first that wait, as a column."""
+    own = and_(firings.c.fire_at == begun_firings.c.fire_at, firings.c.timer_id == begun_firings.c.timer_id)
+    order = begun_firings.c.fire_at if is_waiting else begun_firings.c.fire_at.desc()
+    query = (
+        select(begun_firings.c.fire_at)
+        .select_from(begun_firings.join(firings, own))
+        .where(
+            begun_firings.c.timer_id == timers.c.id,
+            begun_firings.c.is_waiting == is_waiting,
+            firings.c.status.in_([one.value for one in _OPEN]),
+        )
+        .order_by(order)
+        .limit(1)
+        .offset(place or None)
+    )
+    query = in_this_order(by_index(by_index(query, "begun_in_line", begun_firings), "PRIMARY"))
+    return query.correlate(timers).scalar_subquery()
+
+
+def _recorded_among(sql: Connection, keys: Collection[MemberKey]) -> Iterable[tuple[int, int, int]]:
+    """Return what is on record of these firings: timer, moment, whether it waits."""
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
+        yield from sql.exec_driver_sql(with_keys(_recorded(sql.dialect), sql.dialect, part))
+
+
+@cache
+def _recorded(dialect: Dialect) -> str:
+    columns = (*_KEY, begun_firings.c.is_waiting)
+    return str(asked_for(*columns, table=begun_firings).compile(dialect=dialect))
+
+
+def _over_among(sql: Connection, keys: Collection[MemberKey]) -> list[MemberKey]:
+    """Return which of these firings have an outcome, or are gone."""
+    rows = rows_of(sql, [Member(timer_id, fire_at, 0) for timer_id, fire_at in keys])
+    return [key for key in sorted(keys) if key not in rows or rows[key].status not in _OPEN]
+
+
+def _queued_among(sql: Connection, timer_ids: Collection[int]) -> set[int]:
+    """Return which of these timers may have a firing that waits: by their policies, or by an earlier one."""
+    its = and_(begun_firings.c.timer_id == timers.c.id, begun_firings.c.is_waiting == 1)
+    waiting = by_index(select(begun_firings.c.fire_at).where(its).limit(1), "begun_in_line", begun_firings)
+    may_wait = or_(
+        timers.c.overlap == Overlap.QUEUE_ONE.value, waiting.correlate(timers).scalar_subquery().is_not(None)
+    )
+    query = select(timers.c.id).where(timers.c.id.in_(sorted(timer_ids)), may_wait)
+    return set(sql.execute(by_index(query, "PRIMARY", timers)).scalars())
+
+
+def _wake(sql: Connection, timer_ids: Collection[int], now: int) -> list[Firing]:
+    """Make the first firing that waits due now, of each of these timers of which none runs; return these."""
+    first = [
+        Member(timer_id, min(begun), 0)
+        for timer_id, begun in _heads(sql, timer_ids).items()
+        if begun and all(one.is_waiting for one in begun.values())
+    ]
+    woken = [
+        row._replace(due_at=now, lane="")
+        for row in (locked_rows(sql, first) if first else {}).values()
+        if row.status is FiringStatus.PENDING and row.due_at >= now
+    ]
+    for row in woken:
+        _put_off(sql, row)
+    return woken
+
+
+def _cancel(sql: Connection, held: _Begun, noted: Callable[[Outcome], Outcome]) -> list[MemberKey]:
+    """Write the outcomes of firings that newer ones cancel; return what is on record no more."""
+    if not held.cancels:
         return []
+    its = begun_firings.c.timer_id.in_(sorted(held.cancels))
+    recorded = sql.execute(by_index(select(*_KEY).where(its), "PRIMARY", begun_firings))
+    older = {(timer_id, at) for timer_id, at in recorded if at < held.cancels[timer_id]} | held.cancelled
+    others = [Member(timer_id, at, 0) for timer_id, at in older if (timer_id, at) not in held.rows]
+    rows = held.rows | (locked_rows(sql, others) if others else {})
+    outcomes = [
+        noted(_cancelling(sql, rows[key], held.cancels[key[0]]))
+        for key in older
+        if key in rows and rows[key].status in _OPEN
+    ]
+    if outcomes:
+        settle_rows(sql, sorted(outcomes, key=_by_row_key))
+    return sorted(older)
+
+
+def _cancelling(sql: Connection, row: Firing, by: int) -> Outcome:
+    """Return the outcome of a firing that is cancelled; what an accepted attempt measured stays on record."""
     error = cancelled_by(by)
     if row.status is FiringStatus.PENDING:
-        return [Outcome(row.member, row.bucket, FiringStatus.SKIPPED, row.fire_at, error=error)]
+        return Outcome(row.member, row.bucket, FiringStatus.SKIPPED, row.fire_at, error=error)
     its = and_(firings.c.fire_at == row.fire_at, firings.c.timer_id == row.timer_id)
     whole = sql.execute(by_index(select(firings).where(its), "PRIMARY")).mappings().one()
     # As the outcome of a call finds it: then it is written as one.
     changing = update(firings).where(its).values(status=FiringStatus.PENDING.value)
     sql.execute(update_by_index(changing, "PRIMARY"))
-    return [outcome_of_row(whole, FiringStatus.SKIPPED, row.fire_at, error)]
+    return outcome_of_row(whole, FiringStatus.SKIPPED, row.fire_at, error)
 
 
 def _by_row_key(outcome: Outcome) -> tuple[int, int]:

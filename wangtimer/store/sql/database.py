@@ -20,7 +20,8 @@ from wangtimer.store.sql.tables import metadata
 Result = TypeVar("Result")
 
 # MySQL: deadlock, lock wait. A repeat may pass at once.
-_COLLISIONS = {1213, 1205}
+_LOCK_WAIT = 1205
+_COLLISIONS = {1213, _LOCK_WAIT}
 # MySQL: unknown column, table, index, function; syntax; a statement too large. These do not pass with time, so SQL does
 # not count as away.
 _MISTAKES = {1054, 1146, 1176, 1305, 1064, 1153}
@@ -72,11 +73,18 @@ class Database:
         """Create missing tables; do nothing if all exist."""
         self._repeat(lambda: metadata.create_all(self.engine))
 
-    def write(self, work: Callable[[Connection], Result], step: Step | None = None) -> Result:
+    def write(
+        self,
+        work: Callable[[Connection], Result],
+        step: Step | None = None,
+        *,
+        waits_for_locks: bool = True,
+    ) -> Result:
         """Run `work` in one transaction, and again if it collided or the connection was lost.
 
-        `step` is its name among the fail points. Raises `StoreAway` when the server does not answer, or takes no writes
-        now; the transaction may still have been applied.
+        `step` is its name among the fail points. Unless it `waits_for_locks`, one wait for a lock is enough. Raises
+        `StoreAway` when the server does not answer, or takes no writes now; the transaction may still have been
+        applied.
         """
 
         def transaction() -> Result:
@@ -87,9 +95,9 @@ class Database:
                 return result
 
         if step is None:
-            return self._repeat(transaction)
+            return self._repeat(transaction, waits_for_locks)
         fail_points.before(step)
-        result = self._repeat(transaction)
+        result = self._repeat(transaction, waits_for_locks)
         fail_points.after(step)
         return result
 
@@ -129,7 +137,7 @@ class Database:
         self.engine.dispose()
         self._committing.dispose()
 
-    def _repeat(self, attempt: Callable[[], Result]) -> Result:
+    def _repeat(self, attempt: Callable[[], Result], waits_for_locks: bool = True) -> Result:
         collisions = losses = 0
         while True:
             try:
@@ -137,6 +145,8 @@ class Database:
             except PoolTimeout as error:
                 raise StoreAway("SQL", "no free connection within 5 s") from error
             except (OperationalError, InterfaceError, InternalError) as error:
+                if not waits_for_locks and _code(error) == _LOCK_WAIT:
+                    raise StoreAway("SQL", _cause(error)) from error
                 if _is_collision(error) and collisions < _TRIES_ON_COLLISION:
                     collisions += 1
                     self._sleep(random.uniform(0.002, 0.02) * collisions)

@@ -356,6 +356,11 @@ def _held_of(sql: Connection, planned: Sequence[Firing]) -> set[RowKey]:
     }
 
 
+def rows_of(sql: Connection, members: Iterable[Member]) -> dict[MemberKey, Firing]:
+    """Return the rows of these members' firings."""
+    return _of_keys(sql, _any, [(member.fire_at, member.timer_id) for member in members])
+
+
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
     """Return the rows of these members' firings, locked until the transaction ends."""
     return _of_keys(sql, _locked, [(member.fire_at, member.timer_id) for member in members])

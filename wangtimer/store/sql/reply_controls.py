@@ -1,27 +1,45 @@
 """What answers make of their timers, in SQL: written with the outcome, and gone once it is done."""
 
 from collections.abc import Sequence
+from functools import cache
 
 from sqlalchemy import Connection, and_, delete, or_, select
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.many_rows import insert_ignore
-from wangtimer.store.sql.tables import reply_controls
+from wangtimer.store.sql.tables import firings, reply_controls
 
 
 def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
-    """Keep what these answers make of their timers, in the transaction that writes the outcomes; repeatable."""
-    rows = [
-        {"timer_id": one.member.timer_id, "fire_at": one.member.fire_at, "control": one.control}
-        for one in outcomes
-        if one.control
-    ]
-    if rows:
-        sql.execute(insert_ignore(reply_controls), rows)
+    """Keep what these answers make of their timers, in the transaction that wrote the outcomes; repeatable.
+
+    An outcome that changed nothing leaves nothing.
+    """
+    controls = {one.member.key: one for one in outcomes if one.control}
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in controls):
+        found = sql.exec_driver_sql(with_keys(_standing(sql.dialect), sql.dialect, part))
+        rows = [
+            {"timer_id": timer_id, "fire_at": fire_at, "control": one.control}
+            for fire_at, timer_id, status, attempt in found
+            if (one := controls[timer_id, fire_at]).has_taken_effect(status, attempt)
+        ]
+        if rows:
+            sql.execute(insert_ignore(reply_controls), rows)
+
+
+@cache
+def _standing(dialect: Dialect) -> str:
+    return str(
+        asked_for(firings.c.fire_at, firings.c.timer_id, firings.c.status, firings.c.attempt).compile(
+            dialect=dialect
+        )
+    )
 
 
 # All keys lie behind it.

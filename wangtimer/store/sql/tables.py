@@ -197,6 +197,8 @@ begun_firings = Table(
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     # 1: it waits until another one is done.
     Column("is_waiting", SmallInteger, nullable=False),
+    # The newest of a timer that runs, and the first that waits.
+    Index("begun_in_line", "timer_id", "is_waiting", "fire_at"),
     **_MYSQL,
 )
 
