@@ -1,0 +1,254 @@
+"""When Celery tasks that are due at one moment begin: by `eta`, by beat, and by WangTimer.
+
+    python -m benchmarks.celery_clock [--tasks 1000] [--ways eta,beat,wangtimer]
+
+Each way has a Redis as the user's broker and one Celery worker of the user (8 threads), which notes when each task
+begins. Each is measured twice: undisturbed, and with all that knows the moment killed (SIGKILL) 5 s before it, and
+started again after a second: the worker of `eta`, beat with its schedule file, and WangTimer's scheduler, trigger and
+callback processes; the worker too, each time. Prints a JSON line for each: how late tasks began (ms), how many did not
+begin within a minute, and how many began twice.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import redis
+import requests
+from celery import Celery
+
+from benchmarks.lateness import percentile
+from tests.e2e.deployment import Deployment
+from tests.servers.redis_server import RedisServer, redis_program
+from tests.servers.server_process import ServerProcess
+
+MINUTE_S = 60
+# From when the moment is known until it comes: making a thousand timers, and planning them, has to end before.
+AHEAD_S, KILLED_AHEAD_S, AWAY_S, WAITS_S = 25, 5, 1, 60
+KILLED = ("scheduler", "trigger", "callback")
+SHOP = """
+import os, time
+import redis
+from celery import Celery
+from celery.schedules import crontab
+
+app = Celery("shop", broker=os.environ["SHOP_BROKER"])
+due_at, number = int(os.environ["SHOP_DUE_AT"]), int(os.environ["SHOP_ENTRIES"])
+app.conf.update(
+    task_ignore_result=True,
+    worker_prefetch_multiplier=0,
+    broker_connection_retry_on_startup=True,
+    timezone="UTC",
+    beat_schedule={
+        f"task{one}": {"task": "shop.expire", "schedule": crontab(minute=due_at // 60 % 60), "args": (one,)}
+        for one in range(number)
+    },
+)
+came = redis.Redis.from_url(os.environ["SHOP_BROKER"])
+
+
+@app.task(name="shop.expire")
+def expire(number):
+    came.rpush("came", f"{number} {time.time()}")
+"""
+
+
+class Shop:
+    """The user's broker and processes."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        (directory / "shop.py").write_text(SHOP)
+        self._store = RedisServer(redis_program(), _made(directory / "redis"))
+        self._processes: dict[str, ServerProcess] = {}
+        self.url = ""
+
+    def __enter__(self) -> "Shop":
+        self._store.__enter__()
+        self.url = self._store.url(0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes.values():
+            process.kill()
+        self._store.__exit__(None, None, None)
+
+    def start(self, kind: str, due_at: int, entries: int) -> None:
+        """Start a worker or beat, which keeps its schedule file over a kill."""
+        of_kind = ["-P", "threads", "-c", "8", "--without-gossip", "--without-mingle"]
+        options = of_kind if kind == "worker" else ["-s", str(self._directory / "schedule")]
+        told = {"SHOP_BROKER": self.url, "SHOP_DUE_AT": str(due_at), "SHOP_ENTRIES": str(entries)}
+        os.environ.update(told)
+        log = _made(self._directory / f"{kind}-{time.monotonic_ns()}")
+        argv = [sys.executable, "-m", "celery", "-A", "shop", kind, "-l", "INFO", *options]
+        ready = "ready." if kind == "worker" else "beat: Starting"
+        process = ServerProcess(argv, log, lambda: ready in (log / "server.log").read_text())
+        self._processes[kind] = process
+        process.start()
+
+    def kill(self, kind: str) -> None:
+        """End it at once."""
+        self._processes.pop(kind).kill()
+
+    def came(self) -> dict[int, list[float]]:
+        """Return when each task began, s UTC."""
+        found: dict[int, list[float]] = {}
+        with closing(redis.Redis.from_url(self.url)) as client:
+            for one in client.lrange("came", 0, -1):
+                number, at = one.decode().split()
+                found.setdefault(int(number), []).append(float(at))
+        return found
+
+    def forget(self) -> None:
+        """Forget what came, and what waits."""
+        with closing(redis.Redis.from_url(self.url)) as client:
+            client.flushdb()
+
+
+# Has tasks run at a moment (s UTC): so many. Returns what kills who knows the moment.
+Make = Callable[["Shop", int, int], Callable[[], None]]
+Rest = Callable[[float], None]
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory
+
+
+def next_minute() -> int:
+    """Return a full minute (s UTC) that is far enough ahead."""
+    return int((time.time() + AHEAD_S) // MINUTE_S + 1) * MINUTE_S
+
+
+def by_eta(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
+    """Publish the tasks; return what kills who knows the moment."""
+    with Celery("shop", broker=shop.url) as app, app.connection_for_write() as link:
+        for one in range(tasks):
+            eta = datetime.fromtimestamp(due_at, UTC)
+            app.send_task("shop.expire", (one,), eta=eta, connection=link, queue="celery")
+    return lambda: None
+
+
+def by_beat(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
+    """Start beat with an entry for each task; return what kills it."""
+    shop.start("beat", due_at, tasks)
+
+    def kill() -> None:
+        shop.kill("beat")
+        time.sleep(AWAY_S)
+        shop.start("beat", due_at, tasks)
+
+    return kill
+
+
+@contextmanager
+def wangtimer(shop: Shop, directory: Path) -> Iterator[tuple[Make, Rest]]:
+    """Run a deployment that knows the user's broker; yield what makes the timers, and how to wait meanwhile."""
+    brokers = _made(directory) / "brokers.toml"
+    brokers.write_text(
+        f'[[broker]]\nname = "shop"\nurl = "{shop.url}"\n'
+        '[[broker.allow]]\napp = "shop"\ncelery_queues = ["celery"]\ncelery_tasks = ["shop.*"]\n'
+    )
+    with Deployment(directory / "deployment", brokers_file=str(brokers)) as deployment:
+        headers = deployment.operator | {"WangTimer-App": "shop"}
+
+        def ask(method: str, path: str, body: object) -> None:
+            answer = requests.request(
+                method, f"{deployment.api_url}{path}", json=body, headers=headers, timeout=60
+            )
+            if not answer.ok:
+                raise SystemExit(answer.text)
+
+        ask("PUT", "/v1/targets/tasks", {"celery": {"broker": "shop", "queue": "celery"}})
+
+        def make(_shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
+            at = datetime.fromtimestamp(due_at, UTC).isoformat()
+            timers = [
+                {
+                    "key": f"{due_at}-{one}",
+                    "schedule": {"at": at},
+                    "target": {"name": "tasks", "celery": {"task": "shop.expire", "args": [one]}},
+                }
+                for one in range(tasks)
+            ]
+            ask("POST", "/v1/timers:batchCreate", {"timers": timers})
+
+            def kill() -> None:
+                for name, child in deployment.supervisor.children().items():
+                    if name.rstrip("0123456789") in KILLED:
+                        os.kill(child.pid, signal.SIGKILL)
+                deployment.tend_for(AWAY_S)
+
+            return kill
+
+        yield make, deployment.tend_for
+
+
+def measured(
+    way: str, make: Make, shop: Shop, tasks: int, *, is_killed: bool, rest: Rest = time.sleep
+) -> dict[str, object]:
+    """Make the tasks, wait for them, and return how late they began."""
+    shop.forget()
+    due_at = next_minute()
+    shop.start("worker", due_at, tasks)
+    kill = make(shop, due_at, tasks)
+    rest(max(0.0, due_at - KILLED_AHEAD_S - time.time()))
+    if is_killed:
+        shop.kill("worker")
+        kill()
+        shop.start("worker", due_at, tasks)
+    ends_at = due_at + WAITS_S
+    while time.time() < ends_at and (time.time() < due_at or len(shop.came()) < tasks):
+        rest(0.5)
+    rest(3)
+    came = shop.came()
+    for kind in ("worker", "beat"):
+        if kind in shop._processes:
+            shop.kill(kind)
+    late = sorted((min(at) - due_at) * 1_000 for at in came.values())
+    times = Counter(len(at) for at in came.values())
+    return {
+        "way": way,
+        "killed": is_killed,
+        "tasks": tasks,
+        "late_p50_ms": round(percentile(late, 0.5), 1),
+        "late_p99_ms": round(percentile(late, 0.99), 1),
+        "late_max_ms": round(percentile(late, 1.0), 1),
+        "early": sum(one < 0 for one in late),
+        "not_within_a_minute": tasks - len(late),
+        "twice": sum(number for count, number in times.items() if count > 1),
+    }
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=1_000)
+    parser.add_argument("--ways", default="eta,beat,wangtimer")
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder)
+        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
+        with Shop(directory) as shop:
+            for way in asked.ways.split(","):
+                for is_killed in (False, True):
+                    if way == "wangtimer":
+                        with wangtimer(shop, directory / f"ours-{is_killed}") as (make, rest):
+                            found = measured(way, make, shop, asked.tasks, is_killed=is_killed, rest=rest)
+                    else:
+                        make = by_eta if way == "eta" else by_beat
+                        found = measured(way, make, shop, asked.tasks, is_killed=is_killed)
+                    print(json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()
