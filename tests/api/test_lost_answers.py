@@ -21,11 +21,11 @@ def lossy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     repeat = Database._repeat
     lost: list[Any] = []
 
-    def run_twice(self: Database, attempt: Any) -> Any:
+    def run_twice(self: Database, attempt: Any, *more: Any) -> Any:
         if attempt.__name__ == "transaction":
             lost.append(attempt)
-            repeat(self, attempt)
-        return repeat(self, attempt)
+            repeat(self, attempt, *more)
+        return repeat(self, attempt, *more)
 
     yield lambda: monkeypatch.setattr(Database, "_repeat", run_twice)
     assert lost, "no write lost its answer"
