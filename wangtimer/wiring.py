@@ -957,7 +957,7 @@ class Wiring:
             note_answer=lambda key: self.answer_teller.note(key, None),
             ack_token_of=self.ack_tokens.token,
             begun=self.begun_firings,
-            continuities=ContinuityStore(self.database),
+            continuities=ContinuityStore(self.database, self.clock.monotonic),
         )
         self._start_threads(executor)
         return executor

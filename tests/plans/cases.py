@@ -87,7 +87,7 @@ class Stores:
         self.letters = DeadLetterStore(database, clock)
         self.accepted = AcceptedFirings(database)
         self.begun = BegunFirings(database)
-        self.continuities = ContinuityStore(database)
+        self.continuities = ContinuityStore(database, time.monotonic)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
         self.audit = AuditLog(database)

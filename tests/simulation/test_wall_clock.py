@@ -27,15 +27,18 @@ WALL_CLOCK_OPTIONS = {"eta", "countdown", "expires"}
 
 # What runs beside the service: supervisors, tools that tell a person when something came, and other services' client.
 BESIDE = ("cli/", "client/", "stack/")
-# The clock itself; connections, watchdogs and the reading of requests, which only measure how long something takes.
+# The clock itself; connections, waits for locks, watchdogs and the reading of requests: they measure how long something
+# takes.
 MAY_HOLD_A_STOP_WATCH = {
     "api/http/web_worker.py",
     "broker.py",
+    "mailer.py",
     "messaging/amqp_link.py",
     "store/app_directory.py",
     "store/key_ring.py",
     "store/redis/clock.py",
     "store/redis/connection.py",
+    "store/sql/begun_firings.py",
     "store/sql/database.py",
     "stream/stream_redis.py",
     "worker.py",

@@ -1,5 +1,7 @@
 """What numbered timers' calls tell of the firings before them, read from real servers."""
 
+import time
+
 import pytest
 
 from tests.store.worlds import real_sql
@@ -34,7 +36,7 @@ class Ground:
     """One timer's firings, one a minute."""
 
     def __init__(self, database: Database) -> None:
-        self.sql, self.store = real_sql(database), ContinuityStore(database)
+        self.sql, self.store = real_sql(database), ContinuityStore(database, time.monotonic)
 
     def became(
         self,

@@ -1,6 +1,5 @@
 """What became of the firings before one, in SQL: of numbered timers."""
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 
 from sqlalchemy import Connection
@@ -21,9 +20,9 @@ LOOKS_BACK_S = 0.5
 
 
 class ContinuityStore:
-    """Every method raises `StoreAway`."""
+    """Every method raises `StoreAway`. `monotonic` is the stop-watch, s."""
 
-    def __init__(self, database: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, database: Database, monotonic: Callable[[], float]) -> None:
         self._database = database
         self._monotonic = monotonic
 
