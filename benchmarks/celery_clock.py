@@ -78,8 +78,7 @@ class Shop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for process in self._processes.values():
-            process.kill()
+        self.kill_all()
         self._store.__exit__(None, None, None)
 
     def start(self, kind: str, due_at: int, entries: int) -> None:
@@ -98,6 +97,11 @@ class Shop:
     def kill(self, kind: str) -> None:
         """End it at once."""
         self._processes.pop(kind).kill()
+
+    def kill_all(self) -> None:
+        """End whatever runs."""
+        for kind in tuple(self._processes):
+            self.kill(kind)
 
     def came(self) -> dict[int, list[float]]:
         """Return when each task began, s UTC."""
@@ -211,9 +215,7 @@ def measured(
         rest(0.5)
     rest(3)
     came = shop.came()
-    for kind in ("worker", "beat"):
-        if kind in shop._processes:
-            shop.kill(kind)
+    shop.kill_all()
     late = sorted((min(at) - due_at) * 1_000 for at in came.values())
     times = Counter(len(at) for at in came.values())
     return {

@@ -283,6 +283,8 @@ def test_an_app_with_many_messages_leaves_room_for_others(telling: Telling) -> N
     telling.now = int(telling.clock.now_ms())
     telling.judge()
     now = int(telling.clock.now_ms())
+    (one,) = telling.messages.take(1, now, now, lambda app: 0 if app == "big" else MOST_OF_APP)
+    assert one.message.app == "shop"
     taken = telling.messages.take(10, now, now + 1, lambda _app: MOST_OF_APP)
     assert sorted(one.message.app for one in taken) == ["big"] * MOST_OF_APP + ["shop"]
     telling.clock.ahead_s += 1

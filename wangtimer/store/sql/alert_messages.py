@@ -25,8 +25,8 @@ BETWEEN_MS = 10_000
 GATHERS_MS = 5_000
 # Messages among which one statement looks for old tests.
 LOOKED_AT = 1_000
-# So many times as many as are to be taken are looked at, so that each app has its turn.
-APPS_SHARE = 10
+# So many are looked at to take some, so that each app has its turn: more than the rules of all apps that have no room.
+LOOKED_AT_FOR_TURNS = 320
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class AlertMessages:
         )
         query = select(alert_messages).where(is_due, (alert_messages.c.is_test == 1) | ~waits)
         ordered = by_index(
-            query.order_by(alert_messages.c.due_at).limit(APPS_SHARE * limit),
+            query.order_by(alert_messages.c.due_at).limit(LOOKED_AT_FOR_TURNS),
             "alert_message_due",
             alert_messages,
         )
