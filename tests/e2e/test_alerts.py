@@ -14,6 +14,7 @@ from tests.alerts.robots import Got, Said, running, webhook
 from tests.e2e.deployment import Deployment
 
 DEADLINE_S = 60.0
+ORDERS = 50
 
 
 class Failing:
@@ -33,11 +34,12 @@ def alerts_in(got: list[Got]) -> list[tuple[str, str]]:
 
 @pytest.mark.processes
 @pytest.mark.xdist_group("whole stack")
-def test_a_failing_target_is_told_once_and_its_recovery_once(tmp_path: Path) -> None:
+def test_a_failing_target_and_a_failing_host_are_told_once_and_recovery_once(tmp_path: Path) -> None:
     target_answers = Failing()
     with (
         Deployment(tmp_path) as deployment,
         running(webhook) as told,
+        running(webhook) as told_of_host,
         running(target_answers) as target,
     ):
 
@@ -58,9 +60,16 @@ def test_a_failing_target_is_told_once_and_its_recovery_once(tmp_path: Path) -> 
         rule = {
             "events": ["first_failure", "failed_for_good", "recovered"],
             "per": "timer",
+            "keyPrefix": "bill",
             "destination": {"kind": "webhook", "url": f"{told.url}/alerts"},
         }
         ask("PUT", "/v1/alert-rules/ops", rule)
+        of_host = {
+            "events": ["first_failure", "failed_for_good"],
+            "keyPrefix": "order-",
+            "destination": {"kind": "webhook", "url": f"{told_of_host.url}/alerts"},
+        }
+        ask("PUT", "/v1/alert-rules/hosts", of_host)
         assert ask("POST", "/v1/alert-rules/ops:test", {})["isTaken"] is True
         assert len(told.got) == 1
         timer = {
@@ -69,15 +78,28 @@ def test_a_failing_target_is_told_once_and_its_recovery_once(tmp_path: Path) -> 
             "target": {"url": f"{target.url}/bill"},
             "retry": {"attempts": 2, "pause": "100ms"},
         }
+        # Each order has a timer, and none comes a second time.
+        orders = [
+            {
+                "key": f"order-{number}",
+                "schedule": {"delay": "1s"},
+                "target": {"url": f"{target.url}/{number}"},
+            }
+            | {"retry": {"attempts": 1}}
+            for number in range(ORDERS)
+        ]
         ask("POST", "/v1/timers", timer)
+        ask("POST", "/v1/timers:batchCreate", {"timers": orders})
         until(lambda: len(alerts_in(told.got)) >= 3)
         deployment.tend_for(8)
         assert sorted(alerts_in(told.got[1:])) == [("failed_for_good", "bill"), ("first_failure", "bill")]
+        of_hosts = [one for message in told_of_host.got for one in message.fields["data"]["alerts"]]
+        assert sorted(one["event"] for one in of_hosts) == ["failed_for_good", "first_failure"]
+        assert [one["timers"] for one in of_hosts] == [ORDERS, ORDERS]
         target_answers.is_mended = True
         until(lambda: len(alerts_in(told.got)) >= 5)
         assert [event for event, _ in alerts_in(told.got)].count("recovered") == 2
         for message in told.got:
             Webhook(secret).verify(message.body, dict(message.headers))
-        (shown,) = ask("GET", "/v1/alert-rules")["items"]
-        assert shown["lastError"] == ""
+        assert [one["lastError"] for one in ask("GET", "/v1/alert-rules")["items"]] == ["", ""]
         assert json.loads(told.got[0].body)["data"]["alerts"][0]["event"] == "test"
