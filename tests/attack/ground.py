@@ -22,7 +22,7 @@ from tests.attack.things import Things
 from tests.callback.test_egress import Counting
 from tests.e2e.canaries import REDIS_WRITES_ALL, SQL_WRITES_ALL
 from tests.servers.mariadb import MariaDBServer
-from tests.stack.accounts import GuardedDeployment
+from tests.stack.accounts import GuardedDeployment, GuardedRedis
 from tests.stack.shipped_proxy import shipped_proxy
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import new_key
@@ -36,6 +36,39 @@ OUTCOME_S = 40.0
 # Where clients of the attacks come from; the proxy is at HOST, and is believed.
 ELSEWHERE = "127.0.0.2"
 HEAD_S, BODY_S = 2, 3
+# Of the Redis to which apps send messages.
+QUEUES_PASSWORD = "of-the-queues-5be2"
+# What an operator allowed; `inside` is a mistake, as it is our own store.
+BROKERS = """
+[[broker]]
+name = "queues"
+url = "{queues}"
+[[broker.allow]]
+app = "shop"
+lists = ["shop:*"]
+streams = ["shop:*"]
+celery_queues = ["shop.*"]
+[[broker.allow]]
+app = "bank"
+lists = ["bank:*"]
+streams = ["bank:*"]
+celery_queues = ["bank.*"]
+celery_tasks = ["bank.*"]
+
+[[broker]]
+name = "shops"
+url = "{queues}"
+[[broker.allow]]
+app = "shop"
+lists = ["*"]
+
+[[broker]]
+name = "inside"
+url = "{store}"
+[[broker.allow]]
+app = "bank"
+lists = ["*"]
+"""
 
 
 class AttackedDeployment(GuardedDeployment):
@@ -43,14 +76,17 @@ class AttackedDeployment(GuardedDeployment):
 
     redis_options = REDIS_WRITES_ALL
 
-    def __init__(self, directory: Path, allowed: Sequence[int], **variables: str | int) -> None:
-        super().__init__(directory, **variables)
-        self._allowed = allowed
+    def __init__(
+        self, directory: Path, allowed: Sequence[int], queues_url: str, brokers: Path, **variables: str | int
+    ) -> None:
+        super().__init__(directory, brokers_file=str(brokers), **variables)
+        self._allowed, self._queues_url, self._brokers = allowed, queues_url, brokers
 
     def environment(self, port: int) -> dict[str, str]:
         # Ports of our own servers are allowed too: still nobody may connect to them.
         own = (self.sql.port, self.store.port, self.broker.port, port)
         rules = ",".join(["public", *(f"{HOST}:{one}" for one in (*self._allowed, *own))])
+        self._brokers.write_text(BROKERS.format(queues=self._queues_url, store=self.store.url()))
         return super().environment(port) | {"WANGTIMER_EGRESS": rules}
 
     def _sql_server(self, directory: Path) -> MariaDBServer:
@@ -94,10 +130,15 @@ class Ground:
         # No rule of the deployment allows it, but one app may call it.
         self.partner = MisbehavingTarget()
         self._stack.callback(self.partner.close)
+        acl = self.directory / "queues.acl"
+        acl.write_text(f"user sender on >{QUEUES_PASSWORD} ~* &* +@all\n")
+        self.queues = self._stack.enter_context(GuardedRedis(self.directory / "queues", acl))
         self.deployment = self._stack.enter_context(
             AttackedDeployment(
                 self.directory / "deployment",
                 [self.target.port],
+                self.queues.url_of("sender", QUEUES_PASSWORD),
+                self.directory / "brokers.toml",
                 auth="keys",
                 http_head_timeout_s=HEAD_S,
                 http_body_timeout_s=BODY_S,

@@ -7,7 +7,7 @@ from functools import cache
 import MySQLdb
 
 from tests.attack.attack import Attack, Section
-from tests.attack.ground import Ground
+from tests.attack.ground import QUEUES_PASSWORD, Ground
 from tests.attack.named_targets import SECRET, SECRET_ANEW
 from tests.attack.signatures import calls
 from tests.attack.ways_out import private_keys
@@ -124,7 +124,7 @@ def _passwords(ground: Ground) -> str:
 def _logs(ground: Ground) -> str:
     """A worker logs stack traces of remote commands that it does not know; the API logs none for a request."""
     logs = {one.stem: one.read_bytes() for one in ground.deployment.logs()}
-    secrets = [*CANARIES.values(), "wtk_", "whsec_", *ground.deployment.passwords.values()]
+    secrets = [*CANARIES.values(), "wtk_", "whsec_", *ground.deployment.passwords.values(), QUEUES_PASSWORD]
     found = sum(one.encode() in log for one in secrets for log in logs.values())
     traces = logs["web"].split(b"Traceback")[1:]
     for trace in traces:
