@@ -4,6 +4,8 @@ import asyncio
 import socket
 import time
 from contextlib import closing
+from types import SimpleNamespace
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import orjson
@@ -12,12 +14,17 @@ import requests
 
 from tests.stream.ground import SOON_S, Ground, StreamProcess
 from wangtimer.core.errors import WangTimerError
+from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
+from wangtimer.core.signing.ack_token import AckTokens
+from wangtimer.long_work import LongWork
 from wangtimer.stack.supervisor import wait_for
+from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
 from wangtimer.stream.consumer import Consumer
 from wangtimer.stream.groups import MOST_COUNTED, Groups
+from wangtimer.stream.stream import Stream, StreamBounds
 from wangtimer.stream.stream_server import MOST_HEAD_BYTES
-from wangtimer.stream.words import MOST_WORDS, cut, read_words
+from wangtimer.stream.words import MOST_WORDS, Desk, Word, cut, read_words
 
 GROUP = ConsumerGroup("shop", "work")
 
@@ -72,6 +79,43 @@ def test_what_ran_out_before_it_was_written_is_never_written() -> None:
 
     written = b"".join(asyncio.run(work()))
     assert [one for one in (b"7-0", b"7-1", b"7-2", b"7-3") if one in written] == [b"7-0", b"7-2"]
+
+
+# words
+
+
+def test_an_app_that_says_very_much_at_once_leaves_threads_to_others() -> None:
+    tokens = AckTokens((b"k" * 32,))
+    ended: list[int] = []
+
+    def find(_member: Member) -> tuple[AckState, None]:
+        time.sleep(0.02)  # SQL takes a while
+        return AckState.COUNTS, None
+
+    def ack(timer_id: int, *_: object) -> int:
+        ended.append(timer_id)
+        return 0
+
+    accepted = cast("AcceptedFirings", SimpleNamespace(find=find))
+    long_work = cast("LongWork", SimpleNamespace(ack=ack, tokens=tokens))
+
+    def words(timer_id: int, number: int) -> list[Word]:
+        moments = range(1, number + 1)
+        return [Word(id=f"{timer_id}-{at}", token=tokens.token(Member(timer_id, at, 1))) for at in moments]
+
+    async def work() -> None:
+        nothing = cast("Any", None)
+        stream = Stream(nothing, nothing, nothing, accepted, StreamBounds(1, 1, 1, 1), str)
+        desk = Desk(stream, long_work, accepted)
+        of_loud_app = asyncio.create_task(desk.record("loud", "ack", words(7, 200)))
+        await asyncio.sleep(0.05)
+        assert await desk.record("shop", "ack", words(8, 1)) == [{"id": "8-1"}]
+        # Those under way, and few more, but not all that waited.
+        assert ended.count(7) < 50
+        await of_loud_app
+        assert ended.count(7) == 200
+
+    asyncio.run(work())
 
 
 # what must not be sent

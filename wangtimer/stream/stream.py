@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from weakref import WeakValueDictionary
 
 import structlog
 
@@ -40,6 +41,8 @@ LEAST_RUN_OUT = 3
 # ms; groups without a consumer are forgotten after this.
 SEEN_KEPT_MS = 86_400_000
 SQL_THREADS = 8
+# Of them for what an app's consumers say, however much that is at once.
+THREADS_OF_APP = 4
 # Of their own: words may keep all others busy, and a revoked key is to count all the same.
 DOOR_THREADS = 3
 STOPPING = "this process stops; connect again"
@@ -80,6 +83,8 @@ class Stream:
         self._why_ended = why_ended
         self._threads = ThreadPoolExecutor(SQL_THREADS, thread_name_prefix="stream-sql")
         self._door_threads = ThreadPoolExecutor(DOOR_THREADS, thread_name_prefix="stream-door")
+        # Kept while one of an app's words has a thread, or waits for one.
+        self._rooms: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def start(self) -> None:
@@ -109,6 +114,12 @@ class Stream:
     async def in_thread(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Do what waits for SQL."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+    async def in_thread_of(self, app: str, work: Callable[..., Result], *arguments: Any) -> Result:
+        """Do what waits for SQL and was asked for by an app, which has `THREADS_OF_APP` at most."""
+        room = self._rooms.setdefault(app, asyncio.Semaphore(THREADS_OF_APP))
+        async with room:
+            return await self.in_thread(work, *arguments)
 
     async def at_the_door(self, work: Callable[..., Result], *arguments: Any) -> Result:
         """Do what waits for SQL before somebody may come in or stay."""

@@ -72,7 +72,7 @@ def create_app(
 
     async def words(request: Request) -> Response:
         try:
-            await stream.at_the_door(door.admit, request)
+            admitted = await stream.at_the_door(door.admit, request)
             verb = request.path_params["verb"]
             if verb not in VERBS:
                 return _unknown_path()
@@ -84,7 +84,7 @@ def create_app(
                 return fault_response(
                     Fault(ErrorCode.BODY_TOO_LARGE, "the body is over 1 MiB; send less at once")
                 )
-            items = await desk.record(verb, read_words(body))
+            items = await desk.record(admitted.app, verb, read_words(body))
         except WangTimerError as error:
             return problem_response(error)
         except TimeoutError:

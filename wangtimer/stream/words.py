@@ -83,22 +83,22 @@ class Desk:
         self._long_work = long_work
         self._accepted = accepted
 
-    async def record(self, verb: str, words: Sequence[Word]) -> list[dict[str, Any]]:
-        """Return of each word what became of it, in their order."""
+    async def record(self, app: str, verb: str, words: Sequence[Word]) -> list[dict[str, Any]]:
+        """Return of each word of an app's consumer what became of it, in their order."""
         # One that is said again and again in a request is recorded once.
         said = list({(word.id, word.token): word for word in words}.values())
-        found = await asyncio.gather(*(self._record(verb, word) for word in said))
+        found = await asyncio.gather(*(self._record(app, verb, word) for word in said))
         by_word = {(word.id, word.token): answer for word, answer in zip(said, found, strict=True)}
         return [by_word[word.id, word.token] for word in words]
 
-    async def _record(self, verb: str, word: Word) -> dict[str, Any]:
+    async def _record(self, app: str, verb: str, word: Word) -> dict[str, Any]:
         try:
-            until = await self._recorded(verb, word)
+            until = await self._recorded(app, verb, word)
         except WangTimerError as error:
             return {"id": word.id, "problem": shown_problem(fault_of(error))}
         return {"id": word.id} | ({"ackBy": show_moment(until)} if until else {})
 
-    async def _recorded(self, verb: str, word: Word) -> int:
+    async def _recorded(self, app: str, verb: str, word: Word) -> int:
         """Record a word; return until when the firing goes on (ms UTC), 0: it has ended."""
         timer_id, _, fire_at = word.id.partition("-")
         firing = (int(timer_id), int(fire_at))
@@ -108,7 +108,7 @@ class Desk:
         if verb != "heartbeat":
             # Who has said it has room at once, whatever SQL does.
             self._stream.note_word((word.id, attempt), 0)
-        await self._await_record(Member(*firing, attempt))
+        await self._await_record(app, Member(*firing, attempt))
         work: Callable[[], int | None]
         if verb == "heartbeat":
             work = lambda: self._long_work.heartbeat(*firing, word.token)  # noqa: E731
@@ -118,14 +118,14 @@ class Desk:
             work = lambda: self._long_work.nack(  # noqa: E731
                 *firing, word.token, word.error, is_final=word.final
             )
-        until = await self._stream.in_thread(work) or 0
+        until = await self._stream.in_thread_of(app, work) or 0
         if until:
             self._stream.note_word((word.id, attempt), until)
         return until
 
-    async def _await_record(self, member: Member) -> None:
+    async def _await_record(self, app: str, member: Member) -> None:
         for pause_s in PAUSES_S:
-            state, _ = await self._stream.in_thread(self._accepted.find, member)
+            state, _ = await self._stream.in_thread_of(app, self._accepted.find, member)
             if state is not AckState.NOT_YET:
                 return
             await asyncio.sleep(pause_s)
