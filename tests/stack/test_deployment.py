@@ -54,6 +54,7 @@ SERVICE_KEYS = {
     "profiles",
     "read_only",
     "restart",
+    "scale",
     "secrets",
     "security_opt",
     "stop_grace_period",

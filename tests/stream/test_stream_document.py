@@ -30,8 +30,9 @@ def test_it_is_openapi_and_has_each_operation_with_its_right() -> None:
 @pytest.mark.timeout(180)
 def test_what_the_stream_serves_takes_and_answers_is_what_it_describes(ground: Ground) -> None:
     process = ground.start()
-    served = requests.get(f"{process.url}/openapi.json", timeout=10).json()
-    assert served["paths"] == DOCUMENT["paths"]
+    for path in ("/openapi.json", "/v1/consumers/openapi.json"):
+        served = requests.get(f"{process.url}{path}", timeout=10).json()
+        assert served["paths"] == DOCUMENT["paths"]
     consumer = ground.connect(process)
     (member,) = ground.give()
     assert consumer.has(1)

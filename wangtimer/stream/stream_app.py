@@ -109,6 +109,8 @@ def create_app(
         routes=[
             Route(CODES_PAGE, errors, methods=["GET"]),
             Route("/openapi.json", described, methods=["GET"]),
+            # Proxies lead this path to the stream, and `/openapi.json` to the API.
+            Route("/v1/consumers/openapi.json", described, methods=["GET"]),
             Route("/v1/consumers/{group}/events", EventsEndpoint(stream, door, abort), methods=["GET"]),
             Route("/v1/consumers/{group}:{verb}", words, methods=["POST"]),
             Route("/healthz", health, methods=["GET"]),

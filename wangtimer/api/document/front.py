@@ -18,7 +18,7 @@ under `webhooks`.
 * New clients use the paths under `/v1`.
 * An error is a problem (RFC 9457) with a stable `code`. The page `/docs/errors` explains each code.
 * Consumers that nobody can call connect to the stream, `/v1/consumers/...`. It has a document of its own, at
-  `/openapi.json` of its address.
+  `/v1/consumers/openapi.json`.
 * The paths under `/api/timer/v1` and `/api/task/v1` are compatible with xTimer. They are frozen, and stay for its
   clients. Their operations have `x-compatibility: xtimer`, and their tags begin with `{COMPATIBLE.strip()}`.
 """
