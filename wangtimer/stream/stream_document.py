@@ -1,4 +1,7 @@
-"""The OpenAPI document of the stream, which it serves at `/v1/consumers/openapi.json`, and `/openapi.json` of its own port: not the API's server, so not its document."""
+"""The OpenAPI document of the stream, which it serves at `/v1/consumers/openapi.json` and `/openapi.json`.
+
+It is not the API's server, so not its document.
+"""
 
 from typing import Any
 
