@@ -74,6 +74,7 @@ RIGHTS: Mapping[str, Right] = {
     "PUT /v1/targets/{name}": Scope.TARGETS_WRITE,
     "PATCH /v1/targets/{name}": Scope.TARGETS_WRITE,
     "DELETE /v1/targets/{name}": Scope.TARGETS_WRITE,
+    "GET /v1/brokers": _READ,
     "GET /v1/signing-secrets": _READ,
     "POST /v1/signing-secrets": Scope.SIGNING_WRITE,
     "PATCH /v1/signing-secrets": Scope.SIGNING_WRITE,

@@ -234,6 +234,9 @@ class GivenTask(Given):
         return CeleryTask(self.task, self.args or [], self.kwargs or {}, self.queue or "").text()
 
 
+_TASK_IN_PATCH = (
+    'a task is stored as the body: give the whole one as json, as in {"task": "shop.tasks.expire"}'
+)
 _Task = Annotated[
     GivenTask | None,
     Field(
@@ -348,6 +351,8 @@ class TargetChange(CallChange):
     What is not given stays, null gives a part its default. A `url` takes the place of a named target, and the other way
     round.
     """
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, "celery": _TASK_IN_PATCH}
 
     name: TargetName | None = None
     path: TargetPart = None
