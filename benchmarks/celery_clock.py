@@ -1,7 +1,8 @@
 """When Celery tasks that are due at one moment begin: by `eta`, by beat, and by WangTimer.
 
-    python -m benchmarks.celery_clock [--tasks 1000] [--ways eta,beat,wangtimer]
+    python -m benchmarks.celery_clock [--tasks 1000] [--ways ready,eta,beat,wangtimer]
 
+`ready` is no clock: all tasks are on the queue at the moment, so it shows what the worker itself takes for them.
 Each way has a Redis as the user's broker and one Celery worker of the user (8 threads), which notes when each task
 begins. Each is measured twice: undisturbed, and with all that knows the moment killed (SIGKILL) 5 s before it, and
 started again after a second: the worker of `eta`, beat with its schedule file, and WangTimer's scheduler, trigger and
@@ -15,6 +16,7 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -35,7 +37,7 @@ MINUTE_S = 60
 AHEAD_S, KILLED_AHEAD_S, AWAY_S, WAITS_S = 25, 5, 1, 60
 KILLED = ("scheduler", "trigger", "callback")
 OURS = "wangtimer"
-WAYS = ("eta", "beat", OURS)
+WAYS = ("ready", "eta", "beat", OURS)
 SHOP = """
 import os, time
 import redis
@@ -149,6 +151,21 @@ def by_eta(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
     return lambda: None
 
 
+def all_ready(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
+    """Publish the tasks to a queue that nobody reads, which becomes the worker's at the moment."""
+    with Celery("shop", broker=shop.url) as app, app.connection_for_write() as link:
+        for one in range(tasks):
+            app.send_task("shop.expire", (one,), connection=link, queue="waiting")
+
+    def move() -> None:
+        with closing(redis.Redis.from_url(shop.url)) as client:
+            time.sleep(max(0.0, due_at - time.time()))
+            client.rename("waiting", "celery")
+
+    threading.Thread(target=move, daemon=True).start()
+    return lambda: None
+
+
 def by_beat(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
     """Start beat with an entry for each task; return what kills it."""
     shop.start("beat", due_at, tasks)
@@ -239,12 +256,15 @@ def began(came: Mapping[int, Sequence[float]], due_at: int, tasks: int) -> dict[
     }
 
 
+MAKES: dict[str, Make] = {"ready": all_ready, "eta": by_eta, "beat": by_beat}
+
+
 def of_way(way: str, shop: Shop, directory: Path, tasks: int, *, is_killed: bool) -> dict[str, float]:
     """Measure one of `WAYS`; a deployment of ours is made in the directory."""
     if way == OURS:
         with wangtimer(shop, directory) as (make, rest):
             return measured(make, shop, tasks, is_killed=is_killed, rest=rest)
-    return measured(by_eta if way == "eta" else by_beat, shop, tasks, is_killed=is_killed)
+    return measured(MAKES[way], shop, tasks, is_killed=is_killed)
 
 
 def main() -> None:

@@ -21,8 +21,9 @@ class CeleryBeside:
     def measures(self) -> str:
         """What is done."""
         return (
-            f"{self.tasks:,} Celery tasks due at one full minute, by `eta`, beat and WangTimer; a Redis, and a worker "
-            f"of 8 threads; undisturbed, and with all that knows the moment killed {KILLED_AHEAD_S} s before"
+            f"{self.tasks:,} Celery tasks due at one full minute, put on the queue then (`ready`), by `eta`, by beat, "
+            "by WangTimer; a Redis, and a worker of 8 threads; undisturbed, and with all that knows the moment killed "
+            f"{KILLED_AHEAD_S} s before"
         )
 
     @property
