@@ -81,12 +81,12 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/client-certificate": _READ,
     "PUT /v1/client-certificate": Scope.SIGNING_WRITE,
     "DELETE /v1/client-certificate": Scope.SIGNING_WRITE,
-    "GET /v1/brokers": _READ,
     "GET /v1/load": _SEEN,
     "GET /v1/load:allApps": Scope.LOAD_READ,
     "GET /v1/failing-hosts": _SEEN,
     "GET /v1/failing-hosts:allApps": Scope.LOAD_READ,
     "POST /v1/failing-hosts:enable": _ACT,
+    "GET /v1/brokers": _READ,
     # As for targets: they say where requests go.
     "GET /v1/alert-rules": _READ,
     "PUT /v1/alert-rules/{name}": Scope.TARGETS_WRITE,
