@@ -87,6 +87,7 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/failing-hosts:allApps": Scope.LOAD_READ,
     "GET /v1/brokers": _READ,
     "POST /v1/failing-hosts:enable": _ACT,
+    "GET /v1/brokers": _READ,
     # As for targets: they say where requests go.
     "GET /v1/alert-rules": _READ,
     "PUT /v1/alert-rules/{name}": Scope.TARGETS_WRITE,
