@@ -85,7 +85,6 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/load:allApps": Scope.LOAD_READ,
     "GET /v1/failing-hosts": _SEEN,
     "GET /v1/failing-hosts:allApps": Scope.LOAD_READ,
-    "GET /v1/brokers": _READ,
     "POST /v1/failing-hosts:enable": _ACT,
     "GET /v1/brokers": _READ,
     # As for targets: they say where requests go.
