@@ -165,17 +165,21 @@ class Trial:
     # alerts
 
     def told_alerts(self) -> ToldAlerts:
-        """Return what lets targets fail and hears of it; `await_told` ends it."""
+        """Return what lets targets fail and hears of it."""
         if self.alerts is None:
             self.alerts = ToldAlerts(self.deployment)
         return self.alerts
+
+    def close(self) -> None:
+        """End what it started: until then timers of troubles go on, and are to have their outcomes."""
+        if self.alerts is not None:
+            self.alerts.close()
 
     def await_told(self, seconds: float) -> None:
         """Let it run until all is told; raises `AssertionError` when it is not in time."""
         alerts = self.told_alerts()
         ends_at = time.monotonic() + seconds
         self.deployment.supervisor.tend_until(lambda: not alerts.untold() or time.monotonic() > ends_at)
-        alerts.close()
         assert not alerts.untold(), f"not told within {seconds:g} s: {alerts.untold()}"
 
     # processes
