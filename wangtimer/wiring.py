@@ -26,7 +26,9 @@ from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.calls_teller import CallsTeller
 from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
+from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.alerts.alerted_lately import AlertedLately
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.call_limit import CallLimit
@@ -1031,6 +1033,7 @@ class Wiring:
             self.clock,
             self.chance,
             RetryPolicy(self.settings.most_attempts),
+            AlertMarks(AlertedLately(self._alerted, self.clock), self.clock),
             self._alerted,
             self.consumer_words.tell,
             self.overlaps.end,

@@ -36,6 +36,7 @@ _WORDS_OF_HOST = {
     AlertEvent.LATE: "{times} firings of {timers} were sent late, the last {late} ms",
     AlertEvent.RECOVERED: "back to normal ({about}), after {times} times with {timers}",
 }
+_WORDS_OF_BROKEN_ROW = "{times} attempts of {timers} failed, with successes between"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class Alert:
     `times`: how often it has happened since `since` (ms UTC); timer and `fire_at` are those of the last one. `about`:
     what is over, of one that tells of a recovery. `host` and `target` are what was called, and the named target it went
     through; "": nobody knows, and none. `timers`: how many it is of, 0: of one alone; where they are not all counted,
-    some as many. `last_ids`: the last of its firings, where it is of a host.
+    some as many. `last_ids`: the last of its firings, where it is of a host. `is_broken`: it tells again of failures
+    in a row, and some call has succeeded between.
     """
 
     event: AlertEvent
@@ -63,6 +65,7 @@ class Alert:
     timers: int = 0
     are_counted: bool = True
     last_ids: tuple[str, ...] = ()
+    is_broken: bool = False
 
     @property
     def is_of_host(self) -> bool:
@@ -97,7 +100,8 @@ class Alert:
     @property
     def _line_of_host(self) -> str:
         timers = f"{'' if self.are_counted else 'some '}{self.timers} timer{'s' if self.timers > 1 else ''}"
-        words = _WORDS_OF_HOST[self.event].format(
+        words = _WORDS_OF_BROKEN_ROW if self.is_broken else _WORDS_OF_HOST[self.event]
+        words = words.format(
             times=self.times,
             timers=timers,
             late=self.lateness_ms,
@@ -221,6 +225,7 @@ class AlertMessage:
                 one.timers,
                 one.are_counted,
                 one.last_ids,
+                one.is_broken,
             ]
             for one in self.alerts
         ]

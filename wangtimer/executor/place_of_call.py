@@ -1,0 +1,22 @@
+"""Where a timer's calls go, as rules of alerts see it."""
+
+from wangtimer.callback.origin import read_url
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timer import Definition
+
+
+def place_of(definition: Definition | None, target: NamedTarget | None = None) -> AlertPlace:
+    """Return where a timer's calls go; without the target that it names nobody knows the host."""
+    if definition is None:
+        return NOWHERE
+    if target is not None:
+        return AlertPlace(definition.app, _host_of(target.call.url), target.name)
+    name = definition.notify.target
+    return AlertPlace(definition.app, "" if name else _host_of(definition.notify.url), name)
+
+
+def _host_of(url: str) -> str:
+    """Return host and port; "" where they cannot be read: a message shows no URL."""
+    origin = read_url(url)[0]
+    return "" if origin.fault else origin.host_port
