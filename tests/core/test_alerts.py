@@ -26,7 +26,8 @@ def outcome(status: FiringStatus, attempt: int = 1, **fields: object) -> Outcome
 
 
 def alert(name: str = "bill", **fields: object) -> Alert:
-    return Alert(AlertEvent.FAILED_FOR_GOOD, 7, name, NOW, NOW, **fields)  # type: ignore[arg-type]
+    event = fields.pop("event", AlertEvent.FAILED_FOR_GOOD)
+    return Alert(event, 7, name, NOW, NOW, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -133,6 +134,32 @@ def test_a_text_is_one_line_for_each_alert_and_as_long_as_is_allowed() -> None:
     short = message.text(400)
     assert len(short.encode()) <= 400
     assert short.splitlines()[-1].endswith("more lines")
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (alert(timers=1), "1 firing of 1 timer failed for good since "),
+        (alert(timers=2, times=3), "3 firings of 2 timers failed for good since "),
+        (alert(event=AlertEvent.MISSED, timers=1), "1 firing of 1 timer was missed since "),
+        (
+            alert(event=AlertEvent.RECOVERED, about=AlertEvent.FAILED_FOR_GOOD, timers=1),
+            "back to normal (failed_for_good), after 1 time with 1 timer since ",
+        ),
+        (
+            alert(event=AlertEvent.SKIPPED, error=COALESCED),
+            "bill: a firing was skipped or cancelled, due 2027-01-15T08:00:00.000Z, firing 7-1800000000000: "
+            "as a later one was due",
+        ),
+        (
+            alert(event=AlertEvent.SKIPPED, error="overlap: the firing of noon is not done", timers=1),
+            "1 firing of 1 timer was skipped or cancelled since 2027-01-15T08:00:00.000Z, the last: : "
+            "overlap: the firing of noon is not done",
+        ),
+    ],
+)
+def test_a_line_counts_in_plain_words_and_says_why(one: Alert, words: str) -> None:
+    assert one.line.startswith(words)
 
 
 @pytest.mark.parametrize(

@@ -28,8 +28,9 @@ class AlertEvent(StrEnum):
     """What a rule tells of.
 
     `first_failure` and `failures_in_a_row` count attempts, whether or not others follow; `failed_for_good` counts
-    firings. `missed` and `skipped` are firings that the misfire policy left out: too late, or as a later one was due.
-    `late`: a first attempt was sent too late. `recovered`: what a rule told of is over. `test`: somebody asked for it.
+    firings. `missed`: the misfire policy left a firing out, as it was too late. `skipped`: it did so as a later one was
+    due, or the overlap policy skipped or cancelled it. `late`: a first attempt was sent too late. `recovered`: what a
+    rule told of is over. `test`: somebody asked for it.
     """
 
     FIRST_FAILURE = "first_failure"
