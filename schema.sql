@@ -437,6 +437,10 @@ CREATE TABLE alert_note (
     -- host and port that were called, and the named target; '': nobody knew that, and none
     host VARCHAR(300) NOT NULL,
     target VARCHAR(64) NOT NULL,
+    -- when its outcome was known; NULL: nobody said
+    known_at BIGINT,
+    -- of a failure: when its process last saw a success there since the failure before; NULL: it saw none
+    well_at BIGINT,
     PRIMARY KEY (app, fire_at, timer_id, attempt)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 

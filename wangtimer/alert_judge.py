@@ -10,7 +10,7 @@ from wangtimer.core.flow.pace import Pace
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.alert_messages import AlertMessages
-from wangtimer.store.sql.alert_troubles import FIRST_KEY, AlertTroubles, LookKey
+from wangtimer.store.sql.alert_troubles import FIRST_KEY, AlertTroubles, JudgedNotes, LookKey
 
 log = structlog.get_logger()
 
@@ -61,13 +61,23 @@ class AlertJudge:
         while True:
             are_left = False
             for app in self._apps_in_turn():
-                found = self.troubles.judge(app, PAGE, int(self.clock.now_ms()))
+                found = self._judge_page(app)
                 judged, are_new = judged + found.notes, are_new or found.are_hosts_changed
                 are_left = are_left or found.notes == PAGE
                 if self.clock.monotonic() >= ends_at:
                     return judged, are_new
             if not are_left:
                 return judged, are_new
+
+    def _judge_page(self, app: str) -> JudgedNotes:
+        """Judge a page of an app; what nobody foresaw there holds up no other app, and its notes stay."""
+        try:
+            return self.troubles.judge(app, PAGE, int(self.clock.now_ms()))
+        except StoreAway:
+            raise
+        except Exception:
+            log.exception("alerts_not_judged", app=app)
+            return JudgedNotes()
 
     def _apps_in_turn(self) -> Iterator[str]:
         """Yield each app with notes once, from behind the one that was last."""

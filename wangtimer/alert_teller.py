@@ -196,9 +196,9 @@ class AlertTeller:
 
     def _mail(self, one: TakenMessage, rule: AlertRule, now: int, sends_by: float) -> None:
         if self._mailer is None:
-            self._end(
-                MessageEnd(one, "this deployment has no mail server (WANGTIMER_SMTP_URL)", is_final=True)
-            )
+            # Another process may have one.
+            reason = "this process has no mail server (WANGTIMER_SMTP_URL)"
+            self._end(MessageEnd(one, reason, was_tried=False))
             return
         if self._mails_under_way >= MOST_MAILS:
             self._end(MessageEnd(one, "it waits for other mail to be sent", was_tried=False))

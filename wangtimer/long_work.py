@@ -8,13 +8,13 @@ from threading import Semaphore
 import structlog
 
 from wangtimer.callback.origin import read_url, told_host
+from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
-from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.errors import Conflict, StoreAway, Subject, UnknownTarget, WrongToken
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
-from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.outcome import NotedAt, Outcome
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
@@ -46,9 +46,9 @@ ERROR_CHARACTERS = 200
 class LongWork:
     """Takes targets' words on accepted firings, and ends those whose time is over.
 
-    `usual` is the deployment's policy of retries; `alerted` returns the apps that have rules of alerts. Who has the
-    token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict` where the firing is not, or
-    no longer, accepted, and `StoreAway`.
+    `usual` is the deployment's policy of retries; `alerted` returns the apps that have rules of alerts, `marks` knows
+    those of lately. Who has the token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict`
+    where the firing is not, or no longer, accepted, and `StoreAway`.
     """
 
     accepted: AcceptedFirings
@@ -60,6 +60,7 @@ class LongWork:
     clock: Clock
     random: Random
     usual: RetryPolicy
+    marks: AlertMarks
     alerted: Callable[[], AlertedApps] = AlertedApps
     # Told of each word that counts: the attempt, and until when it goes on (ms UTC); 0: it has ended.
     tell: Callable[[Member, int], None] = lambda _member, _until: None
@@ -71,7 +72,7 @@ class LongWork:
         """Record that a firing is done; a repeat changes nothing."""
         member = self._member(timer_id, fire_at, token)
         self._await_answer(member)
-        state, has_begun = self.accepted.acknowledge(member, self._now)
+        state, has_begun = self.accepted.acknowledge(member, self._now, self._noted_at(member))
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
         if has_begun:
@@ -138,6 +139,19 @@ class LongWork:
             raise WrongToken
         return Member(timer_id, fire_at, attempt)
 
+    def _noted_at(self, member: Member) -> NotedAt | None:
+        """Return what the judge of alerts is to know of a firing that is done; nothing is asked while all is well."""
+        if not self.marks.are_any_troubled:
+            return None
+        try:
+            place = self._place_of(self.timers.definitions({member.timer_id}).get(member.timer_id))
+        except StoreAway:
+            raise
+        except Exception as fault:
+            log.error("done_firing_not_judged", member=str(member), error=repr(fault))
+            return None
+        return self.marks.noted(Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at), place).noted_at
+
     def _held(self, member: Member) -> AcceptedFiring:
         """Return the firing that is accepted at this attempt; raises `Conflict` where it is not."""
         self._await_answer(member)
@@ -179,7 +193,8 @@ class LongWork:
         for one, its in page:
             try:
                 outcome = self._outcome(one, its, of_apps, error, reason, is_final)
-                outcomes.append((one, noted(outcome, self._place_of(its) if alerted else NOWHERE, alerted)))
+                place = self._place_of(its) if alerted else NOWHERE
+                outcomes.append((one, self.marks.noted_for(alerted, outcome, place)))
             except StoreAway:
                 raise
             except Exception as fault:

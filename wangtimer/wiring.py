@@ -26,7 +26,9 @@ from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.calls_teller import CallsTeller
 from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
+from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.alerts.alerted_lately import AlertedLately
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.call_limit import CallLimit
@@ -48,7 +50,6 @@ from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
-from wangtimer.executor.alert_marks import place_of
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.consumer_fallback import reachable_call
@@ -56,6 +57,7 @@ from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.note_teller import NoteTeller
+from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
@@ -1033,6 +1035,7 @@ class Wiring:
             self.clock,
             self.chance,
             RetryPolicy(self.settings.most_attempts),
+            AlertMarks(AlertedLately(self._alerted, self.clock), self.clock),
             self._alerted,
             self.consumer_words.tell,
             self.overlaps.end,

@@ -15,7 +15,7 @@ from tests.alerts.robots import SECRET, TOKEN, Check, Got, Said
 from tests.callback.calls import egress_of
 from tests.docs.blocks import ROOT, blocks
 from tests.store.alert_worlds import FAILED, HOST, NOW, SUCCEEDED, Statements, rule
-from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, MOST_OF_APP, PAUSES_S
+from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, MOST_OF_APP, NOT_TRIED_PAUSE_MS, PAUSES_S
 from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
@@ -173,6 +173,19 @@ def test_mail_that_the_server_refuses_is_tried_again_under_the_same_id(
     telling.tell_until(teller, lambda: telling.shown().told_at is not None)
     assert len(mailbox.mails) == 1
     assert telling.shown().error == ""
+
+
+def test_a_process_without_a_mail_server_leaves_mail_to_one_that_has_one(
+    telling: Telling, mailbox: Mailbox
+) -> None:
+    mailer, telling.mailer = telling.mailer, None
+    alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
+    telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
+    assert telling.shown().error == "this process has no mail server (WANGTIMER_SMTP_URL)"
+    telling.mailer = mailer
+    telling.clock.ahead_s += NOT_TRIED_PAUSE_MS / 1_000
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    assert len(mailbox.mails) == 1
 
 
 def test_a_mail_that_was_taken_is_not_sent_again_whatever_the_server_says_then(

@@ -2,20 +2,23 @@
 
 import pytest
 
+from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_message import MOST_NAMED, Alert, AlertMessage
 from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent, DestinationKind, noted
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
+from wangtimer.core.alerts.alerted_lately import READ_EVERY_S, AlertedLately
 from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
 from wangtimer.core.alerts.robots import refusal
 from wangtimer.core.cron.cron import Cron
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.outcome import NotedAt, Outcome
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
-from wangtimer.executor.alert_marks import AlertMarks, place_of
+from wangtimer.executor.place_of_call import place_of
 from wangtimer.testing.doubles import HandClock
 
 NOW = 1_800_000_000_000
@@ -28,7 +31,8 @@ def outcome(status: FiringStatus, attempt: int = 1, **fields: object) -> Outcome
 
 
 def alert(name: str = "bill", **fields: object) -> Alert:
-    return Alert(AlertEvent.FAILED_FOR_GOOD, 7, name, NOW, NOW, **fields)  # type: ignore[arg-type]
+    event = fields.pop("event", AlertEvent.FAILED_FOR_GOOD)
+    return Alert(event, 7, name, NOW, NOW, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -58,7 +62,8 @@ def test_an_outcome_is_noted_where_some_rule_of_its_app_may_tell_of_it(
 
 def test_an_answer_of_a_host_in_trouble_is_noted_once_a_second() -> None:
     answered, down, up = outcome(S.SUCCEEDED), AlertPlace("shop", "down:80"), AlertPlace("shop", "up:80")
-    assert noted(answered, down, WITH_RULES).noted_at == ("shop", "down:80", "")
+    assert noted(answered, down, WITH_RULES).noted_at == NotedAt("shop", "down:80", "")
+    assert not noted(outcome(S.ACCEPTED), down, WITH_RULES).is_noted
     assert not noted(answered, down, WITH_RULES, lambda _app, _place: False).is_noted
     assert not noted(answered, up, WITH_RULES).is_noted
     assert not noted(answered, down._replace(app="bank"), WITH_RULES).is_noted
@@ -67,6 +72,47 @@ def test_an_answer_of_a_host_in_trouble_is_noted_once_a_second() -> None:
     assert [marks.noted(answered, down).is_noted for _ in range(3)] == [True, False, False]
     clock.sleep(1)
     assert marks.noted(answered, down).is_noted
+
+
+def test_a_failure_says_whether_its_place_was_well_since_the_last_one() -> None:
+    clock, place = HandClock(NOW), AlertPlace("shop", "up:80")
+    marks = AlertMarks(lambda: WITH_RULES, clock)
+
+    def noted_at(status: FiringStatus) -> NotedAt | None:
+        clock.sleep(1)
+        return marks.noted(outcome(status), place).noted_at
+
+    assert noted_at(S.FAILED) == NotedAt("shop", "up:80", "", NOW + 1_000)
+    assert noted_at(S.SUCCEEDED) is None
+    assert noted_at(S.ACCEPTED) is None
+    assert noted_at(S.PENDING) == NotedAt("shop", "up:80", "", NOW + 4_000, NOW + 2_000)
+    assert noted_at(S.FAILED) == NotedAt("shop", "up:80", "", NOW + 5_000)
+
+
+def test_the_first_success_after_a_failure_is_noted_though_one_was_just_now() -> None:
+    clock, down = HandClock(NOW), AlertPlace("shop", "down:80")
+    marks = AlertMarks(lambda: WITH_RULES, clock)
+    assert marks.noted(outcome(S.SUCCEEDED), down).is_noted
+    clock.sleep(0.2)
+    marks.noted(outcome(S.FAILED), down)
+    assert [marks.noted(outcome(S.SUCCEEDED), down).is_noted for _ in range(2)] == [True, False]
+
+
+def test_who_has_rules_is_read_every_few_seconds_and_kept_while_that_fails() -> None:
+    clock, found = HandClock(NOW), [NOBODY, WITH_RULES]
+
+    def read() -> AlertedApps:
+        if not found:
+            raise StoreAway("Redis", "no connection")
+        return found.pop(0)
+
+    lately = AlertedLately(read, clock)
+    assert not lately()
+    assert not lately()
+    for _ in range(2):
+        clock.sleep(READ_EVERY_S)
+        assert lately() == WITH_RULES
+    assert found == []
 
 
 def test_the_mark_waits_with_its_outcome_and_nothing_else_is_lost() -> None:
@@ -93,6 +139,32 @@ def test_a_text_is_one_line_for_each_alert_and_as_long_as_is_allowed() -> None:
     short = message.text(400)
     assert len(short.encode()) <= 400
     assert short.splitlines()[-1].endswith("more lines")
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (alert(timers=1), "1 firing of 1 timer failed for good since "),
+        (alert(timers=2, times=3), "3 firings of 2 timers failed for good since "),
+        (alert(event=AlertEvent.MISSED, timers=1), "1 firing of 1 timer was missed since "),
+        (
+            alert(event=AlertEvent.RECOVERED, about=AlertEvent.FAILED_FOR_GOOD, timers=1),
+            "back to normal (failed_for_good), after 1 time with 1 timer since ",
+        ),
+        (
+            alert(event=AlertEvent.SKIPPED, error=COALESCED),
+            "bill: a firing was skipped or cancelled, due 2027-01-15T08:00:00.000Z, firing 7-1800000000000: "
+            "as a later one was due",
+        ),
+        (
+            alert(event=AlertEvent.SKIPPED, error="overlap: the firing of noon is not done", timers=1),
+            "1 firing of 1 timer was skipped or cancelled since 2027-01-15T08:00:00.000Z, the last: : "
+            "overlap: the firing of noon is not done",
+        ),
+    ],
+)
+def test_a_line_counts_in_plain_words_and_says_why(one: Alert, words: str) -> None:
+    assert one.line.startswith(words)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 import pytest
 from sqlalchemy import select
+from structlog.testing import capture_logs
 
 from tests.store.alert_worlds import FAILED, AlertWorld, Statements, rule
 from wangtimer import alert_judge
@@ -61,6 +62,28 @@ def test_an_app_with_many_notes_has_a_page_judged_then_each_other_app(
     judge.run()
     assert pages[2:] == ["big"] * 3
     assert left_of(world, "big") == 0
+
+
+def test_an_error_of_one_apps_judging_holds_up_neither_others_nor_the_look(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge, real, looked = judge_of(world), world.troubles.judge, list[object]()
+
+    def stumbles(app: str, limit: int, now: int) -> JudgedNotes:
+        if app == "bank":
+            raise KeyError(app)
+        return real(app, limit, now)
+
+    monkeypatch.setattr(world.troubles, "judge", stumbles)
+    look = world.troubles.look
+    monkeypatch.setattr(world.troubles, "look", lambda *asked: looked.append(asked) or look(*asked))
+    for app in ("bank", "shop"):
+        world.put(rule("ops", app, FOR_GOOD))
+        world.fire(world.timer("bill", app), 0, FAILED, app=app)
+    with capture_logs() as logs:
+        assert judge.run() == 1
+    assert (left_of(world, "bank"), left_of(world, "shop"), len(looked)) == (1, 0, 1)
+    assert [one["app"] for one in logs if one["event"] == "alerts_not_judged"] == ["bank"]
 
 
 def test_an_app_that_another_judge_is_at_is_left_to_it_and_others_are_not(world: AlertWorld) -> None:

@@ -20,11 +20,11 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor.alert_marks import place_of
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
+from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.room import Room

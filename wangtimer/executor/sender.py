@@ -11,6 +11,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
 from wangtimer.core import fail_points
+from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.fail_points import Step
@@ -39,12 +40,12 @@ from wangtimer.core.timers.named_target import NamedTarget, form_through
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor.alert_marks import AlertMarks, place_of
 from wangtimer.executor.claim import MARGIN_S, Held
 from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Move, Mover
+from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.prepare import refuse_unacknowledged, request_of, stamps_of
 from wangtimer.executor.puller import Puller, lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined

@@ -10,7 +10,10 @@ from wangtimer.core.alerts.timer_count import TimerCount
 from wangtimer.core.alerts.trouble import LastFiring, Trouble, TroubleKey
 
 # Those that are written where they are set.
-_OPTIONAL = ("well_at", "error", "http_status", "lateness_ms")
+_OPTIONAL = (
+    *("well_at", "error", "http_status", "lateness_ms"),
+    *("failed_at", "is_broken", "told_times", "told_timers"),
+)
 
 
 def trouble_text(one: Trouble) -> str:
@@ -48,4 +51,8 @@ def trouble_from(row: Any) -> Trouble:
         fields.get("error", ""),
         fields.get("http_status"),
         fields.get("lateness_ms"),
+        fields.get("failed_at", row["last_at"]),
+        fields.get("is_broken", False),
+        fields.get("told_times", 0),
+        fields.get("told_timers", 0),
     )

@@ -57,12 +57,13 @@ def test_neither_the_key_in_a_url_nor_a_secret_is_shown_and_both_stay_as_shown(s
     made = put(small_world, destination=ROBOT)
     assert made.json["destination"] == {
         "kind": "dingtalk",
-        "url": "https://oapi.dingtalk.com:443/***",
+        "url": "https://oapi.dingtalk.com/***",
         "secret": "***",
         "to": [],
     }
-    again = put(small_world, destination={name: made.json["destination"][name] for name in ROBOT})
-    assert again.status == 200
+    shown = {name: made.json["destination"][name] for name in ROBOT}
+    for url in (shown["url"], "https://oapi.dingtalk.com:443/***"):
+        assert put(small_world, destination=shown | {"url": url}).status == 200
     to = stored(small_world).destination
     assert (to.url, to.secret) == (ROBOT["url"], ROBOT["secret"])
 
@@ -72,6 +73,9 @@ def test_neither_the_key_in_a_url_nor_a_secret_is_shown_and_both_stay_as_shown(s
     [
         ({"secret": "***", "url": "https://evil.example/"}, "/destination/secret"),
         ({"url": "https://evil.example:443/***"}, "/destination/url"),
+        ({"url": "https://oapi.dingtalk.com:8443/***"}, "/destination/url"),
+        ({"url": "http://oapi.dingtalk.com/***"}, "/destination/url"),
+        ({"url": "https://oapi.dingtalk.com/***/more"}, "/destination/url"),
         ({"kind": "feishu", "secret": "***"}, "/destination/secret"),
     ],
 )
@@ -109,6 +113,16 @@ def test_what_is_wrong_with_a_rule_is_pointed_at(
     refused = put(small_world, **fields)
     assert (refused.status, refused.json["code"], refused.json["pointer"]) == (400, code, pointer)
     assert listed(small_world) == []
+
+
+@pytest.mark.parametrize(("event", "field"), [("late", "lateBy"), ("failures_in_a_row", "failuresInARow")])
+def test_an_event_with_a_field_of_its_own_is_refused_by_the_fields_name(
+    small_world: V1World, event: str, field: str
+) -> None:
+    refused = put(small_world, events=[event])
+    assert (refused.status, refused.json["code"]) == (400, 40007)
+    assert refused.json["pointer"].startswith("/events")
+    assert field in refused.json["detail"]
 
 
 def test_an_app_has_so_many_rules_and_no_more(small_world: V1World) -> None:

@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 
 from tests.api.v1.world import URL, Answered, V1World
+from wangtimer.core.alerts.alert_place import AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
@@ -143,3 +145,24 @@ def test_an_accepted_firing_is_shown_as_documented_wherever_firings_are(work: Wo
     found.append(world.get("/api/task/v1/firing", app="shop", id=member.timer_id, fireAt=member.fire_at).data)
     assert [(one["status"], one["statusName"]) for one in found] == [(1, "accepted")] * 3
     assert world.get("/api/task/v1/counts", app="shop").data["pending"] == 1
+
+
+def test_work_that_is_done_is_noted_where_its_host_is_in_trouble(world: V1World) -> None:
+    """What was only accepted says nothing of its host; the word that it is done does, and costs nothing without it."""
+    wiring, place = world.wiring, AlertPlace("shop", "target.example:8080", "")
+    destination = Destination(DestinationKind.WEBHOOK, "http://127.0.0.1:9/alerts")
+    rule = AlertRule("shop", "ops", frozenset({AlertEvent.FAILED_FOR_GOOD}), destination)
+    wiring.alert_rules.put("shop", "ops", lambda _held: rule, world.clock.now)
+    quiet, failing, done = (Work(world, key) for key in ("quiet", "failing", "done"))
+    quiet.accept()
+    assert quiet.say("ack").status == 204
+    troubles = wiring.alert_judge.troubles
+    assert troubles.next_app(None) is None
+    for work in (failing, done):
+        work.accept()
+    assert failing.say("nack", final=True).status == 204
+    wiring.alert_judge.run()
+    assert wiring.alert_rules.alerted().troubled == {"shop": frozenset({place.text})}
+    world.clock.now += 10_000
+    assert done.say("ack").status == 204
+    assert troubles.next_app(None) == "shop"

@@ -10,6 +10,7 @@ from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.timers.misfire import COALESCED
 
 # Alerts that a message names; others are counted.
 MOST_NAMED = 20
@@ -21,21 +22,24 @@ _WORDS = {
     AlertEvent.FAILURES_IN_A_ROW: "{times} attempts in a row failed",
     AlertEvent.FAILED_FOR_GOOD: "a firing failed for good",
     AlertEvent.MISSED: "a firing was missed",
-    AlertEvent.SKIPPED: "a firing was skipped, as a later one was due",
+    AlertEvent.SKIPPED: "a firing was skipped or cancelled",
     AlertEvent.LATE: "a firing was sent {late} ms late",
     AlertEvent.RECOVERED: "back to normal",
     AlertEvent.TEST: "this is a test, nothing has happened",
 }
 # Of all timers of a host.
 _WORDS_OF_HOST = {
-    AlertEvent.FIRST_FAILURE: "{times} attempts of {timers} failed",
-    AlertEvent.FAILURES_IN_A_ROW: "{times} attempts in a row of {timers} failed",
-    AlertEvent.FAILED_FOR_GOOD: "{times} firings of {timers} failed for good",
-    AlertEvent.MISSED: "{times} firings of {timers} were missed",
-    AlertEvent.SKIPPED: "{times} firings of {timers} were skipped, as later ones were due",
-    AlertEvent.LATE: "{times} firings of {timers} were sent late, the last {late} ms",
-    AlertEvent.RECOVERED: "back to normal ({about}), after {times} times with {timers}",
+    AlertEvent.FIRST_FAILURE: "{attempts} of {timers} failed",
+    AlertEvent.FAILURES_IN_A_ROW: "{attempts} in a row of {timers} failed",
+    AlertEvent.FAILED_FOR_GOOD: "{firings} of {timers} failed for good",
+    AlertEvent.MISSED: "{firings} of {timers} {were} missed",
+    AlertEvent.SKIPPED: "{firings} of {timers} {were} skipped or cancelled",
+    AlertEvent.LATE: "{firings} of {timers} {were} sent late, the last {late} ms",
+    AlertEvent.RECOVERED: "back to normal ({about}), after {times} with {timers}",
 }
+_WORDS_OF_BROKEN_ROW = "{attempts} of {timers} failed, with successes between"
+# Why a firing was skipped, by its error.
+_WHY_SKIPPED = {COALESCED: "as a later one was due"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,8 @@ class Alert:
     `times`: how often it has happened since `since` (ms UTC); timer and `fire_at` are those of the last one. `about`:
     what is over, of one that tells of a recovery. `host` and `target` are what was called, and the named target it went
     through; "": nobody knows, and none. `timers`: how many it is of, 0: of one alone; where they are not all counted,
-    some as many. `last_ids`: the last of its firings, where it is of a host.
+    some as many. `last_ids`: the last of its firings, where it is of a host. `is_broken`: it tells again of failures
+    in a row, and some call has succeeded between.
     """
 
     event: AlertEvent
@@ -63,6 +68,7 @@ class Alert:
     timers: int = 0
     are_counted: bool = True
     last_ids: tuple[str, ...] = ()
+    is_broken: bool = False
 
     @property
     def is_of_host(self) -> bool:
@@ -96,10 +102,13 @@ class Alert:
 
     @property
     def _line_of_host(self) -> str:
-        timers = f"{'' if self.are_counted else 'some '}{self.timers} timer{'s' if self.timers > 1 else ''}"
-        words = _WORDS_OF_HOST[self.event].format(
-            times=self.times,
-            timers=timers,
+        words = _WORDS_OF_BROKEN_ROW if self.is_broken else _WORDS_OF_HOST[self.event]
+        words = words.format(
+            attempts=_counted(self.times, "attempt"),
+            firings=_counted(self.times, "firing"),
+            times=_counted(self.times, "time"),
+            timers=("" if self.are_counted else "some ") + _counted(self.timers, "timer"),
+            were="was" if self.times == 1 else "were",
             late=self.lateness_ms,
             about=self.about.value if self.about else "",
         )
@@ -113,7 +122,8 @@ class Alert:
 
     @property
     def _why(self) -> str:
-        return f": {_short(self.error)}" if self.error else ""
+        error = _WHY_SKIPPED.get(self.error, self.error)
+        return f": {_short(error)}" if error else ""
 
     @property
     def fields(self) -> dict[str, Any]:
@@ -221,6 +231,7 @@ class AlertMessage:
                 one.timers,
                 one.are_counted,
                 one.last_ids,
+                one.is_broken,
             ]
             for one in self.alerts
         ]
@@ -241,6 +252,10 @@ class AlertMessage:
             for one in alerts
         )
         return cls(app, rule, tuple(read), fields["more"])
+
+
+def _counted(number: int, thing: str) -> str:
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"
 
 
 def _one_line(text: str) -> str:

@@ -8,7 +8,7 @@ from urllib.parse import parse_qsl, urlsplit
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.outcome import NotedAt, Outcome
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.core.timers.overlap import OVERLAP
 
@@ -28,8 +28,9 @@ class AlertEvent(StrEnum):
     """What a rule tells of.
 
     `first_failure` and `failures_in_a_row` count attempts, whether or not others follow; `failed_for_good` counts
-    firings. `missed` and `skipped` are firings that the misfire policy left out: too late, or as a later one was due.
-    `late`: a first attempt was sent too late. `recovered`: what a rule told of is over. `test`: somebody asked for it.
+    firings. `missed`: the misfire policy left a firing out, as it was too late. `skipped`: it did so as a later one was
+    due, or the overlap policy skipped or cancelled it. `late`: a first attempt was sent too late. `recovered`: what a
+    rule told of is over. `test`: somebody asked for it.
     """
 
     FIRST_FAILURE = "first_failure"
@@ -91,7 +92,10 @@ class Destination:
 
 @dataclass(frozen=True, slots=True)
 class AlertNote:
-    """What the judge is told of one attempt, or of a firing that was skipped; `status` is as in its outcome."""
+    """What the judge is told of one attempt, or of a firing that was skipped; `status` is as in its outcome.
+
+    `known_at` and `well_at` are as in `NotedAt`. `recorded_ms` is the lateness of the first attempt, as on record.
+    """
 
     member: Member
     status: FiringStatus
@@ -99,11 +103,14 @@ class AlertNote:
     http_status: int | None
     error: str
     place: AlertPlace = NOWHERE
+    known_at: int | None = None
+    well_at: int | None = None
+    recorded_ms: int | None = None
 
     @property
-    def is_answer(self) -> bool:
-        """Whether its target answered well."""
-        return self.status in (FiringStatus.SUCCEEDED, FiringStatus.ACCEPTED)
+    def is_success(self) -> bool:
+        """Whether its work is done; what was only accepted may still fail."""
+        return self.status is FiringStatus.SUCCEEDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +168,13 @@ def noted(
     place: AlertPlace,
     alerted: AlertedApps,
     is_first: Callable[[str, str], bool] = lambda _app, _place: True,
+    known_at: int | None = None,
+    well_at: int | None = None,
 ) -> Outcome:
     """Return the outcome, marked if the judge of alerts is to see it. Quick: every firing passes here.
 
     Where nobody knows whose it is, any rule may be about it. A success is marked where its place is in trouble, and
-    `is_first` of app and place says that none was marked just now.
+    `is_first` of app and place says that none was marked just now. `known_at` and `well_at` are as in `NotedAt`.
     """
     app = place.app
     if not alerted or (app and app not in alerted):
@@ -177,11 +186,13 @@ def noted(
             is_noted = _is_skipped_by_policy(outcome.error)
         case _:
             is_noted = is_late(outcome.member, outcome.lateness_ms, alerted.late_ms.get(app)) or (
-                outcome.status in (FiringStatus.SUCCEEDED, FiringStatus.ACCEPTED)
+                outcome.status is FiringStatus.SUCCEEDED
                 and place.text in alerted.troubled.get(app, ())
                 and is_first(app, place.text)
             )
-    return outcome._replace(noted_at=(place.app, place.host, place.target)) if is_noted else outcome
+    if not is_noted:
+        return outcome
+    return outcome._replace(noted_at=NotedAt(app, place.host, place.target, known_at, well_at))
 
 
 def _is_skipped_by_policy(error: str) -> bool:

@@ -46,7 +46,7 @@ def judge(
     """
     by_key: dict[TroubleKey, list[Happened]] = defaultdict(list)
     rule_of: dict[TroubleKey, AlertRule] = {}
-    for one in happened:
+    for one in sorted(happened, key=lambda one: _known_at(one.note, now)):
         for rule in rules.get(one.app, ()):
             for key in keys_of(one, rule):
                 by_key[key].append(one)
@@ -54,11 +54,13 @@ def judge(
     found = Judgement()
     for key, some in by_key.items():
         was, rule = held.get(key), rule_of[key]
-        grown = _grown(was, key, some, rule, failures_now, now)
+        over, grown = _grown(was, key, some, rule, failures_now, now)
+        found.to_tell.extend((rule, one.recovery()) for one in over if tells_of_end(rule, one))
         if grown is not None:
             trouble = found.troubles[key] = told_if_due(found, grown, rule, failures_now, now)
             told_before = None if was is None else was.told_at
-            if key.is_of_host and told_before is not None and trouble.told_at == told_before:
+            is_told = told_before is not None and trouble.told_at == told_before
+            if key.is_of_host and is_told and not trouble.is_broken:
                 found.grown.append((rule, trouble.alert()))
     return found
 
@@ -69,10 +71,19 @@ def keys_of(one: Happened, rule: AlertRule) -> Iterator[TroubleKey]:
     is_by_host = rule.per is Per.HOST
     timer_id, place = (0, note.place.text) if is_by_host else (note.member.timer_id, "")
     events = set(rule.events_of(note, one.timer_name))
-    if is_by_host and note.is_answer and one.timer_name.startswith(rule.key_prefix):
+    if is_by_host and note.is_success and one.timer_name.startswith(rule.key_prefix):
         events |= rule.events - {AlertEvent.RECOVERED}
     for event in sorted(events):
         yield TroubleKey(one.app, rule.name, timer_id, event, place)
+
+
+def _known_at(note: AlertNote, now: int) -> int:
+    return now if note.known_at is None else note.known_at
+
+
+def tells_of_end(rule: AlertRule, one: Trouble) -> bool:
+    """Tell whether a rule tells that a trouble is over."""
+    return one.told_at is not None and AlertEvent.RECOVERED in rule.events
 
 
 def _grown(
@@ -82,24 +93,36 @@ def _grown(
     rule: AlertRule,
     failures_now: Callable[[int], int],
     now: int,
-) -> Trouble | None:
-    """Return a trouble as these notes leave it; None where there is none."""
-    one, counted = was, set[int]()
+) -> tuple[list[Trouble], Trouble | None]:
+    """Return a trouble as these notes leave it, None where there is none; and those that were over between them."""
+    one, counted, over = was, set[int](), list[Trouble]()
     for note, app, timer_name in happened:
-        if note.is_answer and key.event not in set(rule.events_of(note, timer_name)):
-            if one is not None and one.is_ended_by(note):
-                one = one.after_answer(now)
+        known_at = _known_at(note, now)
+        if note.is_success and key.event not in set(rule.events_of(note, timer_name)):
+            if one is not None and one.is_ended_by(note, known_at):
+                one = one.after_success(known_at)
                 counted = counted if one.times else set()
             continue
+        opened_at = now
+        if one is not None and key.is_of_host:
+            if note.well_at is not None and key.event is not AlertEvent.LATE:
+                one = one.after_success(note.well_at)
+                counted = counted if one.times else set()
+            if one.was_over(known_at):
+                over.append(_counted(one, counted))
+                opened_at = one.opened_at
+                one, counted = None, set()
         if one is None:
             if key.event is AlertEvent.FIRST_FAILURE and not _begins(note, failures_now):
                 continue
-            one = Trouble(key, timer_name, note.member.fire_at, now, now, 0, opened_at=now)
-        one = one.after(note, app, timer_name, rule.late_ms, now)
+            one = Trouble(key, timer_name, note.member.fire_at, now, now, 0, opened_at=opened_at)
+        one = one.after(note, app, timer_name, rule.late_ms, known_at, now)
         counted.add(note.member.timer_id)
-    if one is None or one is was:
-        return None
-    return replace(one, timers=one.timers.with_timers(counted)) if key.is_of_host else one
+    return over, None if one is None or one is was else _counted(one, counted)
+
+
+def _counted(one: Trouble, timer_ids: set[int]) -> Trouble:
+    return replace(one, timers=one.timers.with_timers(timer_ids)) if one.key.is_of_host else one
 
 
 def _begins(note: AlertNote, failures_now: Callable[[int], int]) -> bool:
@@ -115,7 +138,7 @@ def told_if_due(
     now: int,
 ) -> Trouble:
     """Return a trouble as it is once what is to be told of it has been put among the rest."""
-    if one.told_at is not None and (rule.repeat_ms is None or now - one.told_at < rule.repeat_ms):
+    if not one.is_due_again(rule.repeat_ms, now):
         return one
     event = one.key.event
     if event is AlertEvent.FAILURES_IN_A_ROW and one.times >= rule.needed(event):
@@ -126,7 +149,7 @@ def told_if_due(
     if one.times < rule.needed(event) or not one.times:
         return one
     found.to_tell.append((rule, one.alert()))
-    return replace(one, told_at=now)
+    return one.told(now)
 
 
 def by_rule(to_tell: Iterable[ToTell]) -> dict[tuple[str, str], list[Alert]]:

@@ -14,6 +14,8 @@ MOST_LAST = 5
 # ms; a host is back to normal once it answers, and nothing has failed there for so long: among many timers some failure
 # is followed by a success at once.
 QUIET_MS = 60_000
+# A trouble of a host that was told is told again once it has grown so many times.
+GROWN_BY = 10
 # ms; so long after its first trouble every callback process notes that a host answers.
 KNOWN_MS = 10_000
 
@@ -52,7 +54,9 @@ class Trouble:
 
     One of a timer is over when a firing at `fire_at` or later has succeeded, and was not later than `late_ms` (None:
     however late). One of a host is over when one of any of its timers has (`well_at`: when that was seen; None: it was
-    not), and nothing failed for `QUIET_MS`.
+    not), and nothing failed for `QUIET_MS`: a success that was known after `failed_at`, when the last of it was.
+    `is_broken`: it is of failures in a row, was told, and the row has ended since. `told_times` and `told_timers` are
+    how many there were when it was told.
 
     `timer_name`, `error`, `http_status` and `lateness_ms` are those of the last of its `last` firings.
     """
@@ -73,6 +77,10 @@ class Trouble:
     error: str = ""
     http_status: int | None = None
     lateness_ms: int | None = None
+    failed_at: int = 0
+    is_broken: bool = False
+    told_times: int = 0
+    told_timers: int = 0
 
     @property
     def timer_ids(self) -> tuple[int, ...]:
@@ -87,12 +95,32 @@ class Trouble:
         """Tell whether a success would have been seen by now."""
         return not self.key.is_of_host or now - self.opened_at >= KNOWN_MS
 
-    def is_ended_by(self, note: AlertNote) -> bool:
-        """Tell whether a success that was noted says that it is over."""
-        is_late = self.late_ms is not None and (note.lateness_ms or 0) > self.late_ms
-        return note.member.fire_at >= self.fire_at and not is_late
+    def is_ended_by(self, note: AlertNote, known_at: int) -> bool:
+        """Tell whether a success at its host that was noted says that it is over; its moment does not matter."""
+        lateness_ms = note.lateness_ms if note.recorded_ms is None else note.recorded_ms
+        is_late = self.late_ms is not None and (lateness_ms or 0) > self.late_ms
+        return known_at >= self.failed_at and not is_late
 
-    def after(self, note: AlertNote, app: str, timer_name: str, late_ms: int | None, now: int) -> "Trouble":
+    def was_over(self, known_at: int) -> bool:
+        """Tell whether its host was back to normal before a failure at `known_at`."""
+        return self.well_at is not None and known_at - self.failed_at >= QUIET_MS
+
+    def is_due_again(self, repeat_ms: int | None, now: int) -> bool:
+        """Tell whether it is to be told, though it was: its rule says so, or much more of its host has failed."""
+        if self.told_at is None or (repeat_ms is not None and now - self.told_at >= repeat_ms):
+            return True
+        if not self.key.is_of_host or not self.told_times:
+            return False
+        has_more_timers = self.timers.number >= GROWN_BY * self.told_timers
+        return self.times >= GROWN_BY * self.told_times or has_more_timers
+
+    def told(self, now: int) -> "Trouble":
+        """Return it once it is told."""
+        return replace(self, told_at=now, told_times=self.times, told_timers=self.timers.number)
+
+    def after(
+        self, note: AlertNote, app: str, timer_name: str, late_ms: int | None, known_at: int, now: int
+    ) -> "Trouble":
         """Return it once this has happened too; `late_ms` is the lateness that its rule tells of."""
         member, place = note.member, note.place._replace(app=app)
         firing = LastFiring(member.timer_id, timer_name, member.fire_at)
@@ -102,22 +130,29 @@ class Trouble:
             self,
             timer_name=timer_name,
             fire_at=max(self.fire_at, member.fire_at),
+            since=self.since if self.times else now,
             last_at=now,
+            failed_at=max(self.failed_at, known_at),
             times=self.times + 1,
             late_ms=late_ms if self.key.event is AlertEvent.LATE else None,
             place=place if place.text else self.place,
             last=(*others, firing)[-most:],
-            well_at=None,
+            well_at=self.well_at if self.well_at is not None and self.well_at > known_at else None,
             error=note.error,
             http_status=note.http_status,
             lateness_ms=note.lateness_ms,
         )
 
-    def after_answer(self, now: int) -> "Trouble":
-        """Return it once its host has answered: a row of failures that was not told begins anew."""
-        if self.told_at is None and self.key.event is AlertEvent.FAILURES_IN_A_ROW:
-            return replace(self, well_at=now, times=0, since=now, timers=NO_TIMERS, last=())
-        return replace(self, well_at=now)
+    def after_success(self, known_at: int) -> "Trouble":
+        """Return it once a call to its host has succeeded; known before its last failure, it ends a row alone."""
+        one = self._broken() if self.key.event is AlertEvent.FAILURES_IN_A_ROW else self
+        return replace(one, well_at=known_at) if known_at >= self.failed_at else one
+
+    def _broken(self) -> "Trouble":
+        """Return a row of failures once it has ended: one that was not told begins anew."""
+        if self.told_at is not None:
+            return replace(self, is_broken=True)
+        return replace(self, times=0, timers=NO_TIMERS, last=())
 
     def alert(self) -> Alert:
         """Return what is told of it."""
@@ -147,4 +182,5 @@ class Trouble:
             min(self.times, self.timers.number) if is_of_host else 0,
             self.timers.is_exact,
             tuple(one.firing_id for one in self.last) if is_of_host else (),
+            self.is_broken,
         )

@@ -5,6 +5,20 @@ from typing import Any, NamedTuple
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 
 
+class NotedAt(NamedTuple):
+    """Whose an outcome is and where it went, for the judge of alerts (`core/alerts/alert_place.py`).
+
+    `known_at`: when it was known (ms UTC); None: nobody says. `well_at`: of a failure, when a call there last succeeded
+    in this process since the failure before; None: none did.
+    """
+
+    app: str
+    host: str
+    target: str
+    known_at: int | None = None
+    well_at: int | None = None
+
+
 class Outcome(NamedTuple):
     """The result of one attempt. It is a tuple, because every firing makes one.
 
@@ -15,8 +29,7 @@ class Outcome(NamedTuple):
     long its host was failing; None: not at all. Of a firing that has failed for good, `host` (host and port) is what
     was called, `reason` says why in a word (`core/flow/dead_letter.py`), and `failed_at` when that was known (ms UTC).
     `control` is what its answer makes of its timer (`core/flow/reply_control.py`), as text; "": nothing.
-    `noted_at` is whose it is and where it went (app, host, named target; `core/alerts/alert_place.py`), where the judge
-    of alerts is to see it; None: it is not.
+    `noted_at` is whose it is and where it went, where the judge of alerts is to see it; None: it is not.
     """
 
     member: Member
@@ -36,7 +49,7 @@ class Outcome(NamedTuple):
     reason: str = ""
     failed_at: int | None = None
     control: str = ""
-    noted_at: tuple[str, str, str] | None = None
+    noted_at: NotedAt | None = None
 
     @property
     def is_noted(self) -> bool:
@@ -94,5 +107,5 @@ class Outcome(NamedTuple):
         }
         known = {name: value for name, value in fields.items() if name in cls._fields}
         if known.get("noted_at") is not None:
-            typed["noted_at"] = tuple(known["noted_at"])
+            typed["noted_at"] = NotedAt(*known["noted_at"])
         return cls(**(known | typed))

@@ -20,7 +20,8 @@ from sqlalchemy import (
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
-from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.store.sql.alert_notes import note_outcomes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
@@ -108,9 +109,10 @@ class AcceptedFirings:
         query = by_index(query, "firing_due")
         return self._database.read(lambda sql: [_read(row) for row in sql.execute(query).mappings()])
 
-    def acknowledge(self, member: Member, now: int) -> tuple[AckState, bool]:
+    def acknowledge(self, member: Member, now: int, noted_at: NotedAt | None = None) -> tuple[AckState, bool]:
         """Record that the work is done; it counts also for an attempt whose time was over, if others follow it.
 
+        `noted_at`: what the judge of alerts is to know of it.
         Return also whether other firings of its timer may wait for it. Repeating it is harmless.
         """
 
@@ -122,6 +124,8 @@ class AcceptedFirings:
                 return state, has_begun
             its = _is(member.timer_id, member.fire_at)
             sql.execute(_updating(its, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
+            done = Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at, noted_at=noted_at)
+            note_outcomes(sql, [done])
             return AckState.COUNTS, has_begun
 
         return self._database.write(work, Step.SQL_ACKNOWLEDGE)

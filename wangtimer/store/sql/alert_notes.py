@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, literal_column
+from sqlalchemy import Connection, func, literal_column
 from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.alerts.alert_place import NOWHERE
-from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.outcome import NotedAt, Outcome
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes
@@ -18,14 +17,15 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes
 _NAMES = tuple(column.name for column in alert_notes.c)
 _KEY = tuple(column.name for column in alert_notes.primary_key)
 _SAID = tuple(name for name in _NAMES if name not in _KEY)
+_NOWHERE = NotedAt("", "", "")
 
 
 def note_outcomes(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     """Note those of these outcomes that the judge is to see; no statement where there is none.
 
     Call it in the transaction that wrote them. A later note of an attempt takes the place of an earlier one: what was
-    accepted late may have failed before anybody judged it. Repeating it is harmless: the judge looks at the firing's
-    row too.
+    accepted late may have failed before anybody judged it. It stays late. Repeating it is harmless: the judge looks at
+    the firing's row too.
     """
     marked = [outcome for outcome in outcomes if outcome.is_noted]
     if marked:
@@ -36,18 +36,20 @@ def note_outcomes(sql: Connection, outcomes: Sequence[Outcome]) -> None:
 def _inserting(dialect: Dialect) -> ManyRows:
     if dialect.name == "sqlite":
         lite = sqlite_insert(alert_notes).from_select(_NAMES, rows_to_come(), include_defaults=False)
-        values = {name: lite.excluded[name] for name in _SAID}
+        values: dict[str, Any] = {name: lite.excluded[name] for name in _SAID}
+        values["lateness_ms"] = func.coalesce(lite.excluded.lateness_ms, alert_notes.c.lateness_ms)
         return ManyRows(lite.on_conflict_do_update(index_elements=_KEY, set_=values), dialect)
     mysql = mysql_insert(alert_notes).from_select(_NAMES, rows_to_come(), include_defaults=False)
     said: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _SAID}
+    said["lateness_ms"] = func.coalesce(literal_column("VALUES(lateness_ms)"), alert_notes.c.lateness_ms)
     return ManyRows(mysql.on_duplicate_key_update(said), dialect)
 
 
 def _written(one: Outcome, texts: Texts) -> str:
     timer_id, fire_at, attempt = one.member
-    app, host, target = one.noted_at or NOWHERE
+    app, host, target, known_at, well_at = one.noted_at or _NOWHERE
     return (
         f"({texts.write(app)},{number(fire_at)},{number(timer_id)},{number(attempt)},'{one.status.value}',"
         f"{number(one.lateness_ms)},{number(one.http_status)},{texts.write(one.error[:ERROR_CHARACTERS])},"
-        f"{texts.write(host[:LANE_CHARACTERS])},{texts.write(target)})"
+        f"{texts.write(host[:LANE_CHARACTERS])},{texts.write(target)},{number(known_at)},{number(well_at)})"
     )

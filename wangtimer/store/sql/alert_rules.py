@@ -1,7 +1,9 @@
 """Rules of alerts in SQL."""
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from heapq import nlargest
 from typing import Any
 
 import structlog
@@ -160,15 +162,14 @@ def read_rules(rows: Sequence[Any], seals: Seals, *, may_be_unopened: bool = Fal
 
 
 def _troubled(sql: Connection) -> dict[str, frozenset[str]]:
-    """Return by app the hosts and named targets in trouble, the first of them where there are very many."""
-    query = select(alerts.c.app, alerts.c.place).where(alerts.c.timer_id == 0, alerts.c.place != "")
+    """Return by app the hosts and named targets in trouble, those that failed last where there are very many."""
+    columns = (alerts.c.app, alerts.c.place, alerts.c.last_at)
+    query = select(*columns).where(alerts.c.timer_id == 0, alerts.c.place != "")
     ordered = by_index(query.order_by(alerts.c.app, alerts.c.rule, alerts.c.event), "alert_of_timer", alerts)
-    found: dict[str, dict[str, None]] = {}
-    for app, place in sql.execute(ordered.limit(MOST_HOSTS)):
-        its = found.setdefault(app, {})
-        if len(its) < MOST_PLACES:
-            its[place] = None
-    return {app: frozenset(places) for app, places in found.items()}
+    failed_at: dict[str, dict[str, int]] = defaultdict(dict)
+    for app, place, last_at in sql.execute(ordered.limit(MOST_HOSTS)):
+        failed_at[app][place] = max(last_at, failed_at[app].get(place, last_at))
+    return {app: frozenset(nlargest(MOST_PLACES, its, its.__getitem__)) for app, its in failed_at.items()}
 
 
 def _is(app: str, name: str) -> Any:

@@ -9,8 +9,8 @@ from sqlalchemy import Connection, RowMapping, and_, select
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule
-from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, told_if_due
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote
+from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, tells_of_end, told_if_due
 from wangtimer.core.alerts.trouble import Trouble
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
@@ -40,6 +40,8 @@ LOOKS_A_STATEMENT = 100
 # The first of all keys lies behind it.
 FIRST_KEY = ("", "", -1, "", "")
 LookKey = tuple[str, str, int, str, str]
+# When the last attempt of a firing that succeeded was known to have done so.
+_KNOWN_AT = "COALESCE(done_at, sent_at + cost_ms, sent_at, fire_at) AS known_at"
 
 
 class JudgedNotes(NamedTuple):
@@ -171,7 +173,7 @@ class AlertTroubles:
         judgement = Judgement()
         for one in found.over:
             rule = by_name.get((one.key.app, one.key.rule))
-            if end_trouble(sql, one) and rule is not None and _tells_of_its_end(rule, one):
+            if end_trouble(sql, one) and rule is not None and tells_of_end(rule, one):
                 judgement.to_tell.append((rule, one.recovery()))
         for one in found.old:
             end_trouble(sql, one)
@@ -180,10 +182,6 @@ class AlertTroubles:
             if rule is not None and (told := told_if_due(judgement, one, rule, lambda _id: 0, now)) != one:
                 write_troubles(sql, [told])
         gather(sql, judgement.to_tell, now)
-
-
-def _tells_of_its_end(rule: AlertRule, one: Trouble) -> bool:
-    return one.told_at is not None and AlertEvent.RECOVERED in rule.events
 
 
 def _may_be_ripe(one: Trouble, now: int) -> bool:
@@ -196,27 +194,38 @@ def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[
     """Return those of the troubles that are over: their host was seen to answer, or a firing of theirs succeeded.
 
     Each timer has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on.
-    Of a range the latest firings alone are looked at.
+    Of a range the latest firings alone are looked at. Of a host, a success counts that came after its last failure.
     """
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
     over = {place for place, one in enumerate(troubles) if one.well_at is not None}
     asked = [
-        (place, one, timer_id)
+        (place, one, *looked_at)
         for place, one in enumerate(troubles)
         if place not in over
-        for timer_id in one.timer_ids
+        for looked_at in _moments(one)
     ]
     for start in range(0, len(asked), LOOKS_A_STATEMENT):
         looks = [
-            f"SELECT * FROM (SELECT {place:d} AS place FROM (SELECT status, lateness_ms FROM firing {hint}"
-            f"WHERE timer_id = {timer_id:d} AND fire_at BETWEEN {one.fire_at:d} AND {now:d}"
+            f"SELECT * FROM (SELECT {place:d} AS place FROM (SELECT status, lateness_ms, {_KNOWN_AT} FROM firing {hint}"
+            f"WHERE timer_id = {timer_id:d} AND fire_at BETWEEN {fire_at:d} AND {now:d}"
             f" ORDER BY fire_at DESC LIMIT {MOST_LOOKED_AT}) AS latest{number:d}"
             f" WHERE status = '{FiringStatus.SUCCEEDED.value}'"
-            f"{'' if one.late_ms is None else f' AND lateness_ms <= {one.late_ms:d}'} LIMIT 1) AS look{number:d}"
-            for number, (place, one, timer_id) in enumerate(asked[start : start + LOOKS_A_STATEMENT])
+            f"{'' if one.late_ms is None else f' AND lateness_ms <= {one.late_ms:d}'}"
+            f"{f' AND known_at >= {one.failed_at:d}' if one.key.is_of_host else ''} LIMIT 1) AS look{number:d}"
+            for number, (place, one, timer_id, fire_at) in enumerate(asked[start : start + LOOKS_A_STATEMENT])
         ]
         over |= {place for (place,) in sql.exec_driver_sql(" UNION ALL ".join(looks))}
     return [one for place, one in enumerate(troubles) if place in over]
+
+
+def _moments(one: Trouble) -> list[tuple[int, int]]:
+    """Return timers with the moments from which their firings may say that a trouble is over."""
+    if not one.key.is_of_host:
+        return [(one.key.timer_id, one.fire_at)]
+    first: dict[int, int] = {}
+    for firing in one.last:
+        first[firing.timer_id] = min(firing.fire_at, first.get(firing.timer_id, firing.fire_at))
+    return list(first.items())
 
 
 def _forgotten_among(sql: Connection, troubles: Sequence[Trouble]) -> list[Trouble]:
@@ -249,6 +258,8 @@ def _note_of(row: RowMapping) -> AlertNote:
         row["http_status"],
         row["error"],
         AlertPlace(row["app"], row["host"], row["target"]),
+        row["known_at"],
+        row["well_at"],
     )
 
 
@@ -287,7 +298,8 @@ def _is_borne_out(note: AlertNote, row: FiringState) -> bool:
 
 def _as_recorded(note: AlertNote, row: FiringState) -> AlertNote:
     """Return a note with the lateness on record, that of the first attempt: a later one has the pauses before it."""
-    return note if note.lateness_ms is None else replace(note, lateness_ms=row.lateness_ms)
+    lateness_ms = None if note.lateness_ms is None else row.lateness_ms
+    return replace(note, lateness_ms=lateness_ms, recorded_ms=row.lateness_ms)
 
 
 def _owners(sql: Connection, timer_ids: Collection[int]) -> dict[int, tuple[str, str]]:

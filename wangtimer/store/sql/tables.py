@@ -557,6 +557,10 @@ alert_notes = Table(
     # Host and port that were called, and the named target; "": nobody knew that, and none.
     Column("host", String(LANE_CHARACTERS), nullable=False),
     Column("target", String(TARGET_CHARACTERS), nullable=False),
+    # When its outcome was known; NULL: nobody said.
+    Column("known_at", BigInteger, nullable=True),
+    # Of a failure: when its process last saw a success there since the failure before; NULL: it saw none.
+    Column("well_at", BigInteger, nullable=True),
     **_MYSQL,
 )
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.alert_trial import TrialAnswer
 from wangtimer.api.http.allowed_targets import check_way_out
@@ -46,6 +46,25 @@ PerWord = Literal["timer", "host"]
 EventWord = Literal["first_failure", "failed_for_good", "missed", "skipped", "recovered"]
 # Those that have a figure in a field of their own.
 _FIGURED = (AlertEvent.FAILURES_IN_A_ROW, AlertEvent.LATE)
+_USUAL_PORTS = {"http": ":80", "https": ":443"}
+# The fields that ask for these.
+_FIELD_OF = {
+    word: name
+    for name, words in (
+        ("lateBy", ("late", "lateBy")),
+        ("failuresInARow", ("failures_in_a_row", "failuresInARow")),
+    )
+    for word in words
+}
+
+
+def _of_no_figure(given: Any) -> Any:
+    """Refuse an event that has a field of its own."""
+    name = _FIELD_OF.get(given) if isinstance(given, str) else None
+    if name is None:
+        return given
+    raise Refused(ErrorCode.BAD_VALUE, "events", f"{shown(given)} is none of them", f"set the field {name}")
+
 
 RuleName = Annotated[
     str,
@@ -62,11 +81,12 @@ _Kind = Annotated[
     ),
 ]
 _Events = Annotated[
-    list[EventWord] | None,
+    list[Annotated[EventWord, BeforeValidator(_of_no_figure)]] | None,
     Field(
         max_length=len(AlertEvent),
         description="what is told: the first failed attempt since a success; a firing that failed for good; one that "
-        "the misfire policy left out as missed, or skipped as a later one was due; and that it is back to normal",
+        "the misfire policy left out as missed; one that was skipped as a later one was due, or skipped or cancelled "
+        "by the overlap policy; and that it is back to normal",
         examples=[["first_failure", "recovered"]],
     ),
 ]
@@ -176,7 +196,7 @@ class GivenDestination(Given):
 
     def _url(self, kind: DestinationKind, app: str, was: Destination | None) -> str:
         assert self.url is not None
-        if was is not None and was.url and (kind, self.url) == (was.kind, masked_url(was.url)):
+        if was is not None and was.url and kind is was.kind and _is_mask_of(self.url, was.url):
             return was.url
         try:
             check_url(self.url)
@@ -360,8 +380,16 @@ def shown_trial(found: TrialAnswer) -> AlertTestOutcome:
 
 
 def masked_url(url: str) -> str:
-    """Return a URL up to its path: robots have their key in what follows."""
-    return f"{_origin(url)}/{MASK}"
+    """Return a URL up to its path, without the usual port: robots have their key in what follows."""
+    origin = _origin(url)
+    scheme = origin.partition("://")[0]
+    return f"{origin.removesuffix(_USUAL_PORTS.get(scheme, ''))}/{MASK}"
+
+
+def _is_mask_of(given: str, url: str) -> bool:
+    """Tell whether a URL is as another one is shown, with the usual port or without it."""
+    origin, path = read_url(given)
+    return path == f"/{MASK}" and not origin.authorization and origin.key == _origin(url)
 
 
 def _origin(url: str) -> str:

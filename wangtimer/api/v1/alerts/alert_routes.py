@@ -45,9 +45,10 @@ class AlertRuleResource:
 
         A new one answers 201. It counts for what happens 5 s later or more. Of a rule, an event, and a host or a timer
         (`per`) there is one alert until it is back to normal, or until `repeatAfter` is over. A timer is back to normal
-        once a later firing has succeeded; a host once one of any of its timers has, and none failed for a minute. With
-        another destination what is open is told again there. What happens while a message is on its way is told in one
-        further message: up to 20 alerts by name, the others counted. A message that is not taken is tried 6 times
+        once a later firing has succeeded; a host once a call has after its last failure, and none failed for a minute.
+        A host is told again when ten times as many firings or timers have failed as were told. With another destination
+        what is open is told again there. What happens while a message is on its way is told in one further message: up
+        to 20 alerts by name, the others counted. A message that is not taken is tried 6 times
         within some 3 h, as the same message. An app has 20 rules at most (409).
         """
         wiring = self.wiring()
