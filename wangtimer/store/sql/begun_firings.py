@@ -9,6 +9,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, ScalarSelect, and_, null, or_, select, text, update
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
@@ -107,7 +108,7 @@ class _Begun:
 
 
 class BegunFirings:
-    """Every method raises `StoreAway`."""
+    """Every method raises `StoreAway`; those that look several times, only where an earlier look brought nothing."""
 
     def __init__(self, database: Database, sleep: Callable[[float], None] = time.sleep) -> None:
         self._database = database
@@ -142,7 +143,12 @@ class BegunFirings:
 
         for pause_s in PAUSES_S if members else ():
             self._sleep(pause_s)
-            judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+            try:
+                judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+            except StoreAway:
+                if not judged:
+                    raise
+                break  # what is judged stands
             if len(judged) == len(set(members)):
                 break
         return judged
@@ -166,7 +172,12 @@ class BegunFirings:
 
         for pause_s in PAUSES_S if keys else ():
             self._sleep(pause_s)
-            going, timer_ids = self._database.write(work, Step.SQL_END_OVERLAP, waits_for_locks=False)
+            try:
+                going, timer_ids = self._database.write(work, Step.SQL_END_OVERLAP, waits_for_locks=False)
+            except StoreAway:
+                if not woken:
+                    raise
+                break  # who is woken goes
             woken += going
             if not timer_ids:
                 break
