@@ -7,7 +7,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, select, text, update
+from sqlalchemy import delete, event, insert, select, text, update
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import real_sql
@@ -490,3 +490,41 @@ def test_what_was_judged_or_woken_stands_though_sql_stumbles_over_what_others_ho
         stumble(monkeypatch, held.database, 0)
         with pytest.raises(StoreAway):
             held.begun.judge([held.member(SECOND)], LATE)
+
+
+def test_a_firing_that_somebody_else_holds_holds_up_no_other_timer(make: Make) -> None:
+    held = make(Overlap.QUEUE_ONE)
+    other = Held(held.database, Overlap.QUEUE_ONE, "another")
+    if held.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    for one in (held, other):
+        one.judge(FIRST)
+    judging = {one.member(at) for one in (held, other) for at in (SECOND, THIRD)}
+    locking = (
+        select(firings).where(firings.c.timer_id == held.id, firings.c.fire_at == SECOND).with_for_update()
+    )
+    with held.database.engine.connect() as sql, sql.begin():
+        sql.execute(locking)
+        began_at = time.monotonic()
+        judged = held.begun.judge(sorted(judging), LATE)
+        assert time.monotonic() - began_at < 0.9  # or the process would rest from SQL
+    assert {one: found.course for one, found in judged.items()} == {
+        other.member(SECOND): WAIT,
+        other.member(THIRD): SKIP,
+    }
+    assert held.judge(SECOND) is WAIT
+    for one in (held, other):
+        one.settle(FIRST, SUCCEEDED)
+    with held.database.engine.connect() as sql, sql.begin():
+        sql.execute(locking)
+        began_at = time.monotonic()
+        woken = held.begun.end([(held.id, FIRST), (other.id, FIRST)], LATE)
+        assert time.monotonic() - began_at < 0.9
+    assert [(one.timer_id, one.fire_at) for one in woken] == [(other.id, SECOND)]
+    assert [one.timer_id for one in held.begun.end([(held.id, FIRST)], LATE)] == [held.id]
+
+
+def test_a_firing_whose_row_is_gone_is_over(make: Make) -> None:
+    held = make(Overlap.SKIP)
+    held.database.write(lambda sql: sql.execute(delete(firings).where(firings.c.fire_at == FIRST)))
+    assert held.judge(FIRST) is None
