@@ -46,7 +46,7 @@ from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
-from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
+from wangtimer.store.sql.firings_to_cancel import FiringsToCancel, ToCancel
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
@@ -439,7 +439,10 @@ class Stores:
             ),
             Case("BegunFirings.page", lambda: begun.page((0, 0), 100)),
             Case("FiringsToCancel.page", lambda: to_cancel.page((0, 0))),
-            Case("FiringsToCancel.cancel", lambda: to_cancel.cancel(to_cancel.page((0, 0)), lambda one: one)),
+            Case(
+                "FiringsToCancel.cancel",
+                lambda: to_cancel.cancel([ToCancel(one.key, late) for one in first], lambda one: one),
+            ),
         ]
 
     def _of_continuities(self) -> list[Case]:

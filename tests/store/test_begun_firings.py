@@ -7,10 +7,11 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, select, text, update
+from sqlalchemy import delete, event, insert, select, text, update
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import real_sql
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS
@@ -450,3 +451,80 @@ def test_the_outcomes_of_cancelled_firings_are_noted(make: Make) -> None:
 
     held.begun.judge([held.member(SECOND)], LATE, noted)
     assert [(one.member, one.status) for one in seen] == [(held.member(FIRST), SKIPPED)]
+
+
+def stumble(monkeypatch: pytest.MonkeyPatch, database: Database, good: int) -> None:
+    """Let the database take so many writes, and no more."""
+    write, taken = database.write, iter(range(good))
+
+    def stumbling(*arguments: Any, **named: Any) -> Any:
+        if next(taken, None) is None:
+            raise StoreAway("SQL", "it stumbled")
+        return write(*arguments, **named)
+
+    monkeypatch.setattr(database, "write", stumbling)
+
+
+def test_what_was_judged_or_woken_stands_though_sql_stumbles_over_what_others_hold(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = make(Overlap.QUEUE_ONE)
+    other = Held(held.database, Overlap.QUEUE_ONE, "another")
+    if held.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    for one in (held, other):
+        one.judge(FIRST)
+        one.judge(SECOND)
+        one.settle(FIRST, SUCCEEDED)
+    locking = select(timers.c.id).where(timers.c.id == held.id).with_for_update()
+    with held.database.engine.connect() as sql, sql.begin():
+        sql.execute(locking)
+        with monkeypatch.context() as patching:
+            stumble(patching, held.database, 1)
+            woken = held.begun.end([(held.id, FIRST), (other.id, FIRST)], LATE)
+        assert [(one.timer_id, one.fire_at) for one in woken] == [(other.id, SECOND)]
+        with monkeypatch.context() as patching:
+            stumble(patching, held.database, 1)
+            judged = held.begun.judge([held.member(SECOND), other.member(SECOND)], LATE)
+        assert {one: found.course for one, found in judged.items()} == {other.member(SECOND): GO}
+        stumble(monkeypatch, held.database, 0)
+        with pytest.raises(StoreAway):
+            held.begun.judge([held.member(SECOND)], LATE)
+
+
+def test_a_firing_that_somebody_else_holds_holds_up_no_other_timer(make: Make) -> None:
+    held = make(Overlap.QUEUE_ONE)
+    other = Held(held.database, Overlap.QUEUE_ONE, "another")
+    if held.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    for one in (held, other):
+        one.judge(FIRST)
+    judging = {one.member(at) for one in (held, other) for at in (SECOND, THIRD)}
+    locking = (
+        select(firings).where(firings.c.timer_id == held.id, firings.c.fire_at == SECOND).with_for_update()
+    )
+    with held.database.engine.connect() as sql, sql.begin():
+        sql.execute(locking)
+        began_at = time.monotonic()
+        judged = held.begun.judge(sorted(judging), LATE)
+        assert time.monotonic() - began_at < 0.9  # or the process would rest from SQL
+    assert {one: found.course for one, found in judged.items()} == {
+        other.member(SECOND): WAIT,
+        other.member(THIRD): SKIP,
+    }
+    assert held.judge(SECOND) is WAIT
+    for one in (held, other):
+        one.settle(FIRST, SUCCEEDED)
+    with held.database.engine.connect() as sql, sql.begin():
+        sql.execute(locking)
+        began_at = time.monotonic()
+        woken = held.begun.end([(held.id, FIRST), (other.id, FIRST)], LATE)
+        assert time.monotonic() - began_at < 0.9
+    assert [(one.timer_id, one.fire_at) for one in woken] == [(other.id, SECOND)]
+    assert [one.timer_id for one in held.begun.end([(held.id, FIRST)], LATE)] == [held.id]
+
+
+def test_a_firing_whose_row_is_gone_is_over(make: Make) -> None:
+    held = make(Overlap.SKIP)
+    held.database.write(lambda sql: sql.execute(delete(firings).where(firings.c.fire_at == FIRST)))
+    assert held.judge(FIRST) is None

@@ -1,6 +1,7 @@
 """What numbered timers' calls tell of the firings before them, read from real servers."""
 
 import time
+from typing import Any
 
 import pytest
 
@@ -142,21 +143,43 @@ def test_the_deep_look_is_bounded_by_rows_read_and_not_by_rows_that_count(databa
     assert ground.before(MOST_LOST)[1:] == (at(0), 1)
 
 
-def test_where_many_look_far_back_the_rest_tell_their_numbers_only(database: Database) -> None:
+@pytest.mark.parametrize(
+    ("lost", "told"),
+    [(FEW, (("X-WangTimer-Lost-Since", str(FEW)),)), (2, (("X-WangTimer-Lost-Since", "2"),)), (0, ())],
+)
+def test_where_many_look_far_back_the_rest_tell_what_was_lost_of_the_last_few(
+    database: Database, lost: int, told: tuple[tuple[str, str], ...]
+) -> None:
     seconds = iter(range(1_000))
     ground = Ground(database)
     ground.store = ContinuityStore(database, lambda: next(seconds) / 10)
     many = 2 * FIRINGS_A_LONG_STATEMENT * 10
-    ground.became(SUCCEEDED, *[FAILED] * FEW)
+    ground.became(SUCCEEDED, *[PENDING] * (FEW - lost), *[FAILED] * lost)
     rows = [Firing.planned(TIMER, at(FEW + 1) + one, 0, one) for one in range(1, many)]
     found = ground.store.before(rows)
     assert len(found) == many - 1
-    counted = [one for one in found.values() if one.lost is not None]
-    assert {(one.last_success_at, one.lost) for one in counted} == {(at(0), FEW)}
+    counted = [one for one in found.values() if one.last_success_at is not None]
+    assert {(one.last_success_at, one.lost) for one in counted} == {(at(0), lost)}
     assert len(counted) == 5 * FIRINGS_A_LONG_STATEMENT
-    assert all(
-        one.headers == (("X-WangTimer-Sequence", str(one.seq)),) for one in found.values() if one.lost is None
-    )
+    rest = [one for one in found.values() if one.last_success_at is None]
+    assert all(one.headers == (("X-WangTimer-Sequence", str(one.seq)), *told) for one in rest)
+
+
+def test_the_first_look_takes_nothing_from_the_time_of_the_far_one(database: Database) -> None:
+    watch = {"s": 0.0}
+    ground = Ground(database)
+    ground.store = ContinuityStore(database, lambda: watch["s"])
+    read = database.read
+
+    def slowly(*arguments: Any) -> Any:
+        watch["s"] += 0.4
+        return read(*arguments)
+
+    database.read = slowly  # type: ignore[method-assign]
+    ground.became(SUCCEEDED, *[FAILED] * FEW)
+    rows = [Firing.planned(TIMER, at(FEW + 1) + one, 0, one) for one in range(1, 2 * FIRINGS_A_STATEMENT)]
+    found = ground.store.before(rows)
+    assert sum(one.last_success_at is not None for one in found.values()) == 2 * FIRINGS_A_LONG_STATEMENT
 
 
 def test_a_long_row_of_what_is_under_way_is_not_lost(ground: Ground) -> None:

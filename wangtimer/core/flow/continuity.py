@@ -13,7 +13,7 @@ class Continuity(NamedTuple):
     `seq` is its number; None: it has none. `last_success_at` is the moment (ms UTC) of the last planned firing before
     it that succeeded; None: none of the last `MOST_LOST` did. `lost` is how many moments between the two failed for
     good, or were skipped by a policy; what is still under way is not among them, nor is what the owner took back.
-    Both are None where nobody looked.
+    Where nobody looked far enough, `last_success_at` is None and `lost` at least so many; None: none that is known of.
     """
 
     seq: int | None
@@ -27,6 +27,10 @@ class Continuity(NamedTuple):
         after = -1 if self.last_success_at is None else self.last_success_at
         more = sum(moment > after for moment in moments)
         return self._replace(lost=min(self.lost + more, MOST_LOST)) if more else self
+
+    def at_least(self) -> Self:
+        """Return it as what is known where only the last few firings were looked at, and none of them succeeded."""
+        return self._replace(lost=self.lost or None)
 
     @property
     def headers(self) -> tuple[tuple[str, str], ...]:

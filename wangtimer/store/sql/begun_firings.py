@@ -9,13 +9,14 @@ from typing import NamedTuple
 from sqlalchemy import Connection, ScalarSelect, and_, null, or_, select, text, update
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, judge
 from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firings import locked_rows, rows_of
+from wangtimer.store.sql.firings import free_and_held, rows_of
 from wangtimer.store.sql.firings_to_cancel import cancel_older, forget_to_cancel
 from wangtimer.store.sql.keyset import behind, by_index, in_this_order, update_by_index
 from wangtimer.store.sql.many_rows import insert_ignore
@@ -107,7 +108,7 @@ class _Begun:
 
 
 class BegunFirings:
-    """Every method raises `StoreAway`."""
+    """Every method raises `StoreAway`; those that look several times, only where an earlier look brought nothing."""
 
     def __init__(self, database: Database, sleep: Callable[[float], None] = time.sleep) -> None:
         self._database = database
@@ -123,8 +124,8 @@ class BegunFirings:
         * Those that it cancels have their outcomes, as `noted` returns these. Of many the rest are noted as to be
           cancelled, and have theirs in a while; one of them that is asked about has it now.
 
-        The timers' rows are locked, so that two processes never judge at once. Absent are firings of timers whose rows
-        others held all the while.
+        The timers' rows are locked, so that two processes never judge at once. Absent are firings of timers of which
+        others held the row, or that of one of these firings, all the while.
         """
         judged: dict[Member, Judged] = {}
 
@@ -142,7 +143,12 @@ class BegunFirings:
 
         for pause_s in PAUSES_S if members else ():
             self._sleep(pause_s)
-            judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+            try:
+                judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+            except StoreAway:
+                if not judged:
+                    raise
+                break  # what is judged stands
             if len(judged) == len(set(members)):
                 break
         return judged
@@ -160,13 +166,18 @@ class BegunFirings:
             over = _over_among(sql, keys)
             queued = _queued_among(sql, timer_ids)
             locked = _lock_timers(sql, queued) if queued else {}
-            going = _wake(sql, locked, now)
+            going, held = _wake(sql, locked, now)
             _forget(sql, over)
-            return going, queued - set(locked)
+            return going, (queued - set(locked)) | held
 
         for pause_s in PAUSES_S if keys else ():
             self._sleep(pause_s)
-            going, timer_ids = self._database.write(work, Step.SQL_END_OVERLAP, waits_for_locks=False)
+            try:
+                going, timer_ids = self._database.write(work, Step.SQL_END_OVERLAP, waits_for_locks=False)
+            except StoreAway:
+                if not woken:
+                    raise
+                break  # who is woken goes
             woken += going
             if not timer_ids:
                 break
@@ -196,21 +207,25 @@ def _gone_among(sql: Connection, timer_ids: Collection[int]) -> set[int]:
 
 
 def _locked(sql: Connection, members: Sequence[Member]) -> _Begun:
-    """Lock timers, then the firings asked about: settling locks firings only, so none wait crosswise."""
+    """Lock timers, then the firings asked about: settling locks firings only, so none wait crosswise.
+
+    A timer is absent if others hold its row, or that of a firing asked about: its firings are judged in order.
+    """
     ids = {one.timer_id for one in members}
     policies = _lock_timers(sql, ids)
     gone = _gone_among(sql, ids - set(policies))
     mine = [one for one in members if one.timer_id in policies or one.timer_id in gone]
-    begun = _heads(sql, policies) | {timer_id: {} for timer_id in gone}
-    rows = locked_rows(sql, mine)
+    rows, held = free_and_held(sql, [one.key for one in mine])
+    held_ids = {timer_id for timer_id, _ in held}
+    begun = _heads(sql, policies.keys() - held_ids) | {timer_id: {} for timer_id in gone - held_ids}
     to_cancel: dict[MemberKey, int] = {}
     for timer_id, fire_at, is_waiting, by in _recorded_among(sql, {one.key for one in mine}):
         row = rows.get((timer_id, fire_at))
         if by is not None:
             to_cancel[timer_id, fire_at] = by
-        elif row is not None and row.status in _OPEN:
+        elif row is not None and row.status in _OPEN and timer_id in begun:
             begun[timer_id][fire_at] = Begun(fire_at, bool(is_waiting))
-    return _Begun(policies, dict(rows), begun, to_cancel)
+    return _Begun(policies, rows, begun, to_cancel)
 
 
 def _heads(sql: Connection, timer_ids: Collection[int]) -> dict[int, dict[int, Begun]]:
@@ -279,21 +294,25 @@ def _queued_among(sql: Connection, timer_ids: Collection[int]) -> set[int]:
     return set(sql.execute(by_index(query, "PRIMARY", timers)).scalars())
 
 
-def _wake(sql: Connection, timer_ids: Collection[int], now: int) -> list[Firing]:
-    """Make the first firing that waits due now, of each of these timers of which none runs; return these."""
+def _wake(sql: Connection, timer_ids: Collection[int], now: int) -> tuple[list[Firing], set[int]]:
+    """Make the first firing that waits due now, of each of these timers of which none runs.
+
+    Return these, and the timers of whose firing others hold the row.
+    """
     first = [
-        Member(timer_id, min(begun), 0)
+        (timer_id, min(begun))
         for timer_id, begun in _heads(sql, timer_ids).items()
         if begun and all(one.is_waiting for one in begun.values())
     ]
+    rows, held = free_and_held(sql, first)
     woken = [
         row._replace(due_at=now, lane="")
-        for row in (locked_rows(sql, first) if first else {}).values()
+        for row in rows.values()
         if row.status is FiringStatus.PENDING and row.due_at >= now
     ]
     for row in woken:
         _put_off(sql, row)
-    return woken
+    return woken, {timer_id for timer_id, _ in held}
 
 
 def _put_off(sql: Connection, row: Firing) -> None:

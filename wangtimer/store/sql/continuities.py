@@ -14,8 +14,8 @@ FEW = 10
 FIRINGS_A_STATEMENT = 100
 FIRINGS_A_LONG_STATEMENT = 10
 _SUCCEEDED, _LOST, _OTHER = 1, 2, 0
-# How long a batch may look far back: while a target is away, all calls to it ask for that. The others tell their
-# numbers only.
+# How long a batch may look far back: while a target is away, all calls to it ask for that. The others tell what was
+# lost of the last few.
 LOOKS_BACK_S = 0.5
 
 
@@ -32,7 +32,6 @@ class ContinuityStore:
         Only what came before a firing's own moment counts. It is read from the index of one timer's history: the last
         few firings of each, and up to `MOST_LOST` where none of those succeeded.
         """
-        began = self._monotonic()
         numbered = [one for one in rows if one.seq is not None]
         found: dict[MemberKey, Continuity] = {}
         deeper: list[Firing] = []
@@ -41,9 +40,11 @@ class ContinuityStore:
                 found[one.member.key] = told
                 if told.last_success_at is None and looked_at == FEW:
                     deeper.append(one)
+        began = self._monotonic() if deeper else 0.0
         for part in _parts(deeper, FIRINGS_A_LONG_STATEMENT):
             if self._monotonic() - began > LOOKS_BACK_S:
-                found |= {one.member.key: Continuity(one.seq, None, None) for one in part}
+                # The last few had no success: at least what was lost of those is.
+                found |= {one.member.key: found[one.member.key].at_least() for one in part}
             else:
                 found |= {one.member.key: told for one, (told, _) in self._read(part, MOST_LOST)}
         return found

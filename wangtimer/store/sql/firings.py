@@ -366,9 +366,17 @@ def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, i
     return _of_keys(sql, _locked, [(member.fire_at, member.timer_id) for member in members])
 
 
-def free_rows(sql: Connection, members: Iterable[Member]) -> dict[MemberKey, Firing]:
-    """Return the rows of those of these members' firings that nobody else holds, locked as `locked_rows` does."""
-    return _of_keys(sql, _free, [(member.fire_at, member.timer_id) for member in members])
+def free_and_held(
+    sql: Connection, keys: Iterable[MemberKey]
+) -> tuple[dict[MemberKey, Firing], set[MemberKey]]:
+    """Return the rows of firings, locked until the transaction ends, and which others hold: nobody waits for those.
+
+    A firing that is gone is in neither.
+    """
+    asked = [(fire_at, timer_id) for timer_id, fire_at in keys]
+    free = _of_keys(sql, _free, asked)
+    missing = [(fire_at, timer_id) for fire_at, timer_id in asked if (timer_id, fire_at) not in free]
+    return free, set(_of_keys(sql, _any, missing))
 
 
 def pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:

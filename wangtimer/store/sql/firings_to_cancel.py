@@ -1,6 +1,6 @@
 """Firings that a newer one of their timer cancels, in SQL: of many, the last few at once, the rest a few at a time."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -8,13 +8,13 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
-from wangtimer.core.flow.firing import Firing, FiringStatus, Member, MemberKey
+from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import cancelled_by
 from wangtimer.store.sql.accepted_firings import outcome_of_row
 from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, update_status, with_keys
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firings import free_rows, rows_of, settle_rows
+from wangtimer.store.sql.firings import free_and_held, settle_rows
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel
@@ -103,18 +103,6 @@ def cancel_rows(
     ]
     if outcomes:
         settle_rows(sql, sorted(map(noted, outcomes), key=_by_row_key))
-
-
-def free_and_held(
-    sql: Connection, keys: Collection[MemberKey]
-) -> tuple[dict[MemberKey, Firing], set[MemberKey]]:
-    """Return the rows of firings, locked, and which others hold; those that are gone are in neither."""
-    if not keys:
-        return {}, set()
-    members = [Member(timer_id, fire_at, 0) for timer_id, fire_at in keys]
-    free = free_rows(sql, members)
-    missing = [one for one in members if one.key not in free]
-    return free, set(rows_of(sql, missing)) if missing else set()
 
 
 def _noted_among(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, int]:
