@@ -15,7 +15,14 @@ from tests.alerts.robots import SECRET, TOKEN, Check, Got, Said
 from tests.callback.calls import egress_of
 from tests.docs.blocks import ROOT, blocks
 from tests.store.alert_worlds import FAILED, HOST, NOW, SUCCEEDED, Statements, rule
-from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, MOST_OF_APP, NOT_TRIED_PAUSE_MS, PAUSES_S
+from wangtimer.alert_teller import (
+    HELD_MS,
+    LONGEST_WAIT_MS,
+    MOST_AT_ONCE,
+    MOST_OF_APP,
+    NOT_TRIED_PAUSE_MS,
+    PAUSES_S,
+)
 from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
@@ -258,7 +265,10 @@ def test_without_a_mail_server_the_rule_says_so(telling: Telling) -> None:
     alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
     telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
     assert "WANGTIMER_SMTP_URL" in telling.shown().error
-    assert left(telling) == 1  # for a process that has one
+    assert left(telling) == 1
+    telling.clock.ahead_s += (LONGEST_WAIT_MS + NOT_TRIED_PAUSE_MS) / 1_000
+    telling.tell_until(telling.teller(), lambda: left(telling) == 0)
+    assert telling.shown().error.startswith("given up: ")
 
 
 @pytest.mark.parametrize("kind", ROBOTS)
