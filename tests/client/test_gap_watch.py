@@ -137,6 +137,21 @@ def test_where_nobody_counted_what_was_passed_over_is_a_gap(watch: GapWatch) -> 
     assert watch.see(call(5, 6, lost=None)) == Sighting(GAP, 0, 3)
 
 
+def test_a_call_that_was_not_counted_lets_nothing_be_told_twice(watch: GapWatch) -> None:
+    calls = call(1, 1), call(2, 2, 1), call(6, 6, 2, 3), call(7, 7, lost=None), call(8, 8, 2, 5)
+    assert [watch.see(one).lost for one in calls] == [0, 0, 3, 0, 2]
+    never_done = call(4, 4, None, 3, timer=8), call(5, 5, lost=None, timer=8), call(6, 6, None, 5, timer=8)
+    assert [watch.see(one).lost for one in never_done] == [3, 0, 2]
+
+
+def test_of_calls_that_know_a_part_of_what_was_lost_nothing_is_told_twice(watch: GapWatch) -> None:
+    calls = call(1, 1), call(2, 2, 1), call(13, 13, None, 10), call(14, 14, None, 10), call(15, 15, 2, 12)
+    assert [watch.see(one).lost for one in calls] == [0, 0, 10, 0, 2]
+    assert watch.see(call(26, 26, None, 10)) == Sighting(GAP, 10, 10)
+    assert watch.see(call(27, 27, 2, 24)) == Sighting(GAP, 2)
+    assert watch.see(call(29, 29, 27, 1)) == Sighting(GAP, 1, 1)
+
+
 def test_timers_of_two_apps_are_apart(watch: GapWatch) -> None:
     watch.see(call(0, 1))
     other = call(0, 1)

@@ -52,13 +52,39 @@ class Sighting:
 
 @dataclass(slots=True)
 class _Timer:
-    """What was seen of one timer, and what its newest call told; moments in ms UTC, the one seen last at the end."""
+    """What was seen of one timer, and what its newest calls told; moments in ms UTC, the one seen last at the end."""
 
     newest: int
     highest: int
     last_success_at: datetime | None
     lost: int
     moments: dict[int, Sighting] = field(default_factory=dict)
+    # What calls told since that know only a part of what was lost, and the moment of the first of them; 0: none did.
+    part_lost: int = 0
+    part_since: int = 0
+
+    def tells_at_least(self, call: ReceivedCall) -> bool:
+        """Whether a call knows only a part of what was lost: it tells no last success, and an earlier one did."""
+        is_part = call.last_success_at is None and self.last_success_at is not None
+        return is_part and (call.lost_since or 0) < MOST_LOST
+
+    def told_since(self, last_success_at: datetime | None) -> int:
+        """Return how many of those lost since then were told of; no success lies among those that were told in part."""
+        told = self.lost if last_success_at == self.last_success_at else 0
+        is_before = last_success_at is None or _ms(last_success_at) < self.part_since
+        return told + (self.part_lost if is_before else 0)
+
+    def take(self, call: ReceivedCall, sighting: Sighting) -> None:
+        """Remember what a newer call told; one that was not counted tells nothing."""
+        self.newest = _ms(call.fire_at)
+        if call.lost_since is None:
+            return
+        if self.tells_at_least(call):
+            self.part_lost += sighting.lost
+            self.part_since = self.part_since or self.newest
+        else:
+            self.last_success_at, self.lost = call.last_success_at, call.lost_since
+            self.part_lost = self.part_since = 0
 
     def see(self, moment: int, sighting: Sighting) -> None:
         self.moments[moment] = sighting
@@ -98,12 +124,10 @@ class GapWatch:
 
     def _remember(self, seen: _Timer | None, call: ReceivedCall, sequence: int, sighting: Sighting) -> None:
         key, moment = (call.app, call.timer_id), _ms(call.fire_at)
-        told = call.last_success_at, call.lost_since or 0
         if seen is None:
-            seen = self._timers[key] = _Timer(moment, sequence, *told)
+            seen = self._timers[key] = _Timer(moment, sequence, call.last_success_at, call.lost_since or 0)
         elif moment > seen.newest:
-            seen.newest = moment
-            seen.last_success_at, seen.lost = told
+            seen.take(call, sighting)
         seen.highest = max(seen.highest, sequence)
         if sighting.order is not CallOrder.REPEAT:
             seen.see(moment, sighting)
@@ -125,8 +149,11 @@ def _sighting(seen: _Timer | None, call: ReceivedCall, sequence: int) -> Sightin
     if call.lost_since is None:
         # It was not counted: what was passed over may be lost.
         return Sighting(CallOrder.GAP if unseen else CallOrder.IN_ORDER, 0, unseen)
-    if call.last_success_at == seen.last_success_at and lost < MOST_LOST:
-        lost = max(0, lost - seen.lost)
+    if seen.tells_at_least(call):
+        # Of the last few. What was passed over since the newest call may be other ones than those told of.
+        lost = max(lost - seen.told_since(seen.last_success_at), min(lost, unseen))
+    elif lost < MOST_LOST:
+        lost = max(0, lost - seen.told_since(call.last_success_at))
     was_elsewhere = call.last_success_at is not None and _ms(call.last_success_at) > seen.newest
     order = CallOrder.GAP if lost or was_elsewhere else CallOrder.IN_ORDER
     return Sighting(order, lost, unseen)
