@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-# Places of an app that are told, of which the last are kept: one answer of each is noted a second.
+# Places of an app that are told, those that failed last: one answer of each is noted a second.
 MOST_PLACES = 200
 
 

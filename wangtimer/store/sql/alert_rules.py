@@ -22,8 +22,6 @@ from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
 
 log = structlog.get_logger()
 
-# Rows of troubles that are read for the hosts that callback processes are told.
-MOST_HOSTS = 20_000
 # Makes what a rule is to be of what it is (None: there is none); may raise to refuse.
 RuleRevision = Callable[[AlertRule | None], AlertRule]
 # The audit's names of what changed.
@@ -160,15 +158,28 @@ def read_rules(rows: Sequence[Any], seals: Seals, *, may_be_unopened: bool = Fal
 
 
 def _troubled(sql: Connection) -> dict[str, frozenset[str]]:
-    """Return by app the hosts and named targets in trouble, the first of them where there are very many."""
-    query = select(alerts.c.app, alerts.c.place).where(alerts.c.timer_id == 0, alerts.c.place != "")
-    ordered = by_index(query.order_by(alerts.c.app, alerts.c.rule, alerts.c.event), "alert_of_timer", alerts)
-    found: dict[str, dict[str, None]] = {}
-    for app, place in sql.execute(ordered.limit(MOST_HOSTS)):
-        its = found.setdefault(app, {})
-        if len(its) < MOST_PLACES:
-            its[place] = None
-    return {app: frozenset(places) for app, places in found.items()}
+    """Return by app the hosts and named targets in trouble, of very many those that failed last.
+
+    App by app: what one has in trouble takes no room from others.
+    """
+    found: dict[str, frozenset[str]] = {}
+    app = sql.execute(_troubled_app("")).scalar_one_or_none()
+    while app is not None:
+        found[app] = frozenset(sql.execute(_places_of(app)).scalars())
+        app = sql.execute(_troubled_app(app)).scalar_one_or_none()
+    return found
+
+
+def _troubled_app(after: str) -> Any:
+    """Return the query of the next app that has a host in trouble."""
+    query = select(alerts.c.app).where(alerts.c.timer_id == 0, alerts.c.app > after)
+    return by_index(query.order_by(alerts.c.app).limit(1), "alert_of_timer", alerts)
+
+
+def _places_of(app: str) -> Any:
+    its = (alerts.c.timer_id == 0, alerts.c.app == app, alerts.c.place != "")
+    query = by_index(select(alerts.c.place).where(*its), "alert_of_timer", alerts)
+    return query.group_by(alerts.c.place).order_by(func.max(alerts.c.last_at).desc()).limit(MOST_PLACES)
 
 
 def _is(app: str, name: str) -> Any:
