@@ -88,6 +88,16 @@ CREATE TABLE begun_firing (
     KEY begun_in_line (timer_id, is_waiting, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- firings that had begun when a newer one of their timer did, and that are to be cancelled for it; which of them have no
+-- outcome yet, their own rows say
+CREATE TABLE firing_to_cancel (
+    timer_id BIGINT NOT NULL,
+    fire_at BIGINT NOT NULL,
+    -- the moment of the newer one
+    cancelled_by BIGINT NOT NULL,
+    PRIMARY KEY (timer_id, fire_at)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- limits of calls to target hosts, over all apps
 CREATE TABLE host_limit (
     -- a host and port; *: every other

@@ -1,12 +1,13 @@
 """When Celery tasks that are due at one moment begin: by `eta`, by beat, and by WangTimer.
 
-    python -m benchmarks.celery_clock [--tasks 1000] [--ways eta,beat,wangtimer]
+    python -m benchmarks.celery_clock [--tasks 1000] [--ways ready,eta,beat,wangtimer]
 
+`ready` is no clock: all tasks are on the queue at the moment, so it shows what the worker itself takes for them.
 Each way has a Redis as the user's broker and one Celery worker of the user (8 threads), which notes when each task
 begins. Each is measured twice: undisturbed, and with all that knows the moment killed (SIGKILL) 5 s before it, and
 started again after a second: the worker of `eta`, beat with its schedule file, and WangTimer's scheduler, trigger and
 callback processes; the worker too, each time. Prints a JSON line for each: how late tasks began (ms), how many did not
-begin within a minute, and how many began twice.
+begin within a minute, and how many began twice. The workload `celery` of `python -m benchmarks` has the same figures.
 """
 
 import argparse
@@ -15,9 +16,9 @@ import os
 import signal
 import sys
 import tempfile
+import threading
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -35,6 +36,8 @@ MINUTE_S = 60
 # From when the moment is known until it comes: making a thousand timers, and planning them, has to end before.
 AHEAD_S, KILLED_AHEAD_S, AWAY_S, WAITS_S = 25, 5, 1, 60
 KILLED = ("scheduler", "trigger", "callback")
+OURS = "wangtimer"
+WAYS = ("ready", "eta", "beat", OURS)
 SHOP = """
 import os, time
 import redis
@@ -74,11 +77,17 @@ class Shop:
 
     def __enter__(self) -> "Shop":
         self._store.__enter__()
+        self._told_before = dict(os.environ)
+        # Where the processes find `shop.py`.
+        paths = [str(self._directory), os.environ.get("PYTHONPATH", "")]
+        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
         self.url = self._store.url(0)
         return self
 
     def __exit__(self, *_: object) -> None:
         self.kill_all()
+        os.environ.clear()
+        os.environ.update(self._told_before)
         self._store.__exit__(None, None, None)
 
     def start(self, kind: str, due_at: int, entries: int) -> None:
@@ -142,6 +151,21 @@ def by_eta(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
     return lambda: None
 
 
+def all_ready(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
+    """Publish the tasks to a queue that nobody reads, which becomes the worker's at the moment."""
+    with Celery("shop", broker=shop.url) as app, app.connection_for_write() as link:
+        for one in range(tasks):
+            app.send_task("shop.expire", (one,), connection=link, queue="waiting")
+
+    def move() -> None:
+        with closing(redis.Redis.from_url(shop.url)) as client:
+            time.sleep(max(0.0, due_at - time.time()))
+            client.rename("waiting", "celery")
+
+    threading.Thread(target=move, daemon=True).start()
+    return lambda: None
+
+
 def by_beat(shop: Shop, due_at: int, tasks: int) -> Callable[[], None]:
     """Start beat with an entry for each task; return what kills it."""
     shop.start("beat", due_at, tasks)
@@ -198,8 +222,8 @@ def wangtimer(shop: Shop, directory: Path) -> Iterator[tuple[Make, Rest]]:
 
 
 def measured(
-    way: str, make: Make, shop: Shop, tasks: int, *, is_killed: bool, rest: Rest = time.sleep
-) -> dict[str, object]:
+    make: Make, shop: Shop, tasks: int, *, is_killed: bool, rest: Rest = time.sleep
+) -> dict[str, float]:
     """Make the tasks, wait for them, and return how late they began."""
     shop.forget()
     due_at = next_minute()
@@ -216,40 +240,46 @@ def measured(
     rest(3)
     came = shop.came()
     shop.kill_all()
+    return began(came, due_at, tasks)
+
+
+def began(came: Mapping[int, Sequence[float]], due_at: int, tasks: int) -> dict[str, float]:
+    """Return how late tasks first began, of the moments (s UTC) at which each began."""
     late = sorted((min(at) - due_at) * 1_000 for at in came.values())
-    times = Counter(len(at) for at in came.values())
     return {
-        "way": way,
-        "killed": is_killed,
-        "tasks": tasks,
         "late_p50_ms": round(percentile(late, 0.5), 1),
         "late_p99_ms": round(percentile(late, 0.99), 1),
         "late_max_ms": round(percentile(late, 1.0), 1),
         "early": sum(one < 0 for one in late),
-        "not_within_a_minute": tasks - len(late),
-        "twice": sum(number for count, number in times.items() if count > 1),
+        "not_within_a_minute": tasks - sum(one <= WAITS_S * 1_000 for one in late),
+        "twice": sum(len(at) > 1 for at in came.values()),
     }
+
+
+MAKES: dict[str, Make] = {"ready": all_ready, "eta": by_eta, "beat": by_beat}
+
+
+def of_way(way: str, shop: Shop, directory: Path, tasks: int, *, is_killed: bool) -> dict[str, float]:
+    """Measure one of `WAYS`; a deployment of ours is made in the directory."""
+    if way == OURS:
+        with wangtimer(shop, directory) as (make, rest):
+            return measured(make, shop, tasks, is_killed=is_killed, rest=rest)
+    return measured(MAKES[way], shop, tasks, is_killed=is_killed)
 
 
 def main() -> None:
     """Measure, and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1_000)
-    parser.add_argument("--ways", default="eta,beat,wangtimer")
+    parser.add_argument("--ways", default=",".join(WAYS))
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        directory = Path(folder)
-        os.environ["PYTHONPATH"] = os.pathsep.join([folder, *filter(None, [os.environ.get("PYTHONPATH")])])
-        with Shop(directory) as shop:
-            for way in asked.ways.split(","):
-                for is_killed in (False, True):
-                    if way == "wangtimer":
-                        with wangtimer(shop, directory / f"ours-{is_killed}") as (make, rest):
-                            found = measured(way, make, shop, asked.tasks, is_killed=is_killed, rest=rest)
-                    else:
-                        make = by_eta if way == "eta" else by_beat
-                        found = measured(way, make, shop, asked.tasks, is_killed=is_killed)
-                    print(json.dumps(found), flush=True)
+    with tempfile.TemporaryDirectory() as folder, Shop(Path(folder)) as shop:
+        for way in asked.ways.split(","):
+            for is_killed in (False, True):
+                ours = Path(folder) / f"ours-{is_killed}"
+                found = of_way(way, shop, ours, asked.tasks, is_killed=is_killed)
+                told = {"way": way, "killed": is_killed, "tasks": asked.tasks} | found
+                print(json.dumps(told), flush=True)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class Outcomes:
 
     def wait(self) -> None:
         if not self._all_here.wait(120):
-            raise SystemExit(f"only {len(self.late_ms)} of {self._expected} calls ended in 120 s")
+            raise TimeoutError(f"only {len(self.late_ms)} of {self._expected} calls ended in 120 s")
 
 
 @contextlib.contextmanager

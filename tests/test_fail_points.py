@@ -19,13 +19,12 @@ from wangtimer.store.sql.database import Database
 
 PACKAGE = Path(wangtimer.__file__).parent
 SQL = {step for step in Step if step.name.startswith("SQL_")}
-# Transactions of operators, by their files: no firing depends on them. Those of batches stop what a disabled app has.
-# Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more. What is
+# Transactions of operators, by their files: no firing and no alert depends on them. Those of batches stop what a
+# disabled app has. Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more. What is
 # not disabled or enabled now is so within a minute.
 OPERATORS = (
-    ["alert_messages.py"] * 7
+    ["alert_messages.py"] * 4
     + ["alert_rules.py"] * 3
-    + ["alert_troubles.py"] * 2
     + ["api_keys.py"] * 3
     + ["apps.py"] * 2
     + ["client_certificates.py"] * 3

@@ -8,9 +8,15 @@ from threading import Lock
 import structlog
 
 from wangtimer.core.apps.caller import Caller, calling
-from wangtimer.core.errors import StoreAway, UnknownTimer, VersionChanged
+from wangtimer.core.errors import StoreAway, UnknownTimer, VersionChanged, WangTimerError
 from wangtimer.core.flow.firing import MemberKey
-from wangtimer.core.flow.reply_control import LEAST_AHEAD_MS, ControlKind, ReplyControl, control_from
+from wangtimer.core.flow.reply_control import (
+    CONTROL_HEADER,
+    LEAST_AHEAD_MS,
+    ControlKind,
+    ReplyControl,
+    control_from,
+)
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Once, Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
@@ -73,8 +79,9 @@ class ControlApplier:
         ends_at, number = self.clock.monotonic() + LONGEST_S, 0
         while self.clock.monotonic() < ends_at:
             page = self.controls.behind(self._behind, PAGE)
-            self._apply(_last_of_each(page))
-            self.controls.forget(list(page))
+            faults = self._apply(_last_of_each(page))
+            told = {key: _why_not(text, faults[key[0]]) for key, text in page.items() if key[0] in faults}
+            self.controls.forget(list(page), told)
             number += len(page)
             # From the first one on again, whoever has the most.
             self._behind = max(page) if len(page) == PAGE else FIRST_KEY
@@ -83,7 +90,9 @@ class ControlApplier:
         if number:
             log.info("controls_applied", firings=number)
 
-    def _apply(self, controls: Mapping[int, str]) -> None:
+    def _apply(self, controls: Mapping[int, str]) -> dict[int, str]:
+        """Return why controls were not applied, by their timers' ids."""
+        faults = {}
         apps = self.lists.apps_of(controls) if controls else {}
         with calling(CALLER):
             for timer_id, app in apps.items():
@@ -94,6 +103,9 @@ class ControlApplier:
                 except Exception as fault:
                     # It would fail each time, and others wait behind it.
                     log.error("control_not_applied", timer_id=timer_id, error=repr(fault))
+                    is_told = isinstance(fault, WangTimerError)
+                    faults[timer_id] = str(fault) if is_told else "a fault of the service; its log says which"
+        return faults
 
     def _change(self, app: str, timer_id: int, control: ReplyControl) -> None:
         # Changed since by its owner, or by this control before.
@@ -140,6 +152,10 @@ def _last_of_each(page: Mapping[MemberKey, str]) -> dict[int, str]:
         if timer_id not in found or _version(text) >= _version(found[timer_id]):
             found[timer_id] = text
     return found
+
+
+def _why_not(text: str, fault: str) -> str:
+    return f"the answer's {CONTROL_HEADER} ({text.partition(' ')[2][:40]}) changed nothing: {fault}"
 
 
 def _version(text: str) -> int:

@@ -1,6 +1,8 @@
 """The host judge: disables hosts that have failed each call of an app for days."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 import structlog
 
@@ -8,6 +10,7 @@ from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.disabled_hosts import ERROR_CHARACTERS, DisabledHost, HostKey
 from wangtimer.core.flow.pace import Pace
+from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
@@ -55,7 +58,7 @@ class HostJudge:
         with calling(JUDGE):
             new = self.store.disable(due, self.days_ms)
         if new:
-            log.warning("hosts_disabled", hosts=[one.key for one in new[:HOSTS_SHOWN]], number=len(new))
+            log.warning("hosts_disabled", hosts=_shown(one.key for one in new), number=len(new))
             self.teller.tell()
 
     def note_answers(self, keys: list[HostKey]) -> None:
@@ -63,8 +66,12 @@ class HostJudge:
         with calling(ANSWER):
             enabled = self.store.answered(keys, int(self.clock.now_ms()))
         if enabled:
-            log.info("hosts_enabled", number=enabled, answered=keys[:HOSTS_SHOWN])
+            log.info("hosts_enabled", number=enabled, answered=_shown(keys))
         self.teller.tell()
+
+
+def _shown(keys: Iterable[HostKey]) -> list[HostKey]:
+    return [(app, shown_host(origin)) for app, origin in islice(keys, HOSTS_SHOWN)]
 
 
 def _disabled(host: FailingHost, now: int) -> DisabledHost:

@@ -7,7 +7,7 @@ from threading import Semaphore
 
 import structlog
 
-from wangtimer.callback.origin import read_url
+from wangtimer.callback.origin import read_url, told_host
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
@@ -224,8 +224,7 @@ class LongWork:
         target = self._target_of(definition)
         if definition.notify.target and target is None:
             return AlertPlace(definition.app, "", definition.notify.target)
-        origin = read_url(definition.notify.url if target is None else target.call.url)[0]
-        host = "" if origin.fault else origin.host_port
+        host = told_host(definition.notify.url if target is None else target.call.url)
         return AlertPlace(definition.app, host, definition.notify.target)
 
     def _target_of(self, definition: Definition) -> NamedTarget | None:

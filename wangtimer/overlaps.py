@@ -5,29 +5,43 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.core.alerts.alert_place import AlertPlace
+from wangtimer.core.alerts.alert_rule import noted
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk, FiringStatus, Member, MemberKey
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timer import Definition
+from wangtimer.in_turn import do_in_turn
 from wangtimer.store.hot import HotStore
 from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
+from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
 
 # Firings on record that one sweep looks at; the next goes on behind them.
 PAGE = 1_000
+# After so long a sweep cancels no further page: the next one goes on.
+LONGEST_CANCELLING_S = 2.0
 BEFORE_ALL: MemberKey = (0, 0)
 
 
 @dataclass(slots=True)
 class Overlaps:
-    """Ends what is on record of firings that are done, of timers whose firings are not to overlap."""
+    """Ends what is on record of firings that are done, or are to be cancelled, of timers with an overlap policy."""
 
     begun: BegunFirings
     firings: FiringStore
     hot: HotStore
     send_chunk: Callable[[Chunk], None]
     clock: Clock
+    to_cancel: FiringsToCancel
+    timers: TimerStore
+    place_of: Callable[[Definition | None], AlertPlace]
+    alerted: Callable[[], AlertedApps] = AlertedApps
     _swept_to: MemberKey = field(default=BEFORE_ALL, init=False)
 
     def end(self, keys: Collection[MemberKey], has_broker: bool = True) -> None:
@@ -41,7 +55,27 @@ class Overlaps:
             log.info("overlaps_left_to_sweep", firings=len(keys), error=str(error))
 
     def sweep(self) -> None:
-        """Forget firings that have an outcome, or are gone, a page at a time. Raises `StoreAway`."""
+        """Cancel what newer firings left to be cancelled; forget firings that are done. Raises `StoreAway`."""
+        do_in_turn(self.cancel_rest, self._forget_done)
+
+    def cancel_rest(self) -> None:
+        """Cancel firings for which a newer one began, a page at a time, for a while. Raises `StoreAway`."""
+        ends_at, number, after = self.clock.monotonic() + LONGEST_CANCELLING_S, 0, BEFORE_ALL
+        while self.clock.monotonic() < ends_at and (page := self.to_cancel.page(after)):
+            number += self.to_cancel.cancel(page, self._noted_of({one.key[0] for one in page}))
+            after = page[-1].key
+        if number:
+            log.info("older_firings_cancelled", firings=number)
+
+    def _noted_of(self, timer_ids: set[int]) -> Callable[[Outcome], Outcome]:
+        """Return what marks outcomes of these timers for the judge of alerts."""
+        alerted = self.alerted()
+        definitions = self.timers.definitions(timer_ids) if alerted else {}
+        places = {one: self.place_of(definitions.get(one)) for one in timer_ids}
+        return lambda outcome: noted(outcome, places[outcome.member.timer_id], alerted)
+
+    def _forget_done(self) -> None:
+        """Forget firings that have an outcome, or are gone, a page at a time."""
         page = self.begun.page(self._swept_to, PAGE)
         self._swept_to = page[-1] if len(page) == PAGE else BEFORE_ALL
         if not page:

@@ -48,6 +48,7 @@ from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.alert_marks import place_of
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.consumer_fallback import reachable_call
@@ -152,6 +153,7 @@ from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
 from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
@@ -1044,7 +1046,17 @@ class Wiring:
     @once
     def overlaps(self) -> Overlaps:
         """Lets firings go that waited for another one."""
-        return Overlaps(self.begun_firings, self.firings, self.hot, self.broker.send_chunk, self.clock)
+        return Overlaps(
+            self.begun_firings,
+            self.firings,
+            self.hot,
+            self.broker.send_chunk,
+            self.clock,
+            FiringsToCancel(self.database),
+            self.timers,
+            place_of,
+            self._alerted,
+        )
 
     @once
     def consumer_words(self) -> ConsumerWords:

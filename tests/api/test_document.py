@@ -84,6 +84,7 @@ V1 = {
     "v1PutTarget": ("PUT", "/v1/targets/{name}"),
     "v1PatchTarget": ("PATCH", "/v1/targets/{name}"),
     "v1DeleteTarget": ("DELETE", "/v1/targets/{name}"),
+    "v1GetBrokers": ("GET", "/v1/brokers"),
     "v1GetSigning": ("GET", "/v1/signing-secrets"),
     "v1RotateSecret": ("POST", "/v1/signing-secrets"),
     "v1SwitchSigning": ("PATCH", "/v1/signing-secrets"),

@@ -135,6 +135,16 @@ def test_failing_hosts_are_counted_and_the_longest_failing_have_series_of_their_
     assert figures(world)["wangtimer_failing_hosts"] == 0
 
 
+def test_a_failing_broker_is_named_as_in_records(world: World) -> None:
+    now = world.clock.now
+    world.wiring.failing_hosts.tell(
+        [FailingHost("shop", "queue://orders", now - 5_000, now, "timed out", now)]
+    )
+    families = text_string_to_metric_families(world.client.get("/metrics").text)
+    samples = [sample for family in families for sample in family.samples if "host_failing" in sample.name]
+    assert [one.labels["host"] for one in samples] == ["broker:orders"]
+
+
 def test_disabled_hosts_are_counted_until_one_is_enabled(world: World) -> None:
     now = world.clock.now
     hosts = [

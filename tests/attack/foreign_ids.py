@@ -253,6 +253,7 @@ WITHOUT_ID = {
     "PUT /v1/alert-rules/{name}": "a rule of this name is the key's own app's",
     "GET /v1/calendars": "a list of the key's own app",
     "GET /api/timer/v1/calendars": "a list of the key's own app",
+    "GET /v1/brokers": "a list of what the key's own app may use",
     "GET /v1/signing-secrets": "a list of the key's own app",
     "POST /v1/signing-secrets": "makes the key's own app's",
     "PATCH /v1/signing-secrets": "changes the key's own app's",

@@ -59,6 +59,9 @@ SECTIONS = (
             "kill broker 10 s",
             "every fail point of migrate",
             "every fail point of purging",
+            "every fail point of judging alerts",
+            "every fail point of telling alerts",
+            "freeze MariaDB 20 s, a target fails",
         ),
     ),
     Section(
@@ -158,6 +161,7 @@ SECTIONS = (
             "freeze store 10 s",
             "freeze trigger 30 s",
             "kill broker 10 s",
+            "freeze broker 10 s",
             "freeze MariaDB 20 s",
             "rolling restart",
         ),

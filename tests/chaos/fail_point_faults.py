@@ -24,6 +24,8 @@ Place = tuple[str, str]
 # members were met while they ran, and so may be called again.
 Preparation = Callable[[Trial, str], Collection[Member]]
 Provocation = Callable[[Trial], AbstractContextManager[Collection[Member]]]
+# What must have come about once all were reached.
+Conclusion = Callable[[Trial], None]
 
 # From a fault to the next: what it delayed has been called by then, by leases of 6 and 8 s and a time-out of 3 s.
 RECOVERY_S = 12
@@ -32,10 +34,13 @@ SETTLED_S = 1
 FULL_WITHIN_S = 45
 # Beat's slowest ticks come once a minute.
 MINUTE_S = 75
+# A message that a dead process had taken is another one's after two minutes. Then its webhook refuses it once, as
+# it does what tells of the end; from one attempt to the next there are up to 30 s.
+TOLD_WITHIN_S = 300
 
 
 def fail_at_each(
-    places: Sequence[Place], provoke: Provocation, prepare: Preparation
+    places: Sequence[Place], provoke: Provocation, prepare: Preparation, conclude: Conclusion
 ) -> Callable[[Trial], Strike]:
     """Return a fault that starts a process with one fail point after another, and sees each of them reached."""
 
@@ -51,6 +56,7 @@ def fail_at_each(
                 if f":{Harm.KILL}:" in point:
                     # A dead executor's claims stand until their leases end.
                     may_repeat += trial.look().running_of(pid)
+        conclude(trial)
         return Strike(len(places), may_repeat=may_repeat)
 
     return strike
@@ -95,6 +101,18 @@ def first_death(trial: Trial, process: str) -> Collection[Member]:
     )
     trial.tend_for(SETTLED_S)
     return ran
+
+
+# conclusions
+
+
+def nothing_else(_trial: Trial) -> None:
+    """The firings tell."""
+
+
+def all_told(trial: Trial) -> None:
+    """Each trouble was told, and that it is over."""
+    trial.await_told(TOLD_WITHIN_S)
 
 
 # provocations
@@ -188,6 +206,15 @@ def full_lanes_answer(trial: Trial) -> Iterator[Collection[Member]]:
     )
     with trial.bad_targets.answering():
         yield ()
+    trial.tend_for(RECOVERY_S)
+
+
+@contextmanager
+def trouble_to_tell(trial: Trial) -> Iterator[Collection[Member]]:
+    """Let a target fail of which a rule tells, and answer once that was told; what was delayed is called meanwhile."""
+    alerts = trial.told_alerts()
+    alerts.fail(alerts.make())
+    yield ()
     trial.tend_for(RECOVERY_S)
 
 

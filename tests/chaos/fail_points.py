@@ -4,12 +4,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tests.chaos import fail_point_faults as faults
-from tests.chaos.fail_point_faults import Place, Preparation, Provocation
+from tests.chaos.fail_point_faults import Conclusion, Place, Preparation, Provocation
 from tests.chaos.load import Shape
 from wangtimer.core.fail_points import FailPoint, Harm, Side, Step
 
 # Firings a second to targets that misbehave: a sixth of them hang, and use up the places of their host in seconds.
 FILLING_LANES = 60
+# Firings a second, as the rows go from fail point to fail point.
+STEPWISE_RATE = 100
 # Of all but the API: two cannot listen at one address.
 TWO_OF_ALL = dict.fromkeys(("beat", "scheduler", "migrate", "trigger", "callback"), 2)
 
@@ -19,6 +21,7 @@ class Reached:
     """Steps that processes come to when provoked; each point takes `each_s` at most.
 
     The `nth` time counts. Under load that is the second, for the first may come while the process still starts.
+    `conclude` sees, within `ends_s` after the last of them, that what it provoked has come about.
     `badly_met` firings a second go to targets that misbehave, some of which hang for `timeout_ms`; Redis holds
     `lanes_memory_mb` of what waits for them, 0: a hundred firings a lane. `may_blame` firings may have failed as what
     killed its executors.
@@ -28,6 +31,8 @@ class Reached:
     steps: Mapping[str, tuple[Step, ...]]
     provoke: Provocation = faults.load_alone
     prepare: Preparation = faults.nothing_first
+    conclude: Conclusion = faults.nothing_else
+    ends_s: float = 0
     nth: int = 2
     each_s: float = 12
     most_late_s: float | None = 18
@@ -37,6 +42,7 @@ class Reached:
     timeout_ms: int = 5_000
     lanes_memory_mb: int = 100
     may_blame: int = 0
+    rate: int = STEPWISE_RATE
     shape: Shape = Shape.ONE_SHOTS
 
     def places(self) -> list[Place]:
@@ -199,6 +205,32 @@ REACHED = (
         faults.changes,
         nth=1,
         copies=TWO_OF_ALL | {"migrate": 1},
+    ),
+    # One, so that what is judged is the armed one's.
+    Reached(
+        "judging alerts",
+        {"migrate": (Step.SQL_JUDGE_ALERTS, Step.SQL_END_TROUBLES)},
+        faults.trouble_to_tell,
+        conclude=faults.all_told,
+        ends_s=faults.TOLD_WITHIN_S,
+        nth=1,
+        each_s=45,
+        copies=TWO_OF_ALL | {"migrate": 1},
+    ),
+    # One, so that what is told is the armed one's. As it dies every few seconds, what it held has died twice, and is
+    # tried apart, one after another: so few come due that this takes seconds.
+    Reached(
+        "telling alerts",
+        {"callback": (Step.SQL_TAKE_ALERTS, Step.SQL_END_ALERT, Step.SQL_PUT_OFF_ALERT)},
+        faults.trouble_to_tell,
+        conclude=faults.all_told,
+        ends_s=faults.TOLD_WITHIN_S,
+        nth=1,
+        each_s=45,
+        most_late_s=90,
+        rate=10,
+        may_blame=1,
+        copies=TWO_OF_ALL | {"callback": 1},
     ),
     # Only one process of the kind, so that the work that the second fault makes is the armed one's.
     Reached(

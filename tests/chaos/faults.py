@@ -7,6 +7,7 @@ import time
 
 from tests.chaos.catch_up import CatchUp
 from tests.chaos.holdings import flush_after_look
+from tests.chaos.told_alerts import KNOWN_S
 from tests.chaos.trial import BROKER, SQL, STORE, Strike, Trial
 
 # What a trigger holds besides what it armed: until its lock has run out and the next tick has come.
@@ -19,6 +20,9 @@ STUCK_MS = 1_500
 SMALL_OUTBOX_MB = 20
 # What 5 minutes left behind is planned and called within this, on two cores; from then on firings are on time again.
 CATCHING_UP_S = 60.0
+
+# A failure and its end are a message each, both refused once, the second 10 s after the first.
+ALERT_TOLD_WITHIN_S = 120.0
 
 EXECUTORS = ("callback", "callback2")
 TRIGGERS = ("trigger", "trigger2")
@@ -177,6 +181,15 @@ def kill_broker_10s(trial: Trial) -> Strike:
     return Strike(len(held.armed), held.armed)
 
 
+def freeze_broker_10s(trial: Trial) -> Strike:
+    trial.deployment.broker.process.freeze()
+    trial.tend_until(lambda: bool(trial.look().armed), 10, "something armed waits at the broker")
+    held = trial.look()
+    trial.tend_for(10)
+    trial.deployment.broker.process.thaw()
+    return Strike(len(held.armed), held.armed)
+
+
 def kill_sql_10s(trial: Trial) -> Strike:
     return _kill_sql(trial, 10)
 
@@ -199,6 +212,20 @@ def freeze_sql_20s(trial: Trial) -> Strike:
     parked = trial.store.hlen("wt:outbox")
     trial.deployment.sql.process.thaw()
     return Strike(parked, note=f"{parked} outcomes waited in Redis")
+
+
+def freeze_sql_while_a_target_fails(trial: Trial) -> Strike:
+    """What a rule is to tell comes about while SQL hangs."""
+    alerts = trial.told_alerts()
+    name = alerts.make()
+    trial.tend_for(KNOWN_S)
+    trial.deployment.sql.process.freeze()
+    alerts.fail(name)
+    trial.tend_for(20)
+    parked = trial.store.hlen("wt:outbox")
+    trial.deployment.sql.process.thaw()
+    trial.await_told(ALERT_TOLD_WITHIN_S)
+    return Strike(parked, note=f"{parked} outcomes waited in Redis; the failure was told, and its end")
 
 
 def freeze_sql_10min_with_little_room(trial: Trial) -> Strike:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.chaos import api_faults, built_in, clock_faults, faults
 from tests.chaos.fail_point_faults import MINUTE_S, fail_at_all, fail_at_each
-from tests.chaos.fail_points import REACHED, TWO_OF_ALL, minute_places
+from tests.chaos.fail_points import REACHED, STEPWISE_RATE, TWO_OF_ALL, minute_places
 from tests.chaos.load import Shape
 from tests.chaos.trial import BROKER, SQL, STORE, Strike, Trial
 
@@ -54,8 +54,6 @@ _BUCKETS = {
     Shape.PULSES: {"firings_per_bucket": 1, "most_buckets": 8},
 }
 _HOUR_S = 3_600
-# Of the rows that go from fail point to fail point.
-_STEPWISE_RATE = 100
 
 ROWS = (
     Row("kill executor", faults.kill_executor, 10, 12, may_repeat=True),
@@ -75,6 +73,9 @@ ROWS = (
         # What came due meanwhile is worked off at 2,000 a second, as shipped.
         backlog_s=1_200,
     ),
+    Row(
+        "freeze MariaDB 20 s, a target fails", faults.freeze_sql_while_a_target_fails, 150, None, _PUNCTUAL_MS
+    ),
     Row("freeze store 10 s", faults.freeze_store_10s, 15, 10 + 3, may_repeat=True),
     # The slices of the running minute are locked: they lose nothing, not even time.
     Row("kill beat 30 s", faults.kill_beat_30s, 95, 30 + 2, _PUNCTUAL_MS),
@@ -90,6 +91,7 @@ ROWS = (
     Row("freeze trigger 30 s", faults.freeze_trigger_30s, 40, 12, _PUNCTUAL_MS),
     Row("delete a tenth of due", faults.delete_a_tenth_of_due, 5, 16),
     Row("kill broker 10 s", faults.kill_broker_10s, 15, 10 + 8 + 2),
+    Row("freeze broker 10 s", faults.freeze_broker_10s, 25, 10 + 8 + 2),
     Row("roll store back 5 s", faults.roll_store_back_5s, 10, 18, may_repeat=True),
     Row(
         "cut executor off Redis 15 s",
@@ -175,13 +177,13 @@ ROWS = (
     *(
         Row(
             f"every fail point of {one.name}",
-            fail_at_each(one.places(), one.provoke, one.prepare),
-            one.each_s * len(one.places()) + 20,
+            fail_at_each(one.places(), one.provoke, one.prepare, one.conclude),
+            one.each_s * len(one.places()) + one.ends_s + 20,
             one.most_late_s,
             one.others_p99_ms,
             may_repeat=True,
             copies=one.copies,
-            rate=_STEPWISE_RATE,
+            rate=one.rate,
             badly_met=one.badly_met,
             may_blame=one.may_blame,
             settings=_BUCKETS[one.shape]
@@ -197,7 +199,7 @@ ROWS = (
         MINUTE_S + 30,
         18,
         copies=TWO_OF_ALL | {"beat": len(minute_places())},
-        rate=_STEPWISE_RATE,
+        rate=STEPWISE_RATE,
         is_armable=True,
     ),
 )

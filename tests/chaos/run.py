@@ -96,6 +96,7 @@ def measure(
         badly_met = _make_badly_met(deployment, window, row, bad, load)
         policies = PolicyTimers.make(deployment, window, load) if row.has_policies else None
         trial = Trial(deployment, window, bad)
+        stack.callback(trial.close)
         trial.tend_until_moment(window.start + WARM_S * 1_000)
         strike = row.strike(trial)
         assert time.time() * 1_000 < window.end, "the fault took longer than its row says"

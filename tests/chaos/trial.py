@@ -17,6 +17,7 @@ from tests.chaos.holdings import Holdings, look
 from tests.chaos.load import Key, Window
 from tests.chaos.proxy import MessageDoubler, Proxy
 from tests.chaos.shifted_clock import MovableClock, build, words
+from tests.chaos.told_alerts import ToldAlerts
 from tests.e2e.deployment import Deployment
 from tests.servers.nginx import ArrivedCall
 from tests.servers.redis_server import RedisServer, redis_program
@@ -148,6 +149,7 @@ class Trial:
     window: Window
     bad_targets: BadTargets | None = None
     store: redis.Redis = field(init=False)
+    alerts: ToldAlerts | None = None
 
     def __post_init__(self) -> None:
         self.store = redis.Redis.from_url(self.deployment.store.url(0), decode_responses=True)
@@ -159,6 +161,26 @@ class Trial:
         yield from calls if clock is None else map(clock.stamped, calls)
         if self.bad_targets is not None:
             yield from self.bad_targets.calls()
+
+    # alerts
+
+    def told_alerts(self) -> ToldAlerts:
+        """Return what lets targets fail and hears of it."""
+        if self.alerts is None:
+            self.alerts = ToldAlerts(self.deployment)
+        return self.alerts
+
+    def close(self) -> None:
+        """End what it started: until then timers of troubles go on, and are to have their outcomes."""
+        if self.alerts is not None:
+            self.alerts.close()
+
+    def await_told(self, seconds: float) -> None:
+        """Let it run until all is told; raises `AssertionError` when it is not in time."""
+        alerts = self.told_alerts()
+        ends_at = time.monotonic() + seconds
+        self.deployment.supervisor.tend_until(lambda: not alerts.untold() or time.monotonic() > ends_at)
+        assert not alerts.untold(), f"not told within {seconds:g} s: {alerts.untold()}"
 
     # processes
 

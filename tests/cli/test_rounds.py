@@ -272,3 +272,16 @@ def test_a_disabled_host_is_enabled_before_the_hosts_are_shown(told: Told) -> No
     asked = [(method, path) for method, path, _ in told.came]
     assert asked == [("POST", "/v1/failing-hosts:enable"), ("GET", "/v1/failing-hosts")]
     assert told.bodies[0] == {"host": "https://a:443"}
+
+
+def test_brokers_are_shown_with_what_the_app_may_send(told: Told) -> None:
+    rights = [
+        {"exchanges": ["", "shop.*"], "routingKeys": ["order.*"]},
+        {"celeryQueues": ["t"], "celeryTasks": []},
+    ]
+    told.answer = {"items": [{"name": "orders", "kind": "rabbitmq", "allowed": rights}]}
+    _, first, second = runner_of(told.url)("brokers").stdout.splitlines()
+    assert first.split("  ")[0] == "orders"
+    assert 'exchanges "", shop.*; routing keys order.*' in first
+    assert "Celery queues t; Celery tasks none" in second
+    assert [path for _, path, _ in told.came] == ["/v1/brokers"]

@@ -148,6 +148,15 @@ def test_a_broker_that_takes_us_is_well(tmp_path: Path, queue_redis: RedisServer
         assert rabbit.published == []
 
 
+def test_a_broker_that_kombu_asks_nothing_before_the_first_message_is_said_to_be_set_up(
+    tmp_path: Path,
+) -> None:
+    url = f"sqla+sqlite:///{tmp_path}/missing/queues.db"
+    found = said(check_named_brokers(broker_settings(tmp_path, url), is_way_out=True))
+    told = "orders (sqla+sqlite) is set up; whether it answers, the first message shows"
+    assert found == [(Severity.OK, told)]
+
+
 def test_a_broker_that_nobody_may_send_to_is_a_warning(tmp_path: Path, queue_redis: RedisServer) -> None:
     findings = check_named_brokers(broker_settings(tmp_path, queue_redis.url(), rights=""), is_way_out=True)
     assert [one.severity for one in findings] == [Severity.OK, Severity.WARNING]

@@ -9,6 +9,7 @@ from tests.client.served import Served
 from wangtimer.client import ChangedTimer, Client, ClientError, NotFound, PreconditionFailed, Target
 from wangtimer.client.own_work import put_whole, stands_as_wanted
 from wangtimer.core.flow.disabled_hosts import DisabledHost
+from wangtimer.core.messages.named_broker import read_brokers
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 TARGET: Target = {"url": "http://target.example/"}
@@ -104,6 +105,16 @@ def test_failing_hosts_are_those_of_one_app_or_of_all(served: Served, client: Cl
     with Client(served.url, None) as operator:
         both = operator.get_failing_hosts_of_all_apps()["items"]
     assert {(one["app"], one["waiting"]) for one in both} == {("shop", 0), ("bank", 0)}
+
+
+def test_the_brokers_are_those_that_the_app_may_use(
+    served: Served, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.get_brokers()["items"] == []
+    text = '[[broker]]\nname = "hot"\nurl = "redis://r/0"\n[[broker.allow]]\napp = "shop"\nlists = ["a", "b"]'
+    monkeypatch.setitem(vars(served.world.wiring.settings), "named_brokers", read_brokers(text))
+    (hot,) = client.get_brokers()["items"]
+    assert (hot["name"], hot["kind"], hot["allowed"]) == ("hot", "redis", [{"lists": ["a", "b"]}])
 
 
 def test_a_disabled_host_is_enabled(served: Served, client: Client) -> None:

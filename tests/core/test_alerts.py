@@ -8,10 +8,14 @@ from wangtimer.core.alerts.alert_rule import AlertEvent, DestinationKind, noted
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
 from wangtimer.core.alerts.robots import refusal
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.timers.misfire import COALESCED, MISSED
-from wangtimer.executor.alert_marks import AlertMarks
+from wangtimer.core.timers.named_target import NamedTarget
+from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
+from wangtimer.executor.alert_marks import AlertMarks, place_of
 from wangtimer.testing.doubles import HandClock
 
 NOW = 1_800_000_000_000
@@ -137,3 +141,19 @@ def test_a_mail_server_that_cannot_work_is_refused_without_its_password(url: str
     with pytest.raises(ValueError, match=r".") as refused:
         read_mail_server(url, sender)
     assert "hush" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://Shop.example/a", "shop.example:443"),
+        ("queue://orders/list?name=work", "broker:orders"),
+        (consumers_place("reports").url, "broker:consumers"),
+        ("ftp://shop.example", ""),
+    ],
+)
+def test_an_alert_names_the_host_or_the_broker(url: str, host: str) -> None:
+    call = Notify("", "", target="events")
+    definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Cron.parse("* * * * *"), call)
+    target = NamedTarget("shop", "events", 1, Notify(url))
+    assert place_of(definition, target) == AlertPlace("shop", host, "events")

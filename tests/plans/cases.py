@@ -46,6 +46,7 @@ from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
+from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
@@ -87,6 +88,7 @@ class Stores:
         self.letters = DeadLetterStore(database, clock)
         self.accepted = AcceptedFirings(database)
         self.begun = BegunFirings(database)
+        self.to_cancel = FiringsToCancel(database)
         self.continuities = ContinuityStore(database, time.monotonic)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
@@ -420,7 +422,7 @@ class Stores:
         ]
 
     def _of_begun(self) -> list[Case]:
-        begun, at = self.begun, next(self._moments)
+        begun, to_cancel, at = self.begun, self.to_cancel, next(self._moments)
         moments = [at + number * MINUTE_MS for number in range(3)]
         ids = [self._due(policy, moments) for policy in Overlap for _ in range(4)]
         first, second, third = ([Member(one, moment, 1) for one in ids] for moment in moments)
@@ -436,6 +438,8 @@ class Stores:
                 lambda: (self.firings.settle(done), begun.end([one.key for one in first], late)),
             ),
             Case("BegunFirings.page", lambda: begun.page((0, 0), 100)),
+            Case("FiringsToCancel.page", lambda: to_cancel.page((0, 0))),
+            Case("FiringsToCancel.cancel", lambda: to_cancel.cancel(to_cancel.page((0, 0)), lambda one: one)),
         ]
 
     def _of_continuities(self) -> list[Case]:

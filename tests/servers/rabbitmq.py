@@ -90,6 +90,11 @@ class RabbitMQ:
                 channel.exchange_declare(exchange, "topic", durable=True, auto_delete=False)
                 channel.queue_bind(queue, exchange, routing_key)
 
+    def waiting(self, queue: str) -> int:
+        """Return how many messages wait in a queue."""
+        with closing(self.connect()) as connection:
+            return int(connection.channel().queue_declare(queue, passive=True).message_count)
+
     def taken(self, queue: str) -> list[amqp.Message]:
         """Take all messages that wait in a queue."""
         with closing(self.connect()) as connection:

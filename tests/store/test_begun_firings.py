@@ -7,20 +7,22 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert, select, text
+from sqlalchemy import event, insert, select, text, update
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import real_sql
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS
-from wangtimer.core.timers.overlap import Course, Overlap
+from wangtimer.core.timers.overlap import Course, Overlap, cancelled_by
 from wangtimer.core.timers.timer import NewTimer
-from wangtimer.store.sql.accepted_firings import AcceptedFirings
+from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
 from wangtimer.store.sql.begun_firings import LOOK_AGAIN_MS, BegunFirings
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.demands import Replay
+from wangtimer.store.sql.firings_to_cancel import MOST_AT_ONCE, FiringsToCancel
 from wangtimer.store.sql.reply_controls import FIRST_KEY, ReplyControlStore
-from wangtimer.store.sql.tables import begun_firings, timers
+from wangtimer.store.sql.tables import begun_firings, firings, timers
 
 FIRST = 1_800_000_000_000
 SECOND, THIRD = FIRST + MINUTE_MS, FIRST + 2 * MINUTE_MS
@@ -40,6 +42,7 @@ class Held:
     def __init__(self, database: Database, overlap: Overlap, name: str = "report") -> None:
         self.database, self.sql = database, real_sql(database)
         self.begun, self.accepted = BegunFirings(database), AcceptedFirings(database)
+        self.to_cancel = FiringsToCancel(database)
         new = NewTimer("shop", name, EVERY_MINUTE, NOTIFY, overlap=overlap)
         self.id = self.sql.timers.create(new, FIRST - MINUTE_MS).id
         self.sql.insert([Firing.planned(self.id, at, 0) for at in (FIRST, SECOND, THIRD)])
@@ -50,6 +53,14 @@ class Held:
     def judge(self, fire_at: int, attempt: int = 1, now: int = LATE) -> Course | None:
         member = self.member(fire_at, attempt)
         return self.begun.judge([member], now)[member].course
+
+    def cancel_rest(self, noted: Callable[[Outcome], Outcome] = lambda one: one) -> int:
+        number, after = 0, (0, 0)
+        while page := self.to_cancel.page(after):
+            assert len(page) <= MOST_AT_ONCE
+            number += self.to_cancel.cancel(page, noted)
+            after = page[-1].key
+        return number
 
     def settle(self, fire_at: int, status: FiringStatus, attempt: int = 1, **more: Any) -> None:
         due_at = more.pop("due_at", fire_at)
@@ -300,12 +311,106 @@ def rows_read(database: Database) -> int:
     return sum(int(number) for _, number in database.read(lambda sql: sql.execute(counts).all()))
 
 
-def test_all_older_ones_on_record_are_cancelled(make: Make) -> None:
-    held = make(Overlap.CANCEL_OLDER)
+def _with_many_accepted(held: Held) -> list[int]:
     moments = _with_many(held)
+    accepting = (
+        update(firings).where(firings.c.fire_at < FIRST).values(status=ACCEPTED.value, first_sent_at=7)
+    )
+    held.database.write(lambda sql: sql.execute(accepting.values(sent_at=7, http_status=202, due_at=LATE)))
+    return moments
+
+
+@pytest.mark.parametrize("fill", [_with_many, _with_many_accepted])
+def test_of_many_older_ones_the_last_are_cancelled_at_once_and_the_rest_a_few_at_a_time(
+    make: Make, fill: Callable[[Held], list[int]]
+) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    moments = fill(held)
+    statements: list[str] = []
+    for engine in held.database.engines:
+        event.listen(engine, "before_cursor_execute", lambda *passed: statements.append(passed[2]))
     assert held.judge(FIRST) is GO
+    assert len(statements) <= 20
     assert held.on_record == {FIRST: 0}
-    assert {held.row(at).status for at in moments[:3] + moments[-3:]} == {SKIPPED}
+    assert {held.row(at).status for at in moments[:3]} == {SKIPPED}
+    assert held.row(moments[-1]).status in (PENDING, ACCEPTED)
+    assert held.cancel_rest() == MANY - MOST_AT_ONCE
+    assert {record.firing.status for record in held.sql.firings.records(held.id, MANY, before=FIRST)} == {
+        SKIPPED
+    }
+    assert held.to_cancel.page((0, 0)) == []
+
+
+def test_each_of_many_older_ones_is_noted_and_names_the_newer_one(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    moments = _with_many_accepted(held)
+    seen: list[Outcome] = []
+
+    def noted(outcome: Outcome) -> Outcome:
+        seen.append(outcome)
+        return outcome
+
+    held.begun.judge([held.member(FIRST)], LATE, noted)
+    held.cancel_rest(noted)
+    assert sorted(one.member.fire_at for one in seen) == sorted(moments)
+    assert {(one.status, one.error, one.http_status) for one in seen} == {(SKIPPED, cancelled_by(FIRST), 202)}
+
+
+def test_one_that_is_still_to_be_cancelled_is_not_called_again(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    oldest = _with_many(held)[-1]
+    held.settle(oldest, PENDING, due_at=LATE, first_sent_at=oldest, http_status=500)
+    held.judge(FIRST)
+    assert held.judge(oldest, attempt=2) is None
+    assert held.row(oldest).status is SKIPPED
+    assert oldest not in {one.key[1] for one in held.to_cancel.page((0, 0))}
+
+
+def test_the_token_of_one_that_is_still_to_be_cancelled_is_dead(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    member = held.member(_with_many_accepted(held)[-1])
+    held.judge(FIRST)
+    assert held.accepted.acknowledge(member, LATE)[0] is AckState.OVER
+    assert held.accepted.prolong(member, LATE + 9) is AckState.OVER
+    assert held.accepted.find(member) == (AckState.OVER, None)
+
+
+def test_one_that_had_its_outcome_before_it_could_be_cancelled_keeps_it(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    oldest = _with_many(held)[-1]
+    held.judge(FIRST)
+    held.settle(oldest, SUCCEEDED, first_sent_at=oldest, http_status=200)
+    held.cancel_rest()
+    assert held.row(oldest).status is SUCCEEDED
+
+
+def test_one_that_is_replayed_before_it_could_be_cancelled_is_made(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    oldest = _with_many(held)[-1]
+    held.judge(FIRST)
+    page = held.to_cancel.page((0, 0))
+    held.settle(oldest, FiringStatus.FAILED, first_sent_at=oldest, http_status=500)
+    held.sql.demands.replay("shop", [Replay(held.row(oldest), LATE, 0)])
+    assert held.row(oldest).status is PENDING
+    held.to_cancel.cancel(page, lambda one: one)
+    assert held.row(oldest).status is PENDING
+    assert held.judge(oldest, attempt=held.row(oldest).attempt) is GO
+
+
+def test_an_older_one_that_somebody_else_holds_does_not_hold_up_the_newer_one(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    if held.database.is_sqlite:
+        pytest.skip("SQLite has one writer at a time")
+    held.judge(FIRST)
+    with held.database.engine.connect() as sql, sql.begin():
+        sql.execute(select(firings).where(firings.c.fire_at == FIRST).with_for_update())
+        began_at = time.monotonic()
+        assert held.judge(SECOND) is GO
+        assert held.cancel_rest() == 0
+        assert time.monotonic() - began_at < 2
+    assert held.row(FIRST).status is PENDING
+    assert held.cancel_rest() == 1
+    assert held.row(FIRST).status is SKIPPED
 
 
 def test_a_timer_that_somebody_else_holds_holds_up_no_other(make: Make) -> None:

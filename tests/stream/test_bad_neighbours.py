@@ -23,6 +23,7 @@ from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
 from wangtimer.stream.consumer import Consumer
 from wangtimer.stream.groups import MOST_COUNTED, Groups
 from wangtimer.stream.stream import Stream, StreamBounds
+from wangtimer.stream.stream_app import MOST_BODIES_OF_APP
 from wangtimer.stream.stream_server import MOST_HEAD_BYTES
 from wangtimer.stream.words import MOST_WORDS, Desk, Word, cut, read_words
 
@@ -116,6 +117,34 @@ def test_an_app_that_says_very_much_at_once_leaves_threads_to_others() -> None:
         assert ended.count(7) == 200
 
     asyncio.run(work())
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(180)
+def test_slow_bodies_of_one_app_shut_out_no_other(ground: Ground) -> None:
+    process = ground.start()
+    address = urlsplit(process.url)
+    head = "POST /v1/consumers/work:ack HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\nAuthorization: Bearer "
+    slow = [
+        socket.create_connection((str(address.hostname), address.port or 80))
+        for _ in range(MOST_BODIES_OF_APP)
+    ]
+    try:
+        for one in slow:
+            one.sendall(f"{head}{ground.keys['shop']}\r\n\r\n{{".encode())
+
+        def status(app: str) -> int:
+            headers = {"Authorization": f"Bearer {ground.keys[app]}"}
+            return requests.post(
+                f"{process.url}/v1/consumers/work:ack", data=b"{}", headers=headers, timeout=20
+            ).status_code
+
+        assert wait_for(lambda: status("shop") == 503, 10)
+        assert status("other") == 400
+    finally:
+        for one in slow:
+            one.close()
+    assert wait_for(lambda: status("shop") == 400, 10)
 
 
 # what must not be sent

@@ -121,6 +121,13 @@ def _strike(deployment: Deployment) -> Iterator[tuple[float, float]]:
     deployment.store.process.thaw()
     deployment.tend_for(CALM_S + AROUND_A_FAULT_S)
     yield at, time.time() * 1_000
+    # It keeps nothing on disk: what stood in the lists of consumers is lost.
+    at = time.time() * 1_000
+    deployment.store.process.kill()
+    deployment.tend_for(2)
+    deployment.store.process.start()
+    deployment.tend_for(CALM_S + AROUND_A_FAULT_S)
+    yield at, time.time() * 1_000
 
 
 def _seen(workers: Workers) -> set[tuple[str, int]]:

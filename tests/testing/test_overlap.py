@@ -249,3 +249,23 @@ def test_a_policy_that_is_taken_away_counts_for_the_next_firing(wangtimer: WangT
     assert "overlap" not in wangtimer.client.patch_timer(timer, overlap=None)
     wangtimer.advance(minutes=2, seconds=5)
     assert called(wangtimer) == ["01:00", "03:00", "04:00"]
+
+
+def test_what_a_newer_one_leaves_to_be_cancelled_is_cancelled_within_a_sweep(
+    wangtimer: WangTimer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.store.sql.firings_to_cancel.MOST_AT_ONCE", 1)
+    wangtimer.answer(202)
+    timer = made(wangtimer, "cancelOlder", LONG)
+    wangtimer.advance(seconds=50)
+    for _ in range(3):
+        wangtimer.client.fire_timer(timer)
+        wangtimer.advance(seconds=1)
+    wangtimer.advance(seconds=8)
+    assert statuses(wangtimer, timer) == ["accepted", "accepted", "skipped", "accepted"]
+    with pytest.raises(Conflict):
+        wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.advance(minutes=1)
+    ended = firings(wangtimer, timer)[:3]
+    assert [one["status"] for one in ended] == ["skipped"] * 3
+    assert {one["error"][:41] for one in ended} == {"overlap: cancelled, since the firing of 2"}

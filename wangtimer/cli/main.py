@@ -26,6 +26,7 @@ from wangtimer.cli.firings.load_command import load
 from wangtimer.cli.importing.import_commands import import_timers
 from wangtimer.cli.terminal.asking import EXIT_CODES
 from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.cli.timers.brokers_command import brokers
 from wangtimer.cli.timers.cron_command import cron
 from wangtimer.cli.timers.target_commands import targets
 from wangtimer.cli.timers.timer_commands import timers
@@ -67,6 +68,7 @@ commands.add_command(bench)
 commands.add_command(cron)
 commands.add_command(timers)
 commands.add_command(targets)
+commands.add_command(brokers)
 commands.add_command(firings)
 commands.add_command(dead_letters)
 commands.add_command(load)

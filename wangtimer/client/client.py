@@ -9,6 +9,7 @@ import requests
 from .alert_calls import AlertCalls
 from .app_calls import AppCalls
 from .audit_calls import AuditCalls
+from .broker_calls import BrokerCalls
 from .calendar_calls import CalendarCalls, HealthCalls
 from .certificate_calls import CertificateCalls
 from .dead_letter_calls import DeadLetterCalls
@@ -29,6 +30,7 @@ class Client(
     FollowCalls,
     ManyTimerCalls,
     TargetCalls,
+    BrokerCalls,
     DeadLetterCalls,
     FailingHostCalls,
     AlertCalls,

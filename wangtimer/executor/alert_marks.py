@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from wangtimer.callback.origin import read_url
+from wangtimer.callback.origin import told_host
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.alerts.alerted_apps import AlertedApps
@@ -45,12 +45,6 @@ def place_of(definition: Definition | None, target: NamedTarget | None = None) -
     if definition is None:
         return NOWHERE
     if target is not None:
-        return AlertPlace(definition.app, _host_of(target.call.url), target.name)
+        return AlertPlace(definition.app, told_host(target.call.url), target.name)
     name = definition.notify.target
-    return AlertPlace(definition.app, "" if name else _host_of(definition.notify.url), name)
-
-
-def _host_of(url: str) -> str:
-    """Return host and port; "" where they cannot be read: a message shows no URL."""
-    origin = read_url(url)[0]
-    return "" if origin.fault else origin.host_port
+    return AlertPlace(definition.app, "" if name else told_host(definition.notify.url), name)

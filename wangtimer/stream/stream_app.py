@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
+from weakref import WeakValueDictionary
 
 import orjson
 from starlette.applications import Starlette
@@ -34,6 +35,8 @@ from wangtimer.wiring import Wiring
 MOST_BODY_BYTES = 1_048_576
 # Bodies that are being read, and s that one may take: nobody holds the memory of more.
 MOST_BODIES = 64
+# Of them of one app.
+MOST_BODIES_OF_APP = 8
 BODY_S = 30.0
 SLOW_BODY = f"the body did not arrive within {BODY_S:.0f} s; send less at once"
 
@@ -59,6 +62,11 @@ def create_app(
     door = Door(wiring)
     stream = stream_of(wiring, door)
     bodies = asyncio.Semaphore(MOST_BODIES)
+    # Kept while one of an app's bodies is being read.
+    bodies_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+    # Anybody may read these, so they are made once.
+    errors_html = errors_page.errors_page()
+    document = orjson.dumps(stream_document(version("wangtimer")))
     # This process has no account of the broker.
     long_work = replace(wiring.long_work, end_overlaps=partial(wiring.overlaps.end, has_broker=False))
     desk = Desk(stream, long_work, wiring.accepted_firings)
@@ -76,9 +84,12 @@ def create_app(
             verb = request.path_params["verb"]
             if verb not in VERBS:
                 return _unknown_path()
+            of_app = bodies_of.setdefault(admitted.app, asyncio.Semaphore(MOST_BODIES_OF_APP))
+            if of_app.locked():
+                return crowded("as many requests of this app are being read as are at once; send it again")
             if bodies.locked():
                 return crowded("as many requests are being read as this process reads at once; send it again")
-            async with bodies, asyncio.timeout(BODY_S):
+            async with of_app, bodies, asyncio.timeout(BODY_S):
                 body = await _body_of(request)
             if body is None:
                 return fault_response(
@@ -100,10 +111,10 @@ def create_app(
     async def errors(_request: Request) -> Response:
         """Explain the codes here too: clients resolve a problem's `type` against the address that they called."""
         headers = dict(SECURITY_HEADERS) | {"Content-Security-Policy": errors_page.POLICY}
-        return HTMLResponse(errors_page.errors_page(), headers=headers)
+        return HTMLResponse(errors_html, headers=headers)
 
     async def described(_request: Request) -> Response:
-        return JSONResponse(stream_document(version("wangtimer")), headers=dict(SECURITY_HEADERS))
+        return Response(document, headers=dict(SECURITY_HEADERS), media_type="application/json")
 
     return Starlette(
         routes=[

@@ -1,4 +1,7 @@
-"""The OpenAPI document of the stream, which it serves at `/v1/consumers/openapi.json`, and `/openapi.json` of its own port: not the API's server, so not its document."""
+"""The OpenAPI document of the stream, which it serves at `/v1/consumers/openapi.json` and `/openapi.json`.
+
+It is not the API's server, so not its document.
+"""
 
 from typing import Any
 
@@ -33,9 +36,12 @@ _STATUSES = {
     "400": "Something in the request is wrong",
     "401": "The key is missing, or counts no more",
     "403": f"The key lacks the scope `{Scope.FIRINGS_CONSUME.value}`",
+    "404": "Nothing is at this path",
+    "405": "The path takes another method",
     "413": "The body is over 1 MiB",
     "429": "Too many requests, or as many consumers as there may be",
-    "503": "SQL or Redis is away",
+    "500": "A fault of the service",
+    "503": "SQL or Redis is away, or as many requests are being read as are at once",
 }
 
 
@@ -120,7 +126,13 @@ def _words(name: str, summary: str, text: str) -> dict[str, Any]:
         "content": {"application/json": {"schema": _ref("Items")}},
     }
     body = {"required": True, "content": {"application/json": {"schema": _ref("SaidWords")}}}
-    return _operation(name, summary, text, answered, []) | {"requestBody": body}
+    operation = _operation(name, summary, text, answered, []) | {"requestBody": body}
+    slow = {
+        "description": "The body did not arrive in time",
+        "content": {"text/plain": {"schema": {"type": "string"}}},
+    }
+    operation["responses"]["408"] = slow
+    return operation
 
 
 def _operation(

@@ -197,6 +197,7 @@ class Driver:
 
     def _sweep(self) -> None:
         self._parts.sweeper.sweep()
+        self._parts.overlaps.cancel_rest()
         self._sweeps_left -= 1
         if self._sweeps_left:
             self._sweep_later()

@@ -11,6 +11,7 @@ from wangtimer.alert_trial import AlertTrial
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.messages.named_broker import read_brokers
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 EXPIRE = {"url": "http://localhost:8080/expire", "json": {"order": 42}}
@@ -25,6 +26,25 @@ NIGHTLY = {
 }
 # The example of the specification, and another.
 SECRETS = ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD")
+BROKERS = """
+[[broker]]
+name = "hot"
+url = "redis://redis.example:6379/0"
+[[broker.allow]]
+app = "shop"
+streams = ["shop:*"]
+lists = ["shop:*"]
+
+[[broker]]
+name = "orders"
+url = "amqps://rabbit.example:5671/shop"
+[[broker.allow]]
+app = "shop"
+exchanges = ["shop.*"]
+routing_keys = ["order.*"]
+celery_queues = ["shop.tasks"]
+celery_tasks = ["shop.tasks.*"]
+"""
 OLD_CALL = {"url": "http://localhost:8080/expire", "method": "POST", "body": "{}"}
 HOUR_MS = 3_600_000
 DAY_MS = 24 * HOUR_MS
@@ -38,6 +58,7 @@ def tell(recorder: Recorder) -> None:
     _many(recorder)
     _calendars(recorder)
     _targets(recorder)
+    _brokers(recorder, world)
     _signing(recorder)
     _long_work(recorder, world, timer_id)
     _certificate(recorder, world)
@@ -48,6 +69,14 @@ def tell(recorder: Recorder) -> None:
     _apps(recorder)
     recorder.shows("v1DeleteTimer", which="key:order-42", If_Match='"4"')
     _compatible(recorder, world)
+
+
+def _brokers(recorder: Recorder, world: World) -> None:
+    brokers = {"named_brokers": read_brokers(BROKERS)}
+    before = {name: getattr(world.wiring.settings, name) for name in brokers}
+    vars(world.wiring.settings).update(brokers)
+    recorder.shows("v1GetBrokers")
+    vars(world.wiring.settings).update(before)
 
 
 def _failing_hosts(recorder: Recorder, world: World) -> None:

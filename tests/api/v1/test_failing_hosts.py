@@ -118,3 +118,17 @@ def test_an_app_enables_its_own_host_alone_and_callback_processes_are_told(keyed
     again = keyed.ask("POST", "/v1/failing-hosts:enable", shop, json=body)
     assert (again.status_code, json.loads(again.text)["code"]) == (409, 40902)
     assert "is not disabled for this app" in again.text
+
+
+def test_a_broker_has_one_name_where_it_fails_is_enabled_and_is_on_record(keyed: KeyedWorld) -> None:
+    shop, operators, now = keyed.app_of("shop"), keyed.key(None), keyed.clock.now
+    keyed.wiring.failing_hosts.tell([FailingHost("shop", "queue://hot", now - 9_000, now, "timed out", now)])
+    disabled(keyed, "shop", origin="queue://orders")
+    assert {one["host"] for one in items(keyed, "/v1/failing-hosts", shop)} == {"broker:hot", "broker:orders"}
+    shown = items(keyed, "/v1/failing-hosts:allApps", operators)
+    assert {one["host"] for one in shown} == {"broker:hot", "broker:orders"}
+    enable = "/v1/failing-hosts:enable"
+    assert keyed.ask("POST", enable, shop, json={"host": "broker:orders"}).status_code == 204
+    assert keyed.wiring.call_rules.read().disabled_hosts == set()
+    (change,) = items(keyed, "/v1/audit?kind=host", operators)
+    assert (change["action"], change["subject"]) == ("enable", "broker:orders")

@@ -208,3 +208,48 @@ def test_a_url_runs_no_celery_task(world: V1World) -> None:
     target = {"url": URL, "celery": {"task": "shop.tasks.expire"}}
     refused = world.send("POST", TIMERS, {"key": "a", "schedule": {"delay": "1h"}, "target": target})
     assert (refused.status, refused.json["pointer"]) == (400, "/target/celery")
+
+
+@pytest.mark.parametrize(
+    ("target", "what"),
+    [
+        ({"url": URL}, "is called over HTTP"),
+        ({"queue": EVENTS}, "sends messages"),
+        ({"queue": {"broker": "hot", "list": "shop:work"}}, "sends messages"),
+        ({"consumers": {"group": "work"}}, "gives its firings to consumers"),
+    ],
+)
+def test_a_task_for_a_target_that_runs_none_is_refused(
+    world: V1World, target: dict[str, Any], what: str
+) -> None:
+    assert put(world, target, "events").status == 201
+    task = {"name": "events", "celery": {"task": "shop.tasks.expire"}}
+    body = {"key": "expire", "schedule": {"delay": "1h"}, "target": task}
+    by_key, rule = f"{TIMERS}/key:expire", f"{TIMERS}/{{which}}"
+    whole = {name: body[name] for name in ("schedule", "target")}
+    many = world.send(
+        "POST", f"{TIMERS}:batchCreate", {"timers": [body, body | {"target": {"name": "events"}}]}
+    )
+    refused, taken = many.json["items"]
+    answers = [world.send("POST", TIMERS, body | {"key": "a"}), world.send("PUT", by_key, whole, rule=rule)]
+    for problem in (refused["problem"], *(one.json for one in answers)):
+        assert (problem["status"], problem["pointer"]) == (400, "/target/celery"), problem
+        assert f"'events' {what}, and runs no Celery task; give json or body" in problem["detail"]
+    assert taken["created"]
+    assert world.send("GET", by_key, rule=rule).json["target"]["body"] == ""
+
+
+def test_a_task_for_an_unknown_target_is_told_of_the_name(world: V1World) -> None:
+    refused = new_timer(world, celery={"task": "shop.tasks.expire"})
+    assert (refused.status, refused.json["pointer"]) == (400, "/target/name")
+
+
+def test_a_changed_task_is_given_as_json(world: V1World) -> None:
+    put(world, {"celery": CELERY})
+    assert new_timer(world, celery={"task": "shop.tasks.expire"}).status == 201
+    task, rule = {"task": "shop.tasks.expire", "args": [8]}, "/v1/timers/{which}"
+    refused = world.send("PATCH", f"{TIMERS}/key:expire", {"target": {"celery": task}}, rule=rule)
+    assert (refused.status, refused.json["pointer"]) == (400, "/target/celery")
+    assert "as json" in refused.json["detail"]
+    changed = world.send("PATCH", f"{TIMERS}/key:expire", {"target": {"json": task}}, rule=rule)
+    assert json.loads(changed.json["target"]["body"]) == task

@@ -97,6 +97,11 @@ def test_one_that_cannot_be_changed_holds_up_no_other(
     monkeypatch.setattr("wangtimer.control_applier.put_off", lambda *_: 1 // 0)
     world.wiring.control_applier.sweep()
     assert not second.timer.definition.is_enabled
+    asked = {"timer": str(first.timer_id)}
+    (told,) = [one for one in world.send("GET", "/v1/firings", query=asked).json["items"] if one["error"]]
+    assert told["error"].startswith(
+        "the answer's X-WangTimer-Control (delay 1) changed nothing: a fault of the service"
+    )
 
 
 def test_while_sql_is_away_it_stays_on_record(answered: Answered, monkeypatch: pytest.MonkeyPatch) -> None:

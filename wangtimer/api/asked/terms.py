@@ -46,7 +46,17 @@ _OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
 OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
-    ("allowOverlap", "concurrency", "concurrencyPolicy", "maxInstances"), _OVERLAP
+    (
+        "allowOverlap",
+        "concurrency",
+        "concurrencyPolicy",
+        "maxInstances",
+        "maxConcurrent",
+        "maxConcurrency",
+        "coalesce",
+        "singleton",
+    ),
+    _OVERLAP,
 )
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),

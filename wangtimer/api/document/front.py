@@ -28,6 +28,7 @@ _TAGS = {
     "firings": "Firings: each is one moment of a timer and its outcome. Search, read, cancel, replay.",
     "calendars": "Calendars: the days on which timers that name one do not fire.",
     "targets": "Named targets: calls in one place, which timers name.",
+    "brokers": "Brokers: where targets may send messages, as operators named and allowed it.",
     "signing": "Signing: the secrets with which an app's callbacks are signed.",
     "client certificates": "Client certificates: what an app's callbacks show to targets that ask who calls (mTLS).",
     "load": "Load: how many firings are planned in each future minute.",

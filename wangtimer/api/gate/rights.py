@@ -86,6 +86,7 @@ RIGHTS: Mapping[str, Right] = {
     "GET /v1/failing-hosts": _SEEN,
     "GET /v1/failing-hosts:allApps": Scope.LOAD_READ,
     "POST /v1/failing-hosts:enable": _ACT,
+    "GET /v1/brokers": _READ,
     # As for targets: they say where requests go.
     "GET /v1/alert-rules": _READ,
     "PUT /v1/alert-rules/{name}": Scope.TARGETS_WRITE,

@@ -28,13 +28,17 @@ class Described(BaseModel):
     """A model of the API.
 
     `meant_elsewhere` says of fields it does not have where what they mean is to be had. `our_words` has other people's
-    words for its fields; None: those of the compatible paths. `needed` says of a required field how to give it.
-    `example` is an object of a model within a request, as JSON. `named_by` has, of v1's models, the fields by which
-    they name what an error may be about. `is_call`: it is an HTTP call, which stands within other requests elsewhere.
+    words for its fields; None: those of the compatible paths. `words_here` has such words for the fields of a model
+    within a request, and `value_words` by field for its values: they come first. `needed` says of a required field how
+    to give it. `example` is an object of a model within a request, as JSON. `named_by` has, of v1's models, the fields
+    by which they name what an error may be about. `is_call`: it is an HTTP call, which stands within other requests
+    elsewhere.
     """
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {}
     our_words: ClassVar[Mapping[str, str] | None] = None
+    words_here: ClassVar[Mapping[str, str]] = {}
+    value_words: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     needed: ClassVar[Mapping[str, str]] = {}
     example: ClassVar[str] = ""
     named_by: ClassVar[Mapping[Subject, str]] = {}

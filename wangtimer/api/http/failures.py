@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 import structlog
 from flask import Flask, Response, request
-from werkzeug.exceptions import ClientDisconnected, HTTPException
+from werkzeug.exceptions import ClientDisconnected, HTTPException, MethodNotAllowed
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import ConflictData, ErrorAnswer, send
@@ -184,6 +184,9 @@ def _http(error: HTTPException, tell: Teller) -> Response | HTTPException:
     code, text = _BY_STATUS.get(error.code, (ErrorCode.BAD_REQUEST, "it cannot be read; /docs shows how"))
     if isinstance(error, ClientDisconnected):
         text = "its body did not come whole in time; send all of it at once"
+    if isinstance(error, MethodNotAllowed) and error.valid_methods:
+        ours = sorted(set(error.valid_methods) - {"HEAD", "OPTIONS"})
+        text = f"{request.method} is not a method of this path; it has {', '.join(ours)}"
     response = tell(Fault(code, text))
     if error.code == 405:
         response.headers.extend([header for header in error.get_headers() if header[0] == "Allow"])

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 from wangtimer.api.http.described import Described
-from wangtimer.core.near_misses import Names
+from wangtimer.core.near_misses import Names, near_miss
 
 # Other schedulers' and people's words for the fields of the compatible paths.
 OUR_WORDS: Mapping[str, str] = {
@@ -55,10 +55,7 @@ def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str
 
     `path` leads to the field, from the model of the whole request.
     """
-    inner = model
-    for part in path[:-1]:
-        if isinstance(part, str):
-            inner = next(_model_within(field) for name, field in _fields(inner) if name == part)
+    inner = _model_of(model, path)
     there_are = f"there are {', '.join(name for name, _ in _fields(inner))}"
     if advice := _elsewhere(inner, str(path[-1])):
         return f"{advice}; {there_are}", None
@@ -69,11 +66,49 @@ def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str
 
 def example_at(model: type[BaseModel], path: Sequence[int | str]) -> str:
     """Return an example of the object at a place of a request, as JSON; "" where its model has none."""
-    inner = model
+    inner = _model_at(model, path)
+    return inner.example if issubclass(inner, Described) else ""
+
+
+def meant_value(
+    model: type[BaseModel], path: Sequence[int | str], written: str, known: Sequence[str]
+) -> str | None:
+    """Return which of the `known` values of a field a text is meant for; None where that cannot be told."""
+    names = [part for part in path if isinstance(part, str)]
+    inner = _model_at(model, names[:-1])
+    words = inner.value_words.get(names[-1], {}) if issubclass(inner, Described) and names else {}
+    said = words.get(_word_names(tuple(words)).same_as(written) or "")
+    return said if said in known else near_miss(written, known)
+
+
+def _model_of(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel]:
+    """Return the model that the last part of a path is, or should be, a field of."""
+    for part in path[:-1]:
+        if isinstance(part, str):
+            model = next(_model_within(field) for name, field in _fields(model) if name == part)
+    return model
+
+
+def _model_at(model: type[BaseModel], path: Sequence[int | str]) -> type[BaseModel]:
     for part in path:
         if isinstance(part, str):
-            inner = next((_model_within(field) for name, field in _fields(inner) if name == part), inner)
-    return inner.example if issubclass(inner, Described) else ""
+            model = next(
+                (
+                    within
+                    for name, field in _fields(model)
+                    if name == part
+                    for within in _models_in(field.annotation)
+                ),
+                model,
+            )
+    return model
+
+
+def _here(inner: type[BaseModel], written: str) -> str | None:
+    """Return the field of this object that the word stands for."""
+    words = inner.words_here if issubclass(inner, Described) else {}
+    word = words.get(_word_names(tuple(words)).same_as(written) or "")
+    return word if word in dict(_fields(inner)) else None
 
 
 def _elsewhere(inner: type[BaseModel], written: str) -> str | None:
@@ -84,6 +119,8 @@ def _elsewhere(inner: type[BaseModel], written: str) -> str | None:
 
 def _meant_field(whole: type[BaseModel], inner: type[BaseModel], written: str) -> str | None:
     """Return the field that was meant: of the same object, or else of another object of the request."""
+    if (said := _here(inner, written)) is not None:
+        return said
     words = whole.our_words if issubclass(whole, Described) and whole.our_words is not None else OUR_WORDS
     ours = _word_names(tuple(words)).same_as(written)
     word = words.get(ours or "")
@@ -111,7 +148,7 @@ def _names(model: type[BaseModel]) -> Names:
     return Names(name for name, _ in _fields(model))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _word_names(words: tuple[str, ...]) -> Names:
     return Names(words)
 

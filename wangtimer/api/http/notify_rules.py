@@ -40,6 +40,13 @@ _OF_THE_CONNECTION = frozenset(
     }
 )
 
+# Schemes of what is no HTTP, though WangTimer may bring messages there.
+_BROKERS = frozenset({"amqp", "amqps", "redis", "rediss", "kafka", "mqtt", "nats", "sqs", "celery"})
+_MEND_OF_A_BROKER = (
+    "the operator names brokers; make a target with PUT /v1/targets/NAME, as in "
+    '{"queue": {"broker": "orders", "list": "work"}}, and write its name as the target of POST /v1/timers'
+)
+
 # The new values of headers, by name. A header without values is removed.
 HeaderChanges = tuple[tuple[str, tuple[str, ...]], ...]
 
@@ -110,6 +117,8 @@ def _check_parts(url: str) -> None:
         port = parts.port
     except ValueError:
         raise _bad_url("its host or port cannot be read", "write it as in http://host:8080/path") from None
+    if parts.scheme in _BROKERS:
+        raise _bad_url("it is the URL of a broker, and is not called", _MEND_OF_A_BROKER)
     if parts.scheme not in ("http", "https"):
         raise _bad_url("it is neither http nor https", "write the whole URL, as in https://host/path")
     if "@" in parts.netloc:

@@ -1,15 +1,16 @@
 """Refusing input: which code, which field, what is wrong with it, what to write instead."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, PydanticCustomError
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.described import Described
-from wangtimer.api.http.known_fields import example_at, known_fields
+from wangtimer.api.http.known_fields import example_at, known_fields, meant_value
 from wangtimer.core.errors import InvalidInput, InvalidSchedule, Subject
 
 SHOWN_CHARACTERS = 64
@@ -91,6 +92,18 @@ def shown(text: str) -> str:
     return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
 
 
+def of_pattern(pattern: str, in_words: str) -> Callable[[str], str]:
+    """Return what refuses a text that is not of a pattern, and says in words what is."""
+
+    def checked(text: str) -> str:
+        if re.search(pattern, text, re.ASCII) and not text.endswith("\n"):
+            return text
+        said = {"reason": f"{shown(text)} is not allowed", "mend": f"write {in_words}"}
+        raise PydanticCustomError("of_pattern", "not of its pattern", said)
+
+    return checked
+
+
 def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
     """Return what pydantic found as one refusal: an unknown field before all else, as it is often a typo."""
     found = error.errors(include_url=False, include_context=True)
@@ -110,12 +123,26 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
         case "model_type" if example := example_at(model, first["loc"]):
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write an object, as in {example}")
+        case "string_type" if type(first["input"]) is int and "tatuses" in field:
+            mend = f'write it as text, as in "{str(first["input"])[:30]}"'
+            return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", mend)
         case kind if kind in _TYPE_NAMES:
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write {_TYPE_NAMES[kind]}")
-        case "literal_error" if not isinstance(first["input"], str):
-            return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", "write text")
+        case "literal_error":
+            return _no_value(first, model, field)
         case _:
             return AsWritten(ErrorCode.BAD_VALUE, field, *_reason_and_mend(first))
+
+
+def _no_value(found: ErrorDetails, model: type[BaseModel], field: str) -> AsWritten:
+    """Return the refusal of what is none of a field's values."""
+    given, expected = found["input"], found["ctx"]["expected"]
+    if not isinstance(given, str):
+        return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write text: {expected}")
+    meant = meant_value(model, found["loc"], given, re.findall(r"'([^']*)'", expected))
+    reason = f"{shown(given)} is not one of its values"
+    mend = f"write {expected}" if meant is None else f"did you mean {meant!r}? Else write {expected}"
+    return AsWritten(ErrorCode.BAD_VALUE, field, reason, mend, meant)
 
 
 def _written(model: type[BaseModel], field: str) -> str:
@@ -128,8 +155,6 @@ def _reason_and_mend(detail: ErrorDetails) -> tuple[str, str]:
     """Return what is wrong with a value of the right type, and what to write instead."""
     given, bound = detail["input"], detail.get("ctx", {})
     match detail["type"]:
-        case "literal_error":
-            return f"{shown(given)} is not one of its values", f"write {bound['expected']}"
         case "greater_than_equal" | "less_than_equal":
             reason = f"it is {str(given)[:30]}"
         case "string_too_short" | "string_too_long":

@@ -13,6 +13,7 @@ from prometheus_client.registry import Collector
 
 from wangtimer.api.operations.probe import Probe
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
 from wangtimer.store.redis.failing_hosts import FailingHost
@@ -202,7 +203,7 @@ def _of_failing_hosts(present: Sequence[FailingHost], now_ms: float) -> list[Met
         labels=("app", "host"),
     )
     for one in present[:MOST_HOSTS]:
-        failing_s.add_metric((one.app, one.origin), max(0.0, (now_ms - one.since) / 1_000))
+        failing_s.add_metric((one.app, shown_host(one.origin)), max(0.0, (now_ms - one.since) / 1_000))
     return [
         _gauge(
             "wangtimer_failing_hosts", "Hosts that fail each call of an app, counted by app", len(present)

@@ -10,6 +10,7 @@ from wangtimer.api.v1.apps.audit_routes import add_audit_routes
 from wangtimer.api.v1.apps.host_routes import add_host_routes
 from wangtimer.api.v1.apps.key_routes import add_key_routes
 from wangtimer.api.v1.apps.pause_routes import add_pause_routes
+from wangtimer.api.v1.broker_routes import broker_routes
 from wangtimer.api.v1.calendar_routes import calendar_routes
 from wangtimer.api.v1.certificate_routes import certificate_routes
 from wangtimer.api.v1.dead_letters.letter_routes import dead_letter_routes
@@ -41,6 +42,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
         signing_routes(wiring),
         certificate_routes(wiring),
         target_routes(wiring),
+        broker_routes(wiring),
     )
 
 

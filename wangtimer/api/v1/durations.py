@@ -28,7 +28,8 @@ def read_duration_field(given: Any, field: str) -> int:
     return span_ms
 
 
-def _text_or_none(given: Any) -> Any:
+def text_or_none(given: Any) -> Any:
+    """Return what is text or None; raises what pydantic tells as a span that is none."""
     if given is None or isinstance(given, str):
         return given
     is_number = isinstance(given, int | float) and not isinstance(given, bool)
@@ -37,7 +38,7 @@ def _text_or_none(given: Any) -> Any:
 
 
 # A span as text; it is read later, with the name of its field.
-GivenDuration = Annotated[str | None, BeforeValidator(_text_or_none)]
+GivenDuration = Annotated[str | None, BeforeValidator(text_or_none)]
 
 
 def duration(description: str, example: str) -> WithJsonSchema:

@@ -20,6 +20,7 @@ from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import Text
 from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost, HostKey
+from wangtimer.core.messages.message_place import origin_of, shown_host
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
@@ -28,7 +29,13 @@ from wangtimer.wiring import Wiring
 class ShownFailingHost(Sent):
     """A host to which each of an app's calls fails."""
 
-    host: Annotated[str, Field(description="scheme, host and port", examples=["https://shop.example:443"])]
+    host: Annotated[
+        str,
+        Field(
+            description="scheme, host and port; of a broker `broker:NAME`",
+            examples=["https://shop.example:443"],
+        ),
+    ]
     since: Annotated[Text, Field(description="the first failure that no answer followed")]
     last_failed_at: Annotated[Text, Field(description="the last failure so far")]
     last_error: Annotated[
@@ -107,7 +114,7 @@ class FailingHostResource:
         An answer to one of the calls that try it enables it too. What had failed meanwhile is replayed as dead letters.
         """
         wiring = self.wiring()
-        if not wiring.disabled_hosts.enable(header.app, body.host, int(wiring.clock.now_ms())):
+        if not wiring.disabled_hosts.enable(header.app, origin_of(body.host), int(wiring.clock.now_ms())):
             raise Refused(
                 ErrorCode.WRONG_STATE,
                 "host",
@@ -152,7 +159,7 @@ def _as_last_seen(host: DisabledHost) -> FailingHost:
 def _fields(host: FailingHost, disabled: Mapping[HostKey, DisabledHost]) -> dict[str, Any]:
     one = disabled.get(host.key)
     return {
-        "host": host.origin,
+        "host": shown_host(host.origin),
         "since": show_moment(host.since),
         "last_failed_at": show_moment(host.failed_at),
         "last_error": host.error,

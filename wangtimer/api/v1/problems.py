@@ -26,7 +26,7 @@ from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
 _VERB_BEHIND_A_SLASH = re.compile(
     r"(?P<which>/v1/(?:timers|firings|schedules)(?:/.+)?)/(?P<verb>enable|disable|fire|backfill|cancel|replay|preview|"
-    r"count|batchCreate|batchEnable|batchDisable|batchDelete)"
+    r"count|batchCreate|batchEnable|batchDisable|batchDelete|ack|nack|heartbeat)"
 )
 MEDIA_TYPE = "application/problem+json"
 CODES_PAGE = "/docs/errors"

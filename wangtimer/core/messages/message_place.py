@@ -14,6 +14,7 @@ SCHEME = "queue://"
 BROKER_CHARACTERS = 64
 # AMQP's bound of a name; ours for names in Redis too.
 PLACE_CHARACTERS = 255
+_BROKER_HOST = "broker:"
 # What stands for our own Redis, through which consumers get their firings; no broker of an operator has this name.
 CONSUMERS_BROKER = "consumers"
 
@@ -88,8 +89,19 @@ def consumers_place(group: str, fallback: str = "") -> MessagePlace:
 
 
 def broker_host(broker: str) -> str:
-    """Return the name of a broker as hosts are named: in records, lanes, limits and pauses."""
-    return f"broker:{broker}"
+    """Return the one name of a broker towards users, where others have a host: in answers, records, alerts, metrics."""
+    return f"{_BROKER_HOST}{broker}"
+
+
+def shown_host(origin: str) -> str:
+    """Return a scheme, host and port as users see it; of a broker, which is stored as `queue://orders`, its name."""
+    return broker_host(origin.removeprefix(SCHEME)) if is_message_url(origin) else origin
+
+
+def origin_of(shown: str) -> str:
+    """Return what `shown_host` was given."""
+    name = shown.removeprefix(_BROKER_HOST)
+    return shown if name == shown else f"{SCHEME}{name}"
 
 
 def refuse_call_parts(path: str, method: str) -> None:

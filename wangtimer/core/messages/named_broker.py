@@ -3,7 +3,8 @@
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from fnmatch import fnmatchcase
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,10 +25,20 @@ _OF_KIND: Mapping[PlaceKind, str] = {
     PlaceKind.LIST: "lists",
     PlaceKind.CELERY: "celery_queues",
 }
+# What narrows a place of this kind further.
+_BESIDE = {"exchanges": "routing_keys", "celery_queues": "celery_tasks"}
 AMQP_SCHEMES = ("amqp", "amqps", "pyamqp")
 REDIS_SCHEMES = ("redis", "rediss")
 _REDIS_KINDS = frozenset({PlaceKind.STREAM, PlaceKind.LIST, PlaceKind.CELERY})
 _AMQP_KINDS = frozenset({PlaceKind.EXCHANGE, PlaceKind.CELERY})
+
+
+class BrokerKind(StrEnum):
+    """What a broker is, to those who send there; OTHER: a further transport of kombu, which has queues only."""
+
+    RABBITMQ = "rabbitmq"
+    REDIS = "redis"
+    OTHER = "other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +51,23 @@ class BrokerRight:
     app: str
     patterns: Mapping[str, tuple[str, ...]]
 
+    def concerns(self, app: str) -> bool:
+        """Tell whether it says something of this app."""
+        return self.app in (app, EVERY_APP)
+
+    def narrowed(self, places: Iterable[str], *, has_queues_only: bool) -> "BrokerRight":
+        """Return the right with those patterns only that have a meaning at a broker with these kinds of places."""
+        kept = {place: self.patterns[place] for place in places if place in self.patterns}
+        if has_queues_only and "exchanges" in kept:
+            named_by_key = self._fits("exchanges", "") and self.patterns.get("routing_keys")
+            kept["exchanges"] = ("",) if named_by_key else ()
+        kept = {place: patterns for place, patterns in kept.items() if patterns}
+        beside = {_BESIDE[place] for place in kept if place in _BESIDE} & self.patterns.keys()
+        return replace(self, patterns=kept | {name: self.patterns[name] for name in beside})
+
     def allows(self, app: str, place: MessagePlace, task: str) -> bool:
         """Tell whether an app may send there; `task` is for Celery, "" where it is not known yet."""
-        if self.app not in (app, EVERY_APP) or not self._fits(_OF_KIND[place.kind], place.name):
+        if not self.concerns(app) or not self._fits(_OF_KIND[place.kind], place.name):
             return False
         if place.kind is PlaceKind.EXCHANGE:
             # The default exchange leads to the queue that the routing key names: such a queue is allowed by name only.
@@ -67,9 +92,27 @@ class NamedBroker:
         """What the broker speaks."""
         return urlsplit(self.url).scheme
 
+    @property
+    def kind(self) -> BrokerKind:
+        """What those who send know of the broker."""
+        if self.scheme in REDIS_SCHEMES:
+            return BrokerKind.REDIS
+        return BrokerKind.RABBITMQ if self.scheme in AMQP_SCHEMES else BrokerKind.OTHER
+
+    def rights_of(self, app: str) -> list[BrokerRight]:
+        """Return what the app may send, without patterns that mean nothing here; none: it may send nothing.
+
+        A message has to fit one of them as a whole.
+        """
+        places = [_OF_KIND[kind] for kind in PlaceKind if kind in _kinds_of(self.scheme)]
+        has_queues_only = self.kind is BrokerKind.OTHER
+        rights = (right for right in self.rights if right.concerns(app))
+        narrowed = (right.narrowed(places, has_queues_only=has_queues_only) for right in rights)
+        return [right for right in narrowed if right.patterns]
+
     def knows(self, app: str) -> bool:
         """Tell whether the app may send anything at all."""
-        return any(right.app in (app, EVERY_APP) for right in self.rights)
+        return any(right.concerns(app) for right in self.rights)
 
     def why_not(self, app: str, place: MessagePlace, task: str = "") -> str:
         """Return why this app may not send there; "" if it may.

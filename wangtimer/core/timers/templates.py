@@ -30,6 +30,21 @@ PLACEHOLDERS = {
     "app": "the app's name",
 }
 _PLACEHOLDER = re.compile(r"\{\{ *([A-Za-z]+) *\}\}")
+# What other templates write for one: with a dot, an underscore, a filter behind it.
+_NEARLY = re.compile(r"\{\{[ .$]*([A-Za-z_]+)")
+_OTHER_WORDS = {
+    "now": "fireAt",
+    "scheduled_time": "fireAt",
+    "scheduledtime": "fireAt",
+    "scheduledat": "fireAt",
+    "time": "fireAt",
+    "timestamp": "fireAtMs",
+    "id": "firingId",
+    "uuid": "firingId",
+    "retry": "attempt",
+    "sequence": "seq",
+    "tz": "timezone",
+}
 _BEGINS = "{{"
 _CALL = "notifyHTTPParam"
 
@@ -97,7 +112,7 @@ def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
         for begun, name in _begun(text):
             number += 1
             if name is None or name not in PLACEHOLDERS:
-                raise _unknown(field, begun, name)
+                raise _unknown(field, begun)
             if name == SEQ and not may_have_seq:
                 reason = f"{begun!r} stands in it, and the timer is not numbered"
                 raise InvalidInput(field, reason, "set target.numbered to true, or take the placeholder out")
@@ -120,8 +135,13 @@ def _begun(text: str) -> Iterator[tuple[str, str | None]]:
         place = text.find(_BEGINS, place + 2 if found is None else found.end())
 
 
-def _unknown(field: str, begun: str, name: str | None) -> InvalidInput:
-    meant = None if name is None else near_miss(name, PLACEHOLDERS)
+def _unknown(field: str, begun: str) -> InvalidInput:
+    written = _NEARLY.match(begun)
+    meant = (
+        None
+        if written is None
+        else _OTHER_WORDS.get(written[1].lower()) or near_miss(written[1], PLACEHOLDERS)
+    )
     known = ", ".join(f"{{{{{one}}}}}" for one in PLACEHOLDERS)
     mend = f"write one of {known}" if meant is None else f"did you mean {{{{{meant}}}}}?"
     mend += "; or leave templates out, and it is sent as it is"

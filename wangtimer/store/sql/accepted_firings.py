@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, Update, and_, case, exists, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Label,
+    RowMapping,
+    Update,
+    and_,
+    case,
+    exists,
+    select,
+    update,
+)
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
@@ -14,7 +25,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
 from wangtimer.store.sql.keyset import by_index, update_by_index
-from wangtimer.store.sql.tables import attempts, begun_firings, firings
+from wangtimer.store.sql.tables import attempts, begun_firings, firings, firings_to_cancel
 
 # The error on record of an accepted attempt of which nothing was said in time.
 TIME_OVER_ERROR = "the target answered 202, and did not say in time that it is done"
@@ -81,7 +92,8 @@ class AcceptedFirings:
 
     def find(self, member: Member) -> tuple[AckState, AcceptedFiring | None]:
         """Return how a firing stands to its attempt; and the firing, if it is accepted at this attempt."""
-        query = by_index(select(firings).where(_is(member.timer_id, member.fire_at)), "PRIMARY")
+        query = select(firings, _is_to_be_cancelled(member)).where(_is(member.timer_id, member.fire_at))
+        query = by_index(query, "PRIMARY")
         row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
         state = _state_of(row, member)
         return state, None if row is None or state is not AckState.COUNTS else _read(row)
@@ -170,10 +182,16 @@ def _locked(sql: Connection, member: Member) -> tuple[AckState, bool]:
     """
     begun = and_(begun_firings.c.timer_id == member.timer_id, begun_firings.c.fire_at == member.fire_at)
     has_begun = exists().where(begun).label("has_begun")
-    query = select(firings.c.status, firings.c.attempt, has_begun)
+    query = select(firings.c.status, firings.c.attempt, has_begun, _is_to_be_cancelled(member))
     query = by_index(query.where(_is(member.timer_id, member.fire_at)), "PRIMARY")
     row = sql.execute(query.with_for_update()).mappings().one_or_none()
     return _state_of(row, member), row is not None and bool(row["has_begun"])
+
+
+def _is_to_be_cancelled(member: Member) -> Label[bool]:
+    """Return the column that tells whether a newer firing cancels this one, though its row does not say so yet."""
+    its = and_(firings_to_cancel.c.timer_id == member.timer_id, firings_to_cancel.c.fire_at == member.fire_at)
+    return exists().where(its).label("is_to_be_cancelled")
 
 
 def _was_too_late(sql: Connection, member: Member) -> bool:
@@ -192,7 +210,7 @@ def _state_of(row: RowMapping | None, member: Member) -> AckState:
     status, attempt = row["status"], row["attempt"]
     if status == FiringStatus.SUCCEEDED.value:
         return AckState.SUCCEEDED
-    if status not in (ACCEPTED, PENDING) or attempt < member.attempt:
+    if status not in (ACCEPTED, PENDING) or attempt < member.attempt or row["is_to_be_cancelled"]:
         return AckState.OVER
     if attempt > member.attempt:
         return AckState.OVERTAKEN

@@ -13,6 +13,7 @@ from wangtimer.core.alerts.alert_message import Alert, AlertMessage
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule
 from wangtimer.core.alerts.judging import ToTell, by_rule
 from wangtimer.core.errors import UnknownAlertRule
+from wangtimer.core.fail_points import Step
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_messages, alert_rules
@@ -127,7 +128,7 @@ class AlertMessages:
                 sql.execute(changing.values(attempt=row["attempt"] + 1, taken_until=until))
             return [_taken(row) for row in rows]
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_TAKE_ALERTS)
 
     def end(self, one: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> None:
         """Forget a message that was taken, or is given up for this error; the rule shows which.
@@ -145,7 +146,7 @@ class AlertMessages:
                 shown["told_at"] = now
             sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
 
-        self._database.write(work)
+        self._database.write(work, Step.SQL_END_ALERT)
 
     def put_off(self, one: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> None:
         """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt."""
@@ -158,7 +159,7 @@ class AlertMessages:
                 shown = {"error": error[:ERROR_CHARACTERS]}
                 sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
 
-        self._database.write(work)
+        self._database.write(work, Step.SQL_PUT_OFF_ALERT)
 
     def answer(self, one: TakenMessage, answer: str) -> None:
         """Say what became of a test."""

@@ -12,6 +12,7 @@ from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule
 from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, told_if_due
 from wangtimer.core.alerts.trouble import Trouble
+from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.retry import number_in_row
 from wangtimer.core.timers.timer import TimerStatus
@@ -99,7 +100,7 @@ class AlertTroubles:
             delete_of_attempts(sql, alert_notes, app, judged)
             return JudgedNotes(len(rows), any(one.key.is_of_host and one.opened_at == now for one in found))
 
-        return self._database.write(work)
+        return self._database.write(work, Step.SQL_JUDGE_ALERTS)
 
     def look(self, after: LookKey, limit: int, now: int, forgotten_before: int = 0) -> LookedAt:
         """Look which troubles behind a key are over, of `limit` at most: they end, and rules that say so tell it.
@@ -122,7 +123,7 @@ class AlertTroubles:
 
         found = self._database.read(read)
         if found.over or found.old or found.ripe:
-            self._database.write(partial(self._end, found=found, now=now))
+            self._database.write(partial(self._end, found=found, now=now), Step.SQL_END_TROUBLES)
         changed = any(one.key.is_of_host for one in (*found.over, *found.old))
         return LookedAt(len(found.over), None if len(found.keys) < limit else found.keys[-1], changed)
 

@@ -116,6 +116,21 @@ def update_waiting(
     sql.exec_driver_sql(statement, tuple(places))
 
 
+def update_status(sql: Connection, keys: Sequence[RowKey], was: FiringStatus, status: FiringStatus) -> None:
+    """Write this status into those of these firings, at least one, that have the other one."""
+    asked = _table(sql.dialect, ("fire_at", "timer_id"), keys)
+    own = "firing.fire_at = asked.fire_at AND firing.timer_id = asked.timer_id"
+    changes, wanted = f"'{status.value}'", f"firing.status = '{was.value}'"
+    if sql.dialect.name == "sqlite":
+        statement = f"UPDATE firing SET status = {changes} FROM ({asked}) AS asked WHERE {own} AND {wanted}"
+    else:
+        statement = (
+            f"UPDATE ({asked}) AS asked STRAIGHT_JOIN firing FORCE INDEX (PRIMARY) ON {own}"
+            f" SET firing.status = {changes} WHERE {wanted}"
+        )
+    sql.exec_driver_sql(statement)
+
+
 def _table(dialect: Dialect, names: Sequence[str], rows: Sequence[tuple[int, ...]]) -> str:
     """Write a table of these rows; MySQL says ROW before each, MariaDB and SQLite must not."""
     first, *others = rows

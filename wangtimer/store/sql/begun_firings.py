@@ -6,20 +6,20 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
-from sqlalchemy import Connection, ScalarSelect, and_, or_, select, update
+from sqlalchemy import Connection, ScalarSelect, and_, null, or_, select, text, update
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, cancelled_by, judge
-from wangtimer.store.sql.accepted_firings import outcome_of_row
+from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, judge
 from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firings import locked_rows, rows_of, settle_rows
+from wangtimer.store.sql.firings import locked_rows, rows_of
+from wangtimer.store.sql.firings_to_cancel import cancel_older, forget_to_cancel
 from wangtimer.store.sql.keyset import behind, by_index, in_this_order, update_by_index
 from wangtimer.store.sql.many_rows import insert_ignore
-from wangtimer.store.sql.tables import begun_firings, firings, timers
+from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel, timers
 
 # A firing that waits is woken as soon as the one ahead of it is done. Should that be missed, it looks again after this.
 LOOK_AGAIN_MS = 30_000
@@ -53,16 +53,20 @@ class _Begun:
     policies: dict[int, Overlap]
     rows: dict[MemberKey, Firing]
     begun: dict[int, dict[int, Begun]]
-    # What judging made of them: the newest of each timer that cancels what is older, which of those asked about are
-    # cancelled, which begin or wait, which have waited and go.
+    # Which of those asked about are to be cancelled, and by which moment: a newer one began before.
+    to_cancel: dict[MemberKey, int]
+    # What judging made of them: the newest of each timer that cancels what is older, which of those seen here are
+    # cancelled and by which, which begin or wait, which have waited and go.
     cancels: dict[int, int] = field(default_factory=dict)
-    cancelled: set[MemberKey] = field(default_factory=set)
+    cancelled: dict[MemberKey, int] = field(default_factory=dict)
     begins: list[tuple[int, Begun]] = field(default_factory=list)
     turns: list[MemberKey] = field(default_factory=list)
 
     def judged_all(self, members: Iterable[Member], now: int) -> dict[Member, Judged]:
         """Judge firings in the order of their moments; one that a later one of them cancels never begins."""
         judged = {one: self.judged(one, now) for one in sorted(members)}
+        # One that is cancelled here never began, so it is no reason for others.
+        self.cancelled |= {key: self.cancels[key[0]] for key in self.cancelled if key not in self.to_cancel}
         self.begins = [(timer_id, one) for timer_id, one in self.begins if self._still_counts(timer_id, one)]
         return {one: Judged(None) if one.key in self.cancelled else found for one, found in judged.items()}
 
@@ -74,6 +78,9 @@ class _Begun:
         row = self.rows.get(member.key)
         if row is None or row.status is not FiringStatus.PENDING or row.attempt != member.attempt:
             return Judged(None)
+        if member.key in self.to_cancel:
+            self.cancelled[member.key] = self.to_cancel[member.key]
+            return Judged(None)
         begun = self.begun.setdefault(member.timer_id, {})
         own = begun.get(member.fire_at)
         found = self._judge(row, own, [one for one in begun.values() if one is not own])
@@ -81,7 +88,7 @@ class _Begun:
             return Judged(found.course, is_early=True)
         for fire_at in found.cancelled:
             del begun[fire_at]
-            self.cancelled.add((member.timer_id, fire_at))
+            self.cancelled[member.timer_id, fire_at] = member.fire_at
             self.cancels[member.timer_id] = member.fire_at
         if found.course is Course.WAIT:
             row = row._replace(due_at=now + LOOK_AGAIN_MS, lane="")
@@ -113,7 +120,8 @@ class BegunFirings:
 
         * One that goes is on record from now on. A repeat finds it there, and it goes again.
         * One that waits is on record too; its row is due again later.
-        * Those that it cancels have their outcomes, as `noted` returns these.
+        * Those that it cancels have their outcomes, as `noted` returns these. Of many the rest are noted as to be
+          cancelled, and have theirs in a while; one of them that is asked about has it now.
 
         The timers' rows are locked, so that two processes never judge at once. Absent are firings of timers whose rows
         others held all the while.
@@ -123,11 +131,12 @@ class BegunFirings:
         def work(sql: Connection) -> dict[Member, Judged]:
             held = _locked(sql, [one for one in members if one not in judged])
             found = held.judged_all((one for one in members if one.timer_id in held.begun), now)
-            over = _cancel(sql, held, noted)
+            if held.cancelled:
+                cancel_older(sql, held.cancels, held.cancelled, held.rows, noted)
+                forget_to_cancel(sql, [key for key in held.cancelled if key in held.to_cancel])
             for one in found.values():
                 if one.course is Course.WAIT and one.row is not None:
                     _put_off(sql, one.row)
-            _forget(sql, over)
             _write(sql, held.begins, held.turns)
             return found
 
@@ -194,11 +203,14 @@ def _locked(sql: Connection, members: Sequence[Member]) -> _Begun:
     mine = [one for one in members if one.timer_id in policies or one.timer_id in gone]
     begun = _heads(sql, policies) | {timer_id: {} for timer_id in gone}
     rows = locked_rows(sql, mine)
-    for timer_id, fire_at, is_waiting in _recorded_among(sql, {one.key for one in mine}):
+    to_cancel: dict[MemberKey, int] = {}
+    for timer_id, fire_at, is_waiting, by in _recorded_among(sql, {one.key for one in mine}):
         row = rows.get((timer_id, fire_at))
-        if row is not None and row.status in _OPEN:
+        if by is not None:
+            to_cancel[timer_id, fire_at] = by
+        elif row is not None and row.status in _OPEN:
             begun[timer_id][fire_at] = Begun(fire_at, bool(is_waiting))
-    return _Begun(policies, dict(rows), begun)
+    return _Begun(policies, dict(rows), begun, to_cancel)
 
 
 def _heads(sql: Connection, timer_ids: Collection[int]) -> dict[int, dict[int, Begun]]:
@@ -234,16 +246,20 @@ def _head(is_waiting: int, place: int = 0) -> ScalarSelect[int]:
     return query.correlate(timers).scalar_subquery()
 
 
-def _recorded_among(sql: Connection, keys: Collection[MemberKey]) -> Iterable[tuple[int, int, int]]:
-    """Return what is on record of these firings: timer, moment, whether it waits."""
+def _recorded_among(
+    sql: Connection, keys: Collection[MemberKey]
+) -> Iterable[tuple[int, int, int, int | None]]:
+    """Return what is on record of these firings: timer, moment, whether it waits, by which it is to be cancelled."""
     for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
         yield from sql.exec_driver_sql(with_keys(_recorded(sql.dialect), sql.dialect, part))
 
 
 @cache
 def _recorded(dialect: Dialect) -> str:
-    columns = (*_KEY, begun_firings.c.is_waiting)
-    return str(asked_for(*columns, table=begun_firings).compile(dialect=dialect))
+    begun = asked_for(*_KEY, begun_firings.c.is_waiting, null(), table=begun_firings)
+    doomed = firings_to_cancel
+    to_cancel = asked_for(doomed.c.timer_id, doomed.c.fire_at, text("0"), doomed.c.cancelled_by, table=doomed)
+    return f"{begun.compile(dialect=dialect)} UNION ALL {to_cancel.compile(dialect=dialect)}"
 
 
 def _over_among(sql: Connection, keys: Collection[MemberKey]) -> list[MemberKey]:
@@ -278,42 +294,6 @@ def _wake(sql: Connection, timer_ids: Collection[int], now: int) -> list[Firing]
     for row in woken:
         _put_off(sql, row)
     return woken
-
-
-def _cancel(sql: Connection, held: _Begun, noted: Callable[[Outcome], Outcome]) -> list[MemberKey]:
-    """Write the outcomes of firings that newer ones cancel; return what is on record no more."""
-    if not held.cancels:
-        return []
-    its = begun_firings.c.timer_id.in_(sorted(held.cancels))
-    recorded = sql.execute(by_index(select(*_KEY).where(its), "PRIMARY", begun_firings))
-    older = {(timer_id, at) for timer_id, at in recorded if at < held.cancels[timer_id]} | held.cancelled
-    others = [Member(timer_id, at, 0) for timer_id, at in older if (timer_id, at) not in held.rows]
-    rows = held.rows | (locked_rows(sql, others) if others else {})
-    outcomes = [
-        noted(_cancelling(sql, rows[key], held.cancels[key[0]]))
-        for key in older
-        if key in rows and rows[key].status in _OPEN
-    ]
-    if outcomes:
-        settle_rows(sql, sorted(outcomes, key=_by_row_key))
-    return sorted(older)
-
-
-def _cancelling(sql: Connection, row: Firing, by: int) -> Outcome:
-    """Return the outcome of a firing that is cancelled; what an accepted attempt measured stays on record."""
-    error = cancelled_by(by)
-    if row.status is FiringStatus.PENDING:
-        return Outcome(row.member, row.bucket, FiringStatus.SKIPPED, row.fire_at, error=error)
-    its = and_(firings.c.fire_at == row.fire_at, firings.c.timer_id == row.timer_id)
-    whole = sql.execute(by_index(select(firings).where(its), "PRIMARY")).mappings().one()
-    # As the outcome of a call finds it: then it is written as one.
-    changing = update(firings).where(its).values(status=FiringStatus.PENDING.value)
-    sql.execute(update_by_index(changing, "PRIMARY"))
-    return outcome_of_row(whole, FiringStatus.SKIPPED, row.fire_at, error)
-
-
-def _by_row_key(outcome: Outcome) -> tuple[int, int]:
-    return outcome.member.fire_at, outcome.member.timer_id
 
 
 def _put_off(sql: Connection, row: Firing) -> None:

@@ -19,6 +19,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import forget_dead_letters
 from wangtimer.store.sql.firing_rows import planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
+from wangtimer.store.sql.firings_to_cancel import forget_to_cancel
 from wangtimer.store.sql.kept_answers import FiringToKeep, keep_answer
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import firings
@@ -107,6 +108,7 @@ class DemandStore:
             keep_attempts(sql, [one.member.key for one in to_write])
             replaying(sql.dialect).run(sql, to_write, planned_row)
             forget_dead_letters(sql, [one.member.key for one in to_write])
+            forget_to_cancel(sql, [one.member.key for one in to_write])
             old = [one.was.status.value for one in to_do]
             note_changes(sql, replays[0].asked_at, acts_on(Action.REPLAY, app, to_write, old))
             return [one.firing for one in ours]

@@ -8,6 +8,7 @@ from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.flow.disabled_hosts import MOST_DISABLED, MOST_OF_AN_APP, DisabledHost, HostKey
+from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
@@ -151,6 +152,5 @@ def _host_of(row: RowMapping) -> DisabledHost:
 def _noted(action: Action, key: HostKey) -> AuditedChange:
     app, origin = key
     was, is_now = (_ENABLED, _DISABLED) if action is Action.DISABLE else (_DISABLED, _ENABLED)
-    return AuditedChange(
-        action, AuditedKind.HOST, origin[:SUBJECT_CHARACTERS], app, old_status=was, new_status=is_now
-    )
+    host = shown_host(origin)[:SUBJECT_CHARACTERS]
+    return AuditedChange(action, AuditedKind.HOST, host, app, old_status=was, new_status=is_now)

@@ -366,6 +366,11 @@ def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, i
     return _of_keys(sql, _locked, [(member.fire_at, member.timer_id) for member in members])
 
 
+def free_rows(sql: Connection, members: Iterable[Member]) -> dict[MemberKey, Firing]:
+    """Return the rows of those of these members' firings that nobody else holds, locked as `locked_rows` does."""
+    return _of_keys(sql, _free, [(member.fire_at, member.timer_id) for member in members])
+
+
 def pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     """Return which of the planned firings wait to be fired."""
     found = _of_keys(sql, _pending, [(firing.fire_at, firing.timer_id) for firing in planned])
@@ -398,6 +403,11 @@ def _any(dialect: Dialect) -> str:
 @cache
 def _locked(dialect: Dialect) -> str:
     return str(asked_for(*_COLUMNS).with_for_update().compile(dialect=dialect))
+
+
+@cache
+def _free(dialect: Dialect) -> str:
+    return str(asked_for(*_COLUMNS).with_for_update(skip_locked=True).compile(dialect=dialect))
 
 
 @cache

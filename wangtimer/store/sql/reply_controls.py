@@ -1,9 +1,9 @@
 """What answers make of their timers, in SQL: written with the outcome, and gone once it is done."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
-from sqlalchemy import Connection, and_, delete, or_, select
+from sqlalchemy import Connection, and_, delete, or_, select, update
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
@@ -13,7 +13,7 @@ from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.many_rows import insert_ignore
-from wangtimer.store.sql.tables import firings, reply_controls
+from wangtimer.store.sql.tables import ERROR_CHARACTERS, firings, reply_controls
 
 
 def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
@@ -59,9 +59,15 @@ class ReplyControlStore:
         rows = self._database.read(lambda sql: sql.execute(query).all())
         return {(timer_id, fire_at): control for timer_id, fire_at, control in rows}
 
-    def forget(self, keys: Sequence[MemberKey]) -> None:
-        """Forget the controls of these firings, each (timer_id, fire_at)."""
-        each = (and_(reply_controls.c.timer_id == one, reply_controls.c.fire_at == at) for one, at in keys)
+    def forget(self, keys: Sequence[MemberKey], faults: Mapping[MemberKey, str]) -> None:
+        """Forget the controls of these firings, each (timer_id, fire_at); say on records why some changed nothing."""
         if keys:
-            forgetting = delete(reply_controls).where(or_(*each))
-            self._database.write(lambda sql: sql.execute(forgetting), Step.SQL_FORGET_CONTROLS)
+            self._database.write(lambda sql: _forget(sql, keys, faults), Step.SQL_FORGET_CONTROLS)
+
+
+def _forget(sql: Connection, keys: Sequence[MemberKey], faults: Mapping[MemberKey, str]) -> None:
+    for (timer_id, fire_at), error in faults.items():
+        is_it = and_(firings.c.timer_id == timer_id, firings.c.fire_at == fire_at)
+        sql.execute(update(firings).where(is_it).values(error=error[:ERROR_CHARACTERS]))
+    each = (and_(reply_controls.c.timer_id == one, reply_controls.c.fire_at == at) for one, at in keys)
+    sql.execute(delete(reply_controls).where(or_(*each)))

@@ -202,6 +202,18 @@ begun_firings = Table(
     **_MYSQL,
 )
 
+# Firings that had begun when a newer one of their timer did, and that are to be cancelled for it. Which of them have no
+# outcome yet, their own rows say.
+firings_to_cancel = Table(
+    "firing_to_cancel",
+    metadata,
+    Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
+    # The moment of the newer one.
+    Column("cancelled_by", BigInteger, nullable=False),
+    **_MYSQL,
+)
+
 # Limits of calls to target hosts, over all apps.
 host_limits = Table(
     "host_limit",

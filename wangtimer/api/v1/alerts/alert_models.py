@@ -15,6 +15,7 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.api.v1.words_of_targets import OF_ALERT_RULES, OF_DESTINATION_KINDS, OF_DESTINATIONS, OF_EVENTS
 from wangtimer.callback.origin import read_url
 from wangtimer.core.alerts.alert_rule import (
     MASK,
@@ -98,6 +99,10 @@ class AlertRuleListQuery(Given):
 
 class GivenDestination(Given):
     """Where messages go: `url` for all but mail, `to` for mail."""
+
+    words_here: ClassVar[Mapping[str, str]] = OF_DESTINATIONS
+    value_words: ClassVar[Mapping[str, Mapping[str, str]]] = {"kind": OF_DESTINATION_KINDS}
+    example: ClassVar[str] = '{"kind": "mail", "to": ["ops@shop.example"]}'
 
     kind: _Kind
     url: Annotated[
@@ -202,6 +207,9 @@ class GivenDestination(Given):
 
 class AlertRuleBody(Given):
     """A whole rule: a field that is absent gets its default."""
+
+    words_here: ClassVar[Mapping[str, str]] = OF_ALERT_RULES
+    value_words: ClassVar[Mapping[str, Mapping[str, str]]] = {"events": OF_EVENTS}
 
     events: _Events = None
     in_a_row: _InARow = None

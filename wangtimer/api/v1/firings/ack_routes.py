@@ -1,8 +1,8 @@
 """What targets say of firings that they accepted, over v1: done, failed, still at it. The call's token is the key."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
@@ -12,6 +12,7 @@ from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import Text
+from wangtimer.api.v1.words_of_targets import OF_RESULTS
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.long_work import ERROR_CHARACTERS
 from wangtimer.wiring import Wiring
@@ -23,6 +24,8 @@ MOST_ERROR_CHARACTERS = 20_000
 
 class AckBody(Given):
     """The token of the call."""
+
+    words_here: ClassVar[Mapping[str, str]] = OF_RESULTS
 
     token: Annotated[
         str,

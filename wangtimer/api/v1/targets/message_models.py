@@ -1,14 +1,21 @@
 """What v1's callers may say of a target that sends messages, or gives its firings to consumers."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_url
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, of_pattern
+from wangtimer.api.v1.words_of_targets import (
+    ELSEWHERE_THAN_CELERY_QUEUES,
+    OF_CELERY_QUEUES,
+    OF_CONSUMERS,
+    OF_QUEUES,
+)
 from wangtimer.core.messages.consumer_group import GROUP_CHARACTERS, GROUP_PATTERN
 from wangtimer.core.messages.message_place import (
     BROKER_CHARACTERS,
@@ -23,15 +30,19 @@ PLACE_BYTES = PLACE_CHARACTERS
 MOST_STREAM_LENGTH = 1_000_000_000
 # It stands, percent-encoded, in the place as it is stored.
 MOST_FALLBACK_CHARACTERS = 1_000
+_BROKER = r"^[a-z][a-z0-9_-]*$"
+_BROKER_IN_WORDS = "the name that the operator gave it: a small letter, then small letters, digits, _ and -"
+_GROUP_IN_WORDS = "a letter or digit of ASCII, then letters, digits, _ . and -, as in reports"
 _Broker = Annotated[
     str,
     Field(
         min_length=1,
         max_length=BROKER_CHARACTERS,
-        pattern=r"^[a-z][a-z0-9_-]*$",
         description="a broker that the operator named",
         examples=["orders"],
+        json_schema_extra={"pattern": _BROKER},
     ),
+    AfterValidator(of_pattern(_BROKER, _BROKER_IN_WORDS)),
 ]
 _Name = Annotated[str | None, Field(max_length=PLACE_CHARACTERS, pattern=r"^[^\x00-\x1f\x7f]*$")]
 
@@ -39,6 +50,7 @@ _Name = Annotated[str | None, Field(max_length=PLACE_CHARACTERS, pattern=r"^[^\x
 class MessageQueue(Given):
     """Where messages go: an exchange with a routing key (RabbitMQ), a stream or a list (Redis)."""
 
+    words_here: ClassVar[Mapping[str, str]] = OF_QUEUES
     example: ClassVar[str] = '{"broker": "orders", "exchange": "shop.events", "routingKey": "order.expired"}'
 
     broker: _Broker
@@ -88,6 +100,8 @@ def _refuse_long(name: str, field: str) -> None:
 class CeleryQueue(Given):
     """Which of the app's own Celery workers run the tasks of timers."""
 
+    words_here: ClassVar[Mapping[str, str]] = OF_CELERY_QUEUES
+    meant_elsewhere: ClassVar[Mapping[str, str]] = ELSEWHERE_THAN_CELERY_QUEUES
     example: ClassVar[str] = '{"broker": "orders", "queue": "celery"}'
 
     broker: _Broker
@@ -104,6 +118,7 @@ class CeleryQueue(Given):
 class ConsumersOf(Given):
     """A group of consumers that connect to us: each firing goes to one of them."""
 
+    words_here: ClassVar[Mapping[str, str]] = OF_CONSUMERS
     example: ClassVar[str] = '{"group": "reports"}'
 
     group: Annotated[
@@ -111,10 +126,11 @@ class ConsumersOf(Given):
         Field(
             min_length=1,
             max_length=GROUP_CHARACTERS,
-            pattern=GROUP_PATTERN,
             description="a name that is the app's own; it needs no setting up",
             examples=["reports"],
+            json_schema_extra={"pattern": GROUP_PATTERN},
         ),
+        AfterValidator(of_pattern(GROUP_PATTERN, _GROUP_IN_WORDS)),
     ]
     fallback_url: Annotated[
         str | None,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from itertools import count
 from secrets import token_hex
@@ -29,6 +29,7 @@ from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.timers.longest_call import new_within
 from wangtimer.api.v1.timers.schedule_model import OfTimers
+from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.batches import Made
 from wangtimer.wiring import Wiring
@@ -91,8 +92,11 @@ class BatchCreateResource:
         made_up = _made_up_keys(header)
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
 
+        find_target = cache(wiring.target_store.get)
+
         def read(given: object) -> ToMake:
             asked = read_model(NewTimerBody, given)
+            refuse_task_elsewhere(asked.target, header.app, find_target)
             terms = asked.terms(asked.key or next(made_up))
             return ToMake(new_within(new_timer(header.app, terms, now, find), most_ms), asked.enabled)
 

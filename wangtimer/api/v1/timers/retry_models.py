@@ -1,16 +1,18 @@
 """What v1's callers may say of retries, and how they are shown."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, text_or_none
 from wangtimer.api.v1.shown import Span
+from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_RETRIES, OF_BACKOFFS, OF_RETRIES
 from wangtimer.core.retry import (
     LEAST_PAUSE_MS,
     MOST_ATTEMPTS,
@@ -31,7 +33,10 @@ _Statuses = Annotated[list[Annotated[str, Field(max_length=8)]] | None, Field(ma
 class Retry(Given):
     """When a failed call is tried again. What is absent is as usual; in a change it stays, and null makes it usual."""
 
-    example: ClassVar[str] = '{"pauses": ["1s", "1m", "1h"]}'
+    example: ClassVar[str] = '{"attempts": 3}'
+    words_here: ClassVar[Mapping[str, str]] = OF_RETRIES
+    meant_elsewhere: ClassVar[Mapping[str, str]] = ELSEWHERE_THAN_RETRIES
+    value_words: ClassVar[Mapping[str, Mapping[str, str]]] = {"backoff": OF_BACKOFFS}
 
     attempts: Annotated[
         int | None,
@@ -61,7 +66,7 @@ class Retry(Given):
         Field(alias="longestPause"),
     ] = None
     pauses: Annotated[
-        list[Annotated[str, Field(max_length=64)]] | None,
+        list[Annotated[str, Field(max_length=64), BeforeValidator(text_or_none)]] | None,
         Field(
             min_length=1,
             max_length=MOST_ATTEMPTS - 1,

@@ -27,6 +27,13 @@ from wangtimer.api.v1.timers.longest_call import ACK_FIELD, CALL_FIELDS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
+from wangtimer.api.v1.words_of_targets import (
+    ELSEWHERE_THAN_CALLS,
+    ELSEWHERE_THAN_TIMERS,
+    OF_CALLS,
+    OF_TASKS,
+    OVERLAP_WORDS,
+)
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.call_form import FORM_NAMES
@@ -210,6 +217,7 @@ class _ChangedTerms(ChangedTerms):
 class GivenTask(Given):
     """A task for the app's own Celery workers; the body of the timer is this object as JSON."""
 
+    words_here: ClassVar[Mapping[str, str]] = OF_TASKS
     example: ClassVar[str] = '{"task": "shop.tasks.expire", "args": [7]}'
 
     task: Annotated[
@@ -234,6 +242,9 @@ class GivenTask(Given):
         return CeleryTask(self.task, self.args or [], self.kwargs or {}, self.queue or "").text()
 
 
+_TASK_IN_PATCH = (
+    'a task is stored as the body: give the whole one as json, as in {"task": "shop.tasks.expire"}'
+)
 _Task = Annotated[
     GivenTask | None,
     Field(
@@ -246,7 +257,8 @@ class CallFields(Given):
     """An HTTP call."""
 
     example: ClassVar[str] = _CALL
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_ATTEMPTS
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
 
     url: Url | None = None
     method: Method = "POST"
@@ -285,6 +297,8 @@ class CallFields(Given):
 class Target(CallFields):
     """The HTTP call to make at each moment: to `url`, or through a target of the app, which is named."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_TIMERS}
+
     name: TargetName | None = None
     path: TargetPart = None
     celery: _Task = None
@@ -310,7 +324,8 @@ class CallChange(Given):
     """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
 
     example: ClassVar[str] = _CALL
-    meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_ATTEMPTS
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
 
     url: ChangedUrl = None
     method: ChangedMethod = None
@@ -348,6 +363,12 @@ class TargetChange(CallChange):
     What is not given stays, null gives a part its default. A `url` takes the place of a named target, and the other way
     round.
     """
+
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {
+        **_OF_ATTEMPTS,
+        **ELSEWHERE_THAN_TIMERS,
+        "celery": _TASK_IN_PATCH,
+    }
 
     name: TargetName | None = None
     path: TargetPart = None
@@ -475,6 +496,7 @@ _OF_VERSIONS = dict.fromkeys(
 class TimerFields(OfTimers):
     """A timer's fields beside its schedule and target."""
 
+    value_words: ClassVar[Mapping[str, Mapping[str, str]]] = {"overlap": OVERLAP_WORDS}
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**OF_OVERLAPS, **_OF_ATTEMPTS, **_OF_VERSIONS}
 
     misfire: Misfire | None = None

@@ -20,6 +20,7 @@ from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
 from wangtimer.api.v1.timers.batch_create import add_batch_create_route
 from wangtimer.api.v1.timers.longest_call import edited_within, new_within
 from wangtimer.api.v1.timers.schedule_model import schedule_fields
+from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
     ShownTimer,
@@ -57,6 +58,7 @@ class TimerResource:
 
         def create(keep: ToKeep | None = None) -> Timer:
             registrar: Registrar = wiring.registrar
+            refuse_task_elsewhere(body.target, header.app, wiring.target_store.get)
             new = new_timer(header.app, terms, now, self._calendars_of(header.app))
             new = new_within(new, wiring.settings.callback_longest_timeout_ms)
             return registrar.create_enabled(new, keep) if body.enabled else registrar.create(new, keep)
@@ -82,6 +84,7 @@ class TimerResource:
         nothing, except that `delay` counts from each request.
         """
         now, find = self._now(), self._calendars_of(header.app)
+        refuse_task_elsewhere(body.target, header.app, self.wiring().target_store.get)
         registrar: Registrar = self.wiring().registrar
         seals = self.wiring().seals
         most_ms = self.wiring().settings.callback_longest_timeout_ms

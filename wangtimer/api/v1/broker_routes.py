@@ -1,0 +1,91 @@
+"""Brokers over v1: those that an operator named, and what the app may send there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from flask_openapi.blueprint import APIBlueprint
+from pydantic import Field
+
+from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.serving import Routes
+from wangtimer.core.messages.named_broker import BrokerKind, BrokerRight, NamedBroker
+from wangtimer.wiring import Wiring
+
+
+def _patterns(description: str, example: str) -> Any:
+    return Field(exclude_if=is_none, description=description, examples=[[example]])
+
+
+class ShownBrokerRight(Sent):
+    """What the app may send: patterns of names, where `*` is any text. Without a field nothing of its kind."""
+
+    exchanges: Annotated[
+        list[str] | None, _patterns('names; "": the default one, where the key names a queue', "shop.*")
+    ] = None
+    routing_keys: Annotated[
+        list[str] | None, _patterns("with these alone; not there: with any, to a named exchange", "order.*")
+    ] = None
+    streams: Annotated[list[str] | None, _patterns("keys of streams", "shop:*")] = None
+    lists: Annotated[list[str] | None, _patterns("keys of lists", "shop:*")] = None
+    celery_queues: Annotated[
+        list[str] | None, _patterns("queues of the app's own Celery workers", "shop.tasks")
+    ] = None
+    celery_tasks: Annotated[
+        list[str] | None, _patterns("these tasks alone; not there: any", "shop.tasks.*")
+    ] = None
+
+
+class ShownNamedBroker(Sent):
+    """A broker that the app may send messages to."""
+
+    name: Annotated[str, Field(description="a target names it so, as `broker`", examples=["orders"])]
+    kind: Annotated[
+        BrokerKind,
+        Field(
+            description='other: it has queues only; `exchange` of a target is "", and `routingKey` the queue',
+            examples=["rabbitmq"],
+        ),
+    ]
+    allowed: Annotated[
+        list[ShownBrokerRight],
+        Field(description="what the app may send there; a message has to fit one of these as a whole"),
+    ]
+
+
+class Brokers(Sent):
+    """The brokers that the app may send messages to, by name."""
+
+    items: list[ShownNamedBroker]
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerResource:
+    """The operation on brokers."""
+
+    wiring: Callable[[], Wiring]
+
+    def show(self, header: AppHeader) -> Brokers:
+        """Show the message brokers that the app may use, and what it may send there.
+
+        An operator names them in a file, which the service reads when it starts. Where they are is not shown.
+        """
+        named = sorted(self.wiring().settings.named_brokers.items())
+        found = [(broker, broker.rights_of(header.app)) for _, broker in named]
+        return Brokers(items=[_shown(broker, rights) for broker, rights in found if rights])
+
+
+def _shown(broker: NamedBroker, rights: list[BrokerRight]) -> ShownNamedBroker:
+    allowed = [
+        ShownBrokerRight(**{name: list(patterns) for name, patterns in right.patterns.items()})
+        for right in rights
+    ]
+    return ShownNamedBroker(name=broker.name, kind=broker.kind, allowed=allowed)
+
+
+def broker_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the route of brokers."""
+    routes = Routes.of("brokers", "brokers")
+    routes.add("get", "/brokers", BrokerResource(wiring).show, "getBrokers", {200: Brokers})
+    return routes.blueprint

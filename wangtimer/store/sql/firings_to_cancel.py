@@ -1,0 +1,212 @@
+"""Firings that a newer one of their timer cancels, in SQL: of many, the last few at once, the rest a few at a time."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from sqlalchemy import ColumnElement, Connection, and_, or_, select
+from sqlalchemy.engine import Dialect
+
+from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.firing import Firing, FiringStatus, Member, MemberKey
+from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.timers.overlap import cancelled_by
+from wangtimer.store.sql.accepted_firings import outcome_of_row
+from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, update_status, with_keys
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firings import free_rows, rows_of, settle_rows
+from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel
+
+# So many are cancelled in one transaction. It holds up the newer firing, and those that come with it.
+MOST_AT_ONCE = 500
+_OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
+_KEY = (firings_to_cancel.c.timer_id, firings_to_cancel.c.fire_at)
+
+Noted = Callable[[Outcome], Outcome]
+
+
+@dataclass(frozen=True, slots=True)
+class ToCancel:
+    """A firing that is to be cancelled; `by` is the moment (ms UTC) of the newer one."""
+
+    key: MemberKey
+    by: int
+
+
+class FiringsToCancel:
+    """What is still to be cancelled, since a newer one began. Every method raises `StoreAway`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def page(self, after: MemberKey, limit: int = MOST_AT_ONCE) -> list[ToCancel]:
+        """Return those behind this key (timer, moment), in order."""
+        query = select(*_KEY, firings_to_cancel.c.cancelled_by).where(behind(_KEY, after))
+        query = by_index(query.order_by(*_KEY).limit(limit), "PRIMARY", firings_to_cancel)
+        rows = self._database.read(lambda sql: sql.execute(query).all())
+        return [ToCancel((row.timer_id, row.fire_at), row.cancelled_by) for row in rows]
+
+    def cancel(self, page: Sequence[ToCancel], noted: Noted) -> int:
+        """Write the outcomes of those that have none yet, and forget them all; return how many there are no more.
+
+        Those whose rows others hold stay for the next time. Repeating it is harmless.
+        """
+
+        def work(sql: Connection) -> int:
+            rows, held = free_and_held(sql, [one.key for one in page])
+            over = [one.key for one in page if one.key not in held]
+            # Only now: a replay that came first wants its firing made.
+            cancel_rows(sql, rows, _noted_among(sql, over), noted)
+            forget_to_cancel(sql, over)
+            return len(over)
+
+        return self._database.write(work, Step.SQL_END_OVERLAP) if page else 0
+
+
+def cancel_older(
+    sql: Connection,
+    newest: Mapping[int, int],
+    cancelled: dict[MemberKey, int],
+    rows: dict[MemberKey, Firing],
+    noted: Noted,
+) -> None:
+    """Cancel all that is on record before the newest firing of each timer, in the caller's transaction.
+
+    `newest` has that firing's moment by timer, `cancelled` those that are cancelled now and by which moment, `rows` the
+    rows that are locked already. The last few of those on record have their outcomes now. The rest are noted as to be
+    cancelled, and so are those whose rows others hold. On record as begun is none of them any more.
+    """
+    last = _last_before(sql, newest)
+    by = last | cancelled
+    free, held = free_and_held(sql, [key for key in by if key not in rows])
+    cancel_rows(sql, free | rows, by, noted)
+    _forget_begun(sql, by)
+    _note(sql, {key: by[key] for key in held})
+    if len(last) == MOST_AT_ONCE:
+        _note_rest(sql, newest)
+
+
+def cancel_rows(
+    sql: Connection, rows: dict[MemberKey, Firing], by: Mapping[MemberKey, int], noted: Noted
+) -> None:
+    """Write the outcomes of those of these firings that have none; their rows are locked.
+
+    What an accepted attempt measured stays on record.
+    """
+    going = [rows[key] for key in by if key in rows and rows[key].status in _OPEN]
+    accepted = [row for row in going if row.status is FiringStatus.ACCEPTED]
+    outcomes = [
+        *(_skipped(row, by[row.member.key]) for row in going if row.status is FiringStatus.PENDING),
+        *_of_accepted(sql, accepted, by),
+    ]
+    if outcomes:
+        settle_rows(sql, sorted(map(noted, outcomes), key=_by_row_key))
+
+
+def free_and_held(
+    sql: Connection, keys: Collection[MemberKey]
+) -> tuple[dict[MemberKey, Firing], set[MemberKey]]:
+    """Return the rows of firings, locked, and which others hold; those that are gone are in neither."""
+    if not keys:
+        return {}, set()
+    members = [Member(timer_id, fire_at, 0) for timer_id, fire_at in keys]
+    free = free_rows(sql, members)
+    missing = [one for one in members if one.key not in free]
+    return free, set(rows_of(sql, missing)) if missing else set()
+
+
+def _noted_among(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, int]:
+    """Return which of these are to be cancelled, and by which moment."""
+    return {
+        (timer_id, fire_at): by
+        for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys)
+        for timer_id, fire_at, by in sql.exec_driver_sql(
+            with_keys(_noted_keys(sql.dialect), sql.dialect, part)
+        )
+    }
+
+
+@cache
+def _noted_keys(dialect: Dialect) -> str:
+    columns = (*_KEY, firings_to_cancel.c.cancelled_by)
+    return str(asked_for(*columns, table=firings_to_cancel).compile(dialect=dialect))
+
+
+def forget_to_cancel(sql: Connection, keys: Iterable[MemberKey]) -> None:
+    """Forget that these firings are to be cancelled, in the caller's transaction."""
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
+        delete_of_keys(sql, firings_to_cancel, part, "PRIMARY")
+
+
+def _last_before(sql: Connection, newest: Mapping[int, int]) -> dict[MemberKey, int]:
+    """Return the last few that are on record before the newest of each timer, and by which each is cancelled."""
+    before: list[ColumnElement[bool]] = [
+        and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
+        for timer_id, fire_at in newest.items()
+    ]
+    if not before:
+        return {}
+    order = begun_firings.c.timer_id.desc(), begun_firings.c.fire_at.desc()
+    query = select(begun_firings.c.timer_id, begun_firings.c.fire_at).where(or_(*before))
+    query = by_index(query.order_by(*order).limit(MOST_AT_ONCE), "PRIMARY", begun_firings)
+    return {(row.timer_id, row.fire_at): newest[row.timer_id] for row in sql.execute(query)}
+
+
+def _skipped(row: Firing, by: int) -> Outcome:
+    return Outcome(row.member, row.bucket, FiringStatus.SKIPPED, row.fire_at, error=cancelled_by(by))
+
+
+def _of_accepted(
+    sql: Connection, accepted: Sequence[Firing], by: Mapping[MemberKey, int]
+) -> Iterable[Outcome]:
+    for part in in_parts((row.fire_at, row.timer_id) for row in accepted):
+        whole = sql.exec_driver_sql(with_keys(_whole(sql.dialect), sql.dialect, part)).mappings().all()
+        # As the outcome of a call finds them: then they are written as one.
+        update_status(sql, part, FiringStatus.ACCEPTED, FiringStatus.PENDING)
+        for row in whole:
+            error = cancelled_by(by[row["timer_id"], row["fire_at"]])
+            yield outcome_of_row(row, FiringStatus.SKIPPED, row["fire_at"], error)
+
+
+@cache
+def _whole(dialect: Dialect) -> str:
+    return str(asked_for(*firings.c).compile(dialect=dialect))
+
+
+def _by_row_key(outcome: Outcome) -> tuple[int, int]:
+    return outcome.member.fire_at, outcome.member.timer_id
+
+
+def _forget_begun(sql: Connection, keys: Iterable[MemberKey]) -> None:
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
+        delete_of_keys(sql, begun_firings, part, "PRIMARY")
+
+
+def _note(sql: Connection, by: Mapping[MemberKey, int]) -> None:
+    rows = [
+        {"timer_id": timer_id, "fire_at": fire_at, "cancelled_by": newer}
+        for (timer_id, fire_at), newer in sorted(by.items())
+    ]
+    if rows:
+        sql.execute(insert_ignore(firings_to_cancel), rows)
+
+
+def _note_rest(sql: Connection, newest: Mapping[int, int]) -> None:
+    """Note all that is still on record before the newest of each timer as to be cancelled, in two statements."""
+    is_sqlite = sql.dialect.name == "sqlite"
+    older = "older.timer_id = asked.timer_id AND older.fire_at < asked.fire_at"
+    join, hint = ("JOIN", "") if is_sqlite else ("STRAIGHT_JOIN", " FORCE INDEX (PRIMARY)")
+    found = f"FROM ({{keys}}) AS asked {join} begun_firing AS older{hint} ON {older}"
+    noting = (
+        f"INSERT {'OR ' if is_sqlite else ''}IGNORE INTO firing_to_cancel (timer_id, fire_at, cancelled_by)"
+        f" SELECT older.timer_id, older.fire_at, asked.fire_at {found}"
+    )
+    forgetting = f"DELETE older {found}"
+    if is_sqlite:
+        keyed = f"SELECT older.timer_id, older.fire_at {found}"
+        forgetting = f"DELETE FROM begun_firing WHERE (timer_id, fire_at) IN ({keyed})"
+    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in newest.items()):
+        for statement in (noting, forgetting):
+            sql.exec_driver_sql(with_keys(statement, sql.dialect, part))
