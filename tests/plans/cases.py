@@ -555,7 +555,8 @@ class Stores:
             Case("AlertMessages.forget_tests", lambda: messages.forget_tests(NOW)),
             Case("AlertTroubles.next_app", lambda: troubles.next_app("app7")),
             Case("AlertTroubles.judge", lambda: troubles.judge("app7", 500, NOW)),
-            Case("AlertTroubles.look", lambda: troubles.look(("app7", "", 0, "", ""), 500, NOW)),
+            Case("AlertTroubles.next_troubled", lambda: troubles.next_troubled("app7")),
+            Case("AlertTroubles.look", lambda: troubles.look("app7", ("", 0, "", ""), 500, NOW)),
         ]
 
     def _of_followers(self) -> list[Case]:

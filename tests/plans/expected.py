@@ -295,5 +295,6 @@ EXPECTED: dict[str, frozenset[str]] = {
             "insert",
         ]
     ),
+    "AlertTroubles.next_troubled": frozenset(["alert.PRIMARY"]),
     "AlertTroubles.look": frozenset(["alert.PRIMARY", "alert_rule.PRIMARY", "firing.firing_of_timer"]),
 }

@@ -10,7 +10,7 @@ from wangtimer import alert_judge
 from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
 from wangtimer.core.alerts.alert_rule import AlertEvent, Per
 from wangtimer.core.flow.pace import Pace
-from wangtimer.store.sql.alert_troubles import JudgedNotes
+from wangtimer.store.sql.alert_troubles import JudgedNotes, LookedAt
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_notes, alert_rules
 from wangtimer.testing.doubles import HandClock
@@ -61,6 +61,34 @@ def test_an_app_with_many_notes_has_a_page_judged_then_each_other_app(
     judge.run()
     assert pages[2:] == ["big"] * 3
     assert left_of(world, "big") == 0
+
+
+def test_an_app_with_many_troubles_has_a_page_looked_at_then_each_other_app(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alert_judge, "PAGE", 5)
+    world.put(rule("ops", "big", FOR_GOOD), rule("ops", "small", FOR_GOOD))
+    for app, number in (("big", 12), ("small", 2)):
+        for one in range(number):
+            world.fire(world.timer(f"t{one}", app), 0, FAILED, app=app)
+    judge = judge_of(world)
+    clock, pages = judge.clock, list[str]()
+    real = world.troubles.look
+
+    def slow(app: str, *rest: object) -> LookedAt:
+        pages.append(app)
+        clock.sleep(alert_judge.LONGEST_LOOK_S / 2)
+        return real(app, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(world.troubles, "look", slow)
+    judge.run()
+    assert pages == ["big", "small"]
+    judge.run()
+    # The next run goes on behind the first page, and begins anew at the end.
+    assert pages[2:] == ["big", "small"]
+    judge.run()
+    judge.run()
+    assert pages[4:] == ["big", "small", "big", "small"]
 
 
 def test_an_app_that_another_judge_is_at_is_left_to_it_and_others_are_not(world: AlertWorld) -> None:

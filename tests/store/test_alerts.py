@@ -22,6 +22,7 @@ from wangtimer.core.errors import Conflict, UnknownAlertRule
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
+from wangtimer.store.sql import alert_troubles
 from wangtimer.store.sql.alert_messages import BETWEEN_MS
 from wangtimer.store.sql.alert_troubles import FIRST_KEY
 from wangtimer.store.sql.database import Database
@@ -328,7 +329,7 @@ def test_what_this_version_cannot_read_holds_up_nothing_else(world: AlertWorld) 
     assert [one.event for one in taken["other"].alerts] == [FOR_GOOD]
     assert (taken["ops"].alerts, taken["ops"].more) == ((), 1)
     world.fire(bill, 60, SUCCEEDED)
-    assert world.troubles.look(FIRST_KEY, 500, world.now).over == 2
+    assert world.look() == 2
 
 
 # rules
@@ -382,13 +383,13 @@ def test_trouble_of_a_timer_that_has_ended_is_forgotten_and_of_another_it_is_kep
     world.database.write(lambda sql: sql.execute(runs_again))
     (one,) = world.standing()
     a_month_later = one.last_at + 31 * DAY_MS
-    world.troubles.look(FIRST_KEY, 10, a_month_later, a_month_later)
+    world.look(a_month_later, a_month_later)
     assert world.standing() == [one]
     finished = update(timers).where(timers.c.id == bill).values(next_fire_at=None, status="enabled")
     world.database.write(lambda sql: sql.execute(finished))
-    world.troubles.look(FIRST_KEY, 10, world.now, one.last_at)
+    world.look(world.now, one.last_at)
     assert world.standing() == [one]
-    world.troubles.look(FIRST_KEY, 10, world.now, one.last_at + 1)
+    world.look(world.now, one.last_at + 1)
     assert world.standing() == []
     assert world.told() == []
 
@@ -401,7 +402,7 @@ def test_a_timer_that_runs_once_a_month_is_told_of_its_failures_in_a_row_and_of_
     for number in range(3):
         world.fire(bill, number * month, PENDING)
         told = world.told()
-        world.troubles.look(FIRST_KEY, 10, world.now, world.now + 8 * DAY_MS)
+        world.look(world.now, world.now + 8 * DAY_MS)
     assert told == [("ops", ROW, bill, 3)]
     world.fire(bill, 3 * month, SUCCEEDED)
     assert world.told() == [("ops", RECOVERED, bill, 3)]
@@ -413,7 +414,7 @@ def test_trouble_of_deleted_timers_ends(world: AlertWorld) -> None:
     world.fire(bill, 0, FAILED)
     world.told()
     world.sql.timers.delete("shop", bill, world.now, lambda _timer: (None, []))
-    world.troubles.look(FIRST_KEY, 10, world.now, world.now)
+    world.look(world.now, world.now)
     assert world.standing() == []
 
 
@@ -427,9 +428,35 @@ def test_troubles_are_looked_at_page_by_page(world: AlertWorld) -> None:
     over, after = 0, FIRST_KEY
     pages = 0
     while after is not None:
-        looked = world.troubles.look(after, 2, world.now)
+        looked = world.troubles.look("shop", after, 2, world.now)
         over, after, pages = over + looked.over, looked.next_key, pages + 1
     assert (over, pages) == (1, 3)
+
+
+def test_an_app_has_so_many_open_troubles_and_a_further_one_is_not_told(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alert_troubles, "MOST_TROUBLES", 3)
+    world.put(rule("ops", "shop", FOR_GOOD), rule("ops", "bank", FOR_GOOD))
+    ids = [world.timer(f"t{number}") for number in range(5)]
+    for one in ids:
+        world.fire(one, 0, FAILED)
+    world.fire(world.timer("loan", "bank"), 0, FAILED, app="bank")
+    assert world.troubles.judge("shop", 10, world.now).without_room == 2
+    assert len([one for one in world.told() if one[2] in ids]) == 3
+    assert sorted(one.app for one in world.standing()) == ["bank", "shop", "shop", "shop"]
+
+
+def test_a_host_in_trouble_by_many_rules_is_looked_up_once_for_each_timer(world: AlertWorld) -> None:
+    rules = [rule(f"r{number}", "shop", FIRST, FOR_GOOD, per=Per.HOST) for number in range(10)]
+    world.put(*rules)
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    world.now += 60 * SECOND
+    with Statements(world.database) as asked:
+        world.look()
+    assert len(world.standing()) == 20
+    assert sum(one.count("FROM firing") for one in asked.seen) == 1
 
 
 def test_a_test_is_answered_and_forgotten_and_holds_up_no_message(world: AlertWorld) -> None:
