@@ -11,7 +11,7 @@ from wangtimer.core.flow.pace import Pace
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.alert_messages import AlertMessages
-from wangtimer.store.sql.alert_troubles import FIRST_KEY, AlertTroubles, LookedAt, LookKey
+from wangtimer.store.sql.alert_troubles import FIRST_KEY, AlertTroubles, JudgedNotes, LookedAt, LookKey
 
 log = structlog.get_logger()
 
@@ -42,6 +42,7 @@ class AlertJudge:
     _with_troubles: AppTurns = field(init=False)
     # Where the look goes on, of apps whose troubles are more than were looked at.
     _behind: dict[str, LookKey] = field(default_factory=dict, init=False)
+    _away: StoreAway | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         """Begin with the first app."""
@@ -51,8 +52,10 @@ class AlertJudge:
     def run(self) -> int:
         """Judge what is noted, and look which troubles are over, each for a while; return how many notes there were.
 
-        Raises `StoreAway`.
+        An app whose turn fails holds up neither other apps nor the rest of the run. Raises `StoreAway` at the end,
+        where SQL was away in some turn.
         """
+        self._away = None
         judged, are_new = self._judge()
         over, are_gone = self._look()
         if are_new or are_gone:
@@ -61,6 +64,8 @@ class AlertJudge:
             log.info("alerts_judged", notes=judged, over=over)
         if self.pace.is_due():
             self.messages.forget_tests(int(self.clock.now_ms()) - TESTS_REMEMBERED_MS)
+        if self._away is not None:
+            raise self._away
         return judged
 
     def _judge(self) -> tuple[int, bool]:
@@ -69,15 +74,24 @@ class AlertJudge:
         while True:
             are_left = False
             for app in self._with_notes:
-                found = self.troubles.judge(app, PAGE, int(self.clock.now_ms()))
+                found = self._judge_page(app)
                 judged, are_new = judged + found.notes, are_new or found.are_hosts_changed
-                are_left = are_left or found.notes == PAGE
+                are_left = are_left or found.are_left
                 if found.without_room:
                     log.warning("alert_troubles_without_room", app=app, troubles=found.without_room)
                 if self.clock.monotonic() >= ends_at:
                     return judged, are_new
             if not are_left:
                 return judged, are_new
+
+    def _judge_page(self, app: str) -> JudgedNotes:
+        try:
+            return self.troubles.judge(app, PAGE, int(self.clock.now_ms()))
+        except StoreAway as error:
+            self._away = error
+        except Exception:
+            log.exception("alerts_of_app_not_judged", app=app)
+        return JudgedNotes()
 
     def _look(self) -> tuple[int, bool]:
         """Look at a page of each app in turn, and so on; return how many troubles were over, and whether hosts were."""
@@ -101,7 +115,14 @@ class AlertJudge:
 
     def _look_at(self, app: str) -> LookedAt:
         now = int(self.clock.now_ms())
-        looked = self.troubles.look(app, self._behind.pop(app, FIRST_KEY), PAGE, now, now - REMEMBERED_MS)
+        try:
+            looked = self.troubles.look(app, self._behind.pop(app, FIRST_KEY), PAGE, now, now - REMEMBERED_MS)
+        except StoreAway as error:
+            self._away = error
+            return LookedAt(0, None)
+        except Exception:
+            log.exception("alerts_of_app_not_looked_at", app=app)
+            return LookedAt(0, None)
         if looked.next_key is not None:
             self._behind[app] = looked.next_key
         return looked

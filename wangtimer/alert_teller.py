@@ -146,17 +146,7 @@ class AlertTeller:
 
     def tell(self) -> None:
         """Write what came of messages, then send those that are due. Raises `StoreAway`."""
-        while self._ended:
-            try:
-                self._write(self._ended[0])
-            except StoreAway:
-                raise
-            except Exception:
-                # Another process takes it once the time is over for which it is held.
-                log.exception("alert_end_not_written", message=self._ended[0].one.id)
-            app = self._ended.popleft().one.message.app
-            self._under_way[app] -= 1
-            self._under_way += Counter()  # those at 0 go
+        self._write_ended()
         room = MOST_AT_ONCE - self._under_way.total()
         if not self._has_rules() or room <= 0:
             return
@@ -179,6 +169,24 @@ class AlertTeller:
                 self._end(MessageEnd(one, "SQL was away", was_tried=False))
         if away is not None:
             raise away
+
+    def _write_ended(self) -> None:
+        """Write what came of messages; those of rules that a judge is at stay for the next look."""
+        for _ in range(len(self._ended)):
+            try:
+                is_written = self._write(self._ended[0])
+            except StoreAway:
+                raise
+            except Exception:
+                # Another process takes it once the time is over for which it is held.
+                log.exception("alert_end_not_written", message=self._ended[0].one.id)
+                is_written = True
+            ended = self._ended.popleft()
+            if is_written:
+                self._under_way[ended.one.message.app] -= 1
+                self._under_way += Counter()  # those at 0 go
+            else:
+                self._ended.append(ended)
 
     def _room_of(self, app: str) -> int:
         """Return how many more messages of an app may be under way."""
@@ -263,17 +271,20 @@ class AlertTeller:
         self._ended.append(ended)
         self._wake.set()
 
-    def _write(self, ended: MessageEnd) -> None:
+    def _write(self, ended: MessageEnd) -> bool:
+        """Write what came of a message; False: not now."""
         one, now = ended.one, int(self._clock.now_ms())
         if one.is_test:
             self._messages.answer(one, _shown(ended))
-        elif not ended.error:
-            self._messages.end(one, now, ended.refused, is_taken=True)
-        elif (due_at := _again_at(ended, now)) is not None:
-            self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
-        else:
-            log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=ended.error)
-            self._messages.end(one, now, f"given up: {ended.error}")
+            return True
+        if not ended.error:
+            return self._messages.end(one, now, ended.refused, is_taken=True)
+        if (due_at := _again_at(ended, now)) is not None:
+            return self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
+        if not self._messages.end(one, now, f"given up: {ended.error}"):
+            return False
+        log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=ended.error)
+        return True
 
     def _run(self) -> None:
         while True:

@@ -22,7 +22,7 @@ from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, Destinatio
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.store.seals import NO_KEYS
-from wangtimer.store.sql.tables import alert_messages, alert_notes
+from wangtimer.store.sql.tables import alert_messages, alert_notes, alert_rules
 
 FIRST, FOR_GOOD, RECOVERED = AlertEvent.FIRST_FAILURE, AlertEvent.FAILED_FOR_GOOD, AlertEvent.RECOVERED
 KINDS = DestinationKind
@@ -329,6 +329,22 @@ def test_who_held_a_message_for_too_long_ends_nothing(telling: Telling) -> None:
     assert (left(telling), telling.shown().error) == (1, "")
     telling.messages.end(other, now)
     assert (left(telling), telling.shown().told_at) == (0, now)
+
+
+def test_how_a_message_ended_is_written_once_no_judge_is_at_its_rule(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    telling.clock.ahead_s += 10
+    teller = telling.teller()
+    with telling.database.engine.connect() as judge, judge.begin():
+        judge.execute(select(alert_rules).with_for_update()).all()
+        telling.tell_until(teller, lambda: len(robot.taken) == 1)
+        ends_at = time.monotonic() + 1
+        while time.monotonic() < ends_at:
+            teller.tell()
+        assert telling.shown().told_at is None
+    telling.tell_until(teller, lambda: telling.shown().told_at is not None)
+    assert len(robot.taken) == 1
 
 
 def test_what_is_open_is_told_again_where_the_rule_has_another_destination(telling: Telling) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, AlertRule
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertNote, AlertRule
 from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, told_if_due
 from wangtimer.core.alerts.timer_count import NO_TIMERS
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
@@ -38,6 +38,8 @@ from wangtimer.store.sql.trouble_rows import (
 # Firings of a timer that are looked at to count its failures in a row.
 MOST_LOOKED_AT = 200
 _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
+# Troubles that the notes of one transaction may be of: it holds the lock of the app's first rule for a second or two.
+MOST_KEYS = 5_000
 # Timers that one statement looks at.
 LOOKS_A_STATEMENT = 100
 # Of an app; a further one is not kept, and told to nobody: whoever has so many open ones is told already.
@@ -49,11 +51,14 @@ LookKey = tuple[str, int, str, str]
 
 
 class JudgedNotes(NamedTuple):
-    """How many notes there were, whether the hosts in trouble are others now, and how many troubles had no room."""
+    """How many notes there were, whether the hosts in trouble are others now, how many troubles had no room, and
+    whether more notes may be left.
+    """
 
     notes: int = 0
     are_hosts_changed: bool = False
     without_room: int = 0
+    are_left: bool = False
 
 
 class LookedAt(NamedTuple):
@@ -97,7 +102,7 @@ class AlertTroubles:
         return found
 
     def judge(self, app: str, limit: int, now: int) -> JudgedNotes:
-        """Judge up to `limit` notes of an app, the oldest moments first, and forget them.
+        """Judge up to `limit` notes of an app, the oldest moments first, and forget them; fewer for many rules.
 
         One transaction: the notes go only where what is to be told of them is written. Two may run at once; an app that
         another one is at is left to it. A note that its firing's row does not bear out changes nothing, nor does one
@@ -107,14 +112,15 @@ class AlertTroubles:
         def work(sql: Connection) -> JudgedNotes:
             if not self._is_free(sql, app):
                 return JudgedNotes()
-            rows = sql.execute(_notes_of(app, limit)).mappings().all()
+            most = min(limit, MOST_KEYS // _most_keys_of_one(sql, app, self._seals))
+            rows = sql.execute(_notes_of(app, most)).mappings().all()
             if not rows:
                 return JudgedNotes()
             found, without_room = self._judge(sql, read_each(_note_of, rows), now)
             judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
             delete_of_attempts(sql, alert_notes, app, judged)
             are_new = any(one.key.is_of_host and one.opened_at == now for one in found)
-            return JudgedNotes(len(rows), are_new, without_room)
+            return JudgedNotes(len(rows), are_new, without_room, len(rows) == most)
 
         return self._database.write(work, Step.SQL_JUDGE_ALERTS)
 
@@ -211,6 +217,13 @@ def _may_be_ripe(one: Trouble, now: int) -> bool:
     """Tell whether a row of failures at a host may be to tell, though nothing happens any more."""
     is_row = one.key.is_of_host and one.key.event is AlertEvent.FAILURES_IN_A_ROW
     return is_row and one.told_at is None and one.times > 1 and one.is_known(now)
+
+
+def _most_keys_of_one(sql: Connection, app: str, seals: Seals) -> int:
+    """Return how many troubles a note of an app may be of, by its rules; by those of any, where nobody knows whose."""
+    if not app:
+        return MOST_RULES * len(AlertEvent)
+    return max(1, sum(len(rule.events) for rule in rules_of(sql, [app], seals).get(app, ())))
 
 
 def _without_room(sql: Connection, new: Sequence[Trouble]) -> dict[TroubleKey, Alert]:
