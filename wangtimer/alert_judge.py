@@ -22,8 +22,8 @@ LONGEST_JUDGING_S, LONGEST_LOOK_S = 4.0, 1.0
 FORGET_EVERY_S = 60.0
 # Of a timer that has failed and never runs again, nothing says that the trouble is over.
 REMEMBERED_MS = 7 * DAY_MS
-# Whoever asked for a test has its answer within seconds.
-TESTS_REMEMBERED_MS = 600_000
+# Whoever asked for a test has its answer within seconds; the next one of its rule may be asked for after ten.
+TESTS_REMEMBERED_MS = 60_000
 
 
 @dataclass(slots=True)

@@ -35,6 +35,8 @@ LOOK_EVERY_S = 1.0
 MOST_AT_ONCE, MOST_MAILS, MAIL_THREADS = 32, 4, 2
 # Of these, of one app: its webhooks may all hang.
 MOST_OF_APP = 8
+# Of all mail, of one app: half.
+MOST_MAILS_OF_APP = MOST_MAILS // 2
 # How long a message is a process's: its wait for a place or a thread, the call or the steps of a mail, and the writing
 # of what came of it. Another process may take it then.
 HELD_MS, SENT_WITHIN_S = 120_000, 30.0
@@ -135,8 +137,8 @@ class AlertTeller:
         self._ended: deque[MessageEnd] = deque()
         # By app.
         self._under_way: Counter[str] = Counter()
-        # All of them that are mail.
-        self._mails_under_way = 0
+        # Those that are mail.
+        self._mails_under_way: Counter[str] = Counter()
         self._counting = Lock()
         self._wake = Event()
 
@@ -208,11 +210,9 @@ class AlertTeller:
                 MessageEnd(one, "this deployment has no mail server (WANGTIMER_SMTP_URL)", is_final=True)
             )
             return
-        if self._mails_under_way >= MOST_MAILS:
+        if not self._begin_mail(one.message.app):
             self._end(MessageEnd(one, "it waits for other mail to be sent", was_tried=False))
             return
-        with self._counting:
-            self._mails_under_way += 1
         self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now, sends_by))
 
     def _send_mail(
@@ -232,9 +232,17 @@ class AlertTeller:
         else:
             self._end_mail(MessageEnd(one, answer=taken.said, refused=taken.refused))
 
+    def _begin_mail(self, app: str) -> bool:
+        with self._counting:
+            if self._mails_under_way.total() >= MOST_MAILS or self._mails_under_way[app] >= MOST_MAILS_OF_APP:
+                return False
+            self._mails_under_way[app] += 1
+            return True
+
     def _end_mail(self, ended: MessageEnd) -> None:
         with self._counting:
-            self._mails_under_way -= 1
+            self._mails_under_way[ended.one.message.app] -= 1
+            self._mails_under_way += Counter()  # those at 0 go
         self._end(ended)
 
     def _call(self, one: TakenMessage, to: Destination, now: int, sends_by: float) -> None:

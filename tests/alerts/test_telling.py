@@ -15,7 +15,7 @@ from tests.alerts.robots import SECRET, TOKEN, Check, Got, Said
 from tests.callback.calls import egress_of
 from tests.docs.blocks import ROOT, blocks
 from tests.store.alert_worlds import FAILED, HOST, NOW, SUCCEEDED, Statements, rule
-from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, MOST_OF_APP, PAUSES_S
+from wangtimer.alert_teller import HELD_MS, MOST_AT_ONCE, MOST_MAILS, MOST_OF_APP, PAUSES_S
 from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
@@ -228,6 +228,25 @@ def test_a_mail_server_that_hangs_holds_up_no_webhook(
     telling.tell_until(teller, lambda: len(robot.got) == 1)
     assert mailbox.mails == []
     mailbox.is_open.set()
+
+
+def test_an_app_whose_mail_hangs_leaves_room_for_the_mail_of_others(
+    telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.alert_teller.MAIL_THREADS", MOST_MAILS)
+    to = Destination(KINDS.MAIL, to=("ops@shop.example",))
+    for number in range(MOST_OF_APP):
+        telling.put(rule(f"r{number}", "big", FOR_GOOD, destination=to))
+        assert telling.messages.ask_test("big", f"r{number}", telling.now) is not None
+    mailbox.is_open.clear()
+    teller = telling.teller()
+    teller.tell()
+    mailbox.is_open.set()
+    telling.put(rule("ops", "shop", FOR_GOOD, destination=to))
+    number = telling.messages.ask_test("shop", "ops", telling.now)
+    telling.tell_until(teller, lambda: telling.messages.answer_of(number) is not None)
+    assert json.loads(telling.messages.answer_of(number) or "")["is_taken"] is True
+    telling.tell_until(teller, lambda: len(mailbox.mails) == 1 + MOST_MAILS // 2)
 
 
 @pytest.mark.parametrize("kind", [KINDS.DINGTALK, KINDS.FEISHU, KINDS.SLACK])

@@ -476,6 +476,31 @@ def test_a_test_is_answered_and_forgotten_and_holds_up_no_message(world: AlertWo
         world.messages.ask_test("bank", "ops", world.now)
 
 
+def test_tests_of_a_rule_keep_a_distance_though_it_is_made_anew_and_those_of_an_app_have_a_number(
+    world: AlertWorld,
+) -> None:
+    one = rule("ops", "shop", FOR_GOOD)
+    world.put(one, rule("ops", "bank", FOR_GOOD))
+    number = world.messages.ask_test("shop", "ops", world.now)
+    assert number is not None
+    (taken,) = world.take()
+    world.messages.answer(taken, "{}")
+    assert world.messages.ask_test("shop", "ops", world.now + BETWEEN_MS - 1) is None
+    world.rules.remove("shop", "ops", world.now)
+    world.put(one)
+    assert world.messages.ask_test("shop", "ops", world.now + 1) is None
+    assert world.messages.answer_of(number) == "{}"
+    for again in range(1, MOST_RULES):
+        world.rules.remove("shop", one.name, world.now)
+        one = replace(one, name=f"r{again}")
+        world.put(one)
+        assert world.messages.ask_test("shop", one.name, world.now) is not None
+    world.put(rule("more", "shop", FOR_GOOD))
+    assert world.messages.ask_test("shop", "more", world.now) is None
+    assert world.messages.ask_test("bank", "ops", world.now) is not None
+    assert world.messages.ask_test("shop", "more", world.now + BETWEEN_MS) is not None
+
+
 def test_a_message_that_could_not_be_tried_has_used_no_attempt(world: AlertWorld) -> None:
     world.put(rule("ops", "shop", FOR_GOOD))
     world.fire(world.timer(), 0, FAILED)

@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, or_, select, update
 
 from wangtimer.core.alerts.alert_message import Alert, AlertMessage
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertRule
 from wangtimer.core.alerts.judging import ToTell, by_rule
 from wangtimer.core.errors import UnknownAlertRule
 from wangtimer.core.fail_points import Step
@@ -176,15 +176,27 @@ class AlertMessages:
         changing = update(alert_messages).where(_as_taken(one))
         self._database.write(lambda sql: sql.execute(changing.values(answer=answer, taken_until=0)))
 
-    def ask_test(self, app: str, rule: str, now: int) -> int:
-        """Ask for a test message of a rule; return its id. Raises `UnknownAlertRule`."""
+    def ask_test(self, app: str, rule: str, now: int) -> int | None:
+        """Ask for a test message of a rule; return its id. Raises `UnknownAlertRule`.
+
+        None: the rule had a test within `BETWEEN_MS`, or its app as many as it may have rules, whatever they are named.
+        """
         alert = Alert(AlertEvent.TEST, 0, "", now, now)
         message = AlertMessage(app, rule, (alert,))
 
-        def work(sql: Connection) -> int:
+        asked = select(alert_messages.c.rule).where(
+            alert_messages.c.app == app,
+            alert_messages.c.is_test == 1,
+            alert_messages.c.created_at > now - BETWEEN_MS,
+        )
+
+        def work(sql: Connection) -> int | None:
             its = (alert_rules.c.app == app, alert_rules.c.name == rule)
             if sql.execute(select(alert_rules.c.name).where(*its)).one_or_none() is None:
                 raise UnknownAlertRule(app, rule)
+            lately = sql.execute(by_index(asked, "alert_message_of_rule", alert_messages)).scalars().all()
+            if rule in lately or len(lately) >= MOST_RULES:
+                return None
             made = sql.execute(insert(alert_messages).values(_written(message, now, now, is_test=True)))
             assert made.inserted_primary_key is not None
             return int(made.inserted_primary_key[0])
@@ -196,11 +208,6 @@ class AlertMessages:
         query = select(alert_messages.c.answer).where(alert_messages.c.id == message_id)
         found: str | None = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
         return found
-
-    def forget(self, message_id: int) -> None:
-        """Forget a test."""
-        gone = delete(alert_messages).where(alert_messages.c.id == message_id)
-        self._database.write(lambda sql: sql.execute(gone))
 
     def overdue(self, before: int, most: int) -> int:
         """Return how many messages were due before then, ms UTC, and are not sent, among the `most` longest due.

@@ -94,13 +94,17 @@ class AlertRuleStore:
             ) from None
 
     def remove(self, app: str, name: str, now: int) -> None:
-        """Delete a rule, its troubles and its messages; raises `UnknownAlertRule`."""
+        """Delete a rule, its troubles and its messages; raises `UnknownAlertRule`.
+
+        Its tests are forgotten later: a rule that is made anew has no more tests for it.
+        """
 
         def work(sql: Connection) -> None:
             if not sql.execute(delete(alert_rules).where(_is(app, name))).rowcount:
                 raise UnknownAlertRule(app, name)
-            for table in (alerts, alert_messages):
-                sql.execute(delete(table).where(table.c.app == app, table.c.rule == name))
+            sql.execute(delete(alerts).where(alerts.c.app == app, alerts.c.rule == name))
+            its = (alert_messages.c.app == app, alert_messages.c.rule == name, alert_messages.c.is_test == 0)
+            sql.execute(delete(alert_messages).where(*its))
             note_changes(sql, now, [AuditedChange(Action.DELETE, AuditedKind.ALERT_RULE, name, app)])
 
         self._database.write(work)
