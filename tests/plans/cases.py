@@ -555,7 +555,7 @@ class Stores:
             Case("AlertTroubles.next_app", lambda: troubles.next_app("app7")),
             Case("AlertTroubles.judge", lambda: troubles.judge("app7", 500, NOW)),
             Case("AlertTroubles.next_troubled", lambda: troubles.next_troubled("app7")),
-            Case("AlertTroubles.look", lambda: troubles.look("app7", ("", 0, "", ""), 500, NOW)),
+            Case("AlertTroubles.look", lambda: troubles.look("app7", ("", 0, "", ""), 500, NOW + HOUR_MS)),
         ]
 
     def _of_followers(self) -> list[Case]:

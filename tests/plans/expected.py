@@ -297,5 +297,7 @@ EXPECTED: dict[str, frozenset[str]] = {
         ]
     ),
     "AlertTroubles.next_troubled": frozenset(["alert.PRIMARY"]),
-    "AlertTroubles.look": frozenset(["alert.PRIMARY", "alert_rule.PRIMARY", "firing.firing_of_timer"]),
+    "AlertTroubles.look": frozenset(
+        ["alert.PRIMARY", "alert_rule.PRIMARY", "firing.firing_of_timer", "timer.PRIMARY"]
+    ),
 }

@@ -24,7 +24,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql import alert_troubles
 from wangtimer.store.sql.alert_messages import BETWEEN_MS
-from wangtimer.store.sql.alert_troubles import FIRST_KEY
+from wangtimer.store.sql.alert_troubles import DELETED_AFTER_MS, FIRST_KEY
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts, firings, timers
 
@@ -416,6 +416,22 @@ def test_trouble_of_deleted_timers_ends(world: AlertWorld) -> None:
     world.sql.timers.delete("shop", bill, world.now, lambda _timer: (None, []))
     world.look(world.now, world.now)
     assert world.standing() == []
+
+
+def test_trouble_of_a_deleted_timer_ends_within_minutes_and_of_another_and_of_its_host_it_stays(
+    world: AlertWorld,
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD), rule("host", "shop", FOR_GOOD, per=Per.HOST))
+    bill, other = world.timer(), world.timer("other")
+    for one in (bill, other):
+        world.fire(one, 0, FAILED)
+    world.judge()
+    world.sql.timers.delete("shop", bill, world.now, lambda _timer: (None, []))
+    judged_at = world.standing()[0].last_at
+    world.look(judged_at + DELETED_AFTER_MS - 1, NOW)
+    assert len(world.standing()) == 3
+    world.look(judged_at + DELETED_AFTER_MS, NOW)
+    assert sorted(one.timer_id for one in world.standing()) == [0, other]
 
 
 def test_troubles_are_looked_at_page_by_page(world: AlertWorld) -> None:

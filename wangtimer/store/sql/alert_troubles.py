@@ -38,6 +38,8 @@ from wangtimer.store.sql.trouble_rows import (
 # Firings of a timer that are looked at to count its failures in a row.
 MOST_LOOKED_AT = 200
 _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
+# ms; trouble of a timer that is deleted is forgotten so long after its last failure.
+DELETED_AFTER_MS = 120_000
 # Troubles that the notes of one transaction may be of: it holds the lock of the app's first rule for a second or two.
 MOST_KEYS = 5_000
 # Timers that one statement looks at.
@@ -128,7 +130,8 @@ class AlertTroubles:
         """Look which of an app's troubles behind a key are over, of `limit` at most: they end, and rules may tell it.
 
         Those of which nothing has happened since `forgotten_before` (ms UTC), and whose timers have ended, end too, and
-        nobody is told. A row of failures at a host is told once a success would have been seen.
+        nobody is told; those of a single timer that is deleted, after `DELETED_AFTER_MS`. A row of failures at a host
+        is told once a success would have been seen.
         """
         query = select(alerts).where(alerts.c.app == app, behind(KEY[1:], after)).order_by(*KEY).limit(limit)
         ordered = by_index(query, "PRIMARY", alerts)
@@ -140,6 +143,7 @@ class AlertTroubles:
             over = _over_of_kinds(sql, [one for one in found if one.is_quiet(now)], now)
             still = [one for one in found if one not in over]
             old = _forgotten_among(sql, [one for one in still if one.last_at < forgotten_before])
+            old += _deleted_among(sql, [one for one in still if one not in old], now)
             ripe = [one for one in still if one not in old and _may_be_ripe(one, now)]
             return Looks(keys, over, old, ripe)
 
@@ -291,6 +295,13 @@ def _forgotten_among(sql: Connection, troubles: Sequence[Trouble]) -> list[Troub
     )
     alive = {row.id for row in sql.execute(by_index(living, "PRIMARY", timers))}
     return [one for one in troubles if alive.isdisjoint(one.timer_ids)]
+
+
+def _deleted_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
+    """Return those of the troubles of single timers whose timer is deleted: of a host, another timer may go on."""
+    its = [one for one in troubles if not one.key.is_of_host and now - one.last_at >= DELETED_AFTER_MS]
+    living = _owners(sql, {one.key.timer_id for one in its}) if its else {}
+    return [one for one in its if one.key.timer_id not in living]
 
 
 def _notes_of(app: str, limit: int) -> Any:
