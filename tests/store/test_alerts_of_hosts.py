@@ -100,7 +100,7 @@ def test_each_host_and_each_named_target_is_a_trouble_of_its_own(world: HostWorl
         (HOST, "", 2),
         (HOST, "billing", 2),
     ]
-    assert world.rules.alerted().troubled == {"shop": frozenset({HOST, OTHER, "target:billing"})}
+    assert world.rules.alerted().troubled == {"shop": frozenset({HOST, OTHER, "target/billing"})}
 
 
 def test_an_app_with_very_many_hosts_in_trouble_hides_no_other_apps_hosts(world: HostWorld) -> None:
