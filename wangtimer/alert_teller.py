@@ -35,6 +35,8 @@ LOOK_EVERY_S = 1.0
 MOST_AT_ONCE, MOST_MAILS, MAIL_THREADS = 32, 4, 2
 # Of these, of one app: its webhooks may all hang.
 MOST_OF_APP = 8
+# Of all mail, of one app: half.
+MOST_MAILS_OF_APP = MOST_MAILS // 2
 # How long a message is a process's: its wait for a place or a thread, the call or the steps of a mail, and the writing
 # of what came of it. Another process may take it then.
 HELD_MS, SENT_WITHIN_S = 120_000, 30.0
@@ -135,8 +137,8 @@ class AlertTeller:
         self._ended: deque[MessageEnd] = deque()
         # By app.
         self._under_way: Counter[str] = Counter()
-        # All of them that are mail.
-        self._mails_under_way = 0
+        # Those that are mail.
+        self._mails_under_way: Counter[str] = Counter()
         self._counting = Lock()
         self._wake = Event()
 
@@ -146,17 +148,7 @@ class AlertTeller:
 
     def tell(self) -> None:
         """Write what came of messages, then send those that are due. Raises `StoreAway`."""
-        while self._ended:
-            try:
-                self._write(self._ended[0])
-            except StoreAway:
-                raise
-            except Exception:
-                # Another process takes it once the time is over for which it is held.
-                log.exception("alert_end_not_written", message=self._ended[0].one.id)
-            app = self._ended.popleft().one.message.app
-            self._under_way[app] -= 1
-            self._under_way += Counter()  # those at 0 go
+        self._write_ended()
         room = MOST_AT_ONCE - self._under_way.total()
         if not self._has_rules() or room <= 0:
             return
@@ -180,6 +172,24 @@ class AlertTeller:
         if away is not None:
             raise away
 
+    def _write_ended(self) -> None:
+        """Write what came of messages; those of rules that a judge is at stay for the next look."""
+        for _ in range(len(self._ended)):
+            try:
+                is_written = self._write(self._ended[0])
+            except StoreAway:
+                raise
+            except Exception:
+                # Another process takes it once the time is over for which it is held.
+                log.exception("alert_end_not_written", message=self._ended[0].one.id)
+                is_written = True
+            ended = self._ended.popleft()
+            if is_written:
+                self._under_way[ended.one.message.app] -= 1
+                self._under_way += Counter()  # those at 0 go
+            else:
+                self._ended.append(ended)
+
     def _room_of(self, app: str) -> int:
         """Return how many more messages of an app may be under way."""
         return MOST_OF_APP - self._under_way[app]
@@ -200,11 +210,9 @@ class AlertTeller:
             reason = "this process has no mail server (WANGTIMER_SMTP_URL)"
             self._end(MessageEnd(one, reason, was_tried=False))
             return
-        if self._mails_under_way >= MOST_MAILS:
+        if not self._begin_mail(one.message.app):
             self._end(MessageEnd(one, "it waits for other mail to be sent", was_tried=False))
             return
-        with self._counting:
-            self._mails_under_way += 1
         self._mails.submit(partial(self._send_mail, self._mailer, one, rule.destination.to, now, sends_by))
 
     def _send_mail(
@@ -224,9 +232,17 @@ class AlertTeller:
         else:
             self._end_mail(MessageEnd(one, answer=taken.said, refused=taken.refused))
 
+    def _begin_mail(self, app: str) -> bool:
+        with self._counting:
+            if self._mails_under_way.total() >= MOST_MAILS or self._mails_under_way[app] >= MOST_MAILS_OF_APP:
+                return False
+            self._mails_under_way[app] += 1
+            return True
+
     def _end_mail(self, ended: MessageEnd) -> None:
         with self._counting:
-            self._mails_under_way -= 1
+            self._mails_under_way[ended.one.message.app] -= 1
+            self._mails_under_way += Counter()  # those at 0 go
         self._end(ended)
 
     def _call(self, one: TakenMessage, to: Destination, now: int, sends_by: float) -> None:
@@ -263,17 +279,20 @@ class AlertTeller:
         self._ended.append(ended)
         self._wake.set()
 
-    def _write(self, ended: MessageEnd) -> None:
+    def _write(self, ended: MessageEnd) -> bool:
+        """Write what came of a message; False: not now."""
         one, now = ended.one, int(self._clock.now_ms())
         if one.is_test:
             self._messages.answer(one, _shown(ended))
-        elif not ended.error:
-            self._messages.end(one, now, ended.refused, is_taken=True)
-        elif (due_at := _again_at(ended, now)) is not None:
-            self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
-        else:
-            log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=ended.error)
-            self._messages.end(one, now, f"given up: {ended.error}")
+            return True
+        if not ended.error:
+            return self._messages.end(one, now, ended.refused, is_taken=True)
+        if (due_at := _again_at(ended, now)) is not None:
+            return self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
+        if not self._messages.end(one, now, f"given up: {ended.error}"):
+            return False
+        log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=ended.error)
+        return True
 
     def _run(self) -> None:
         while True:

@@ -19,6 +19,7 @@ from wangtimer.alert_teller import (
     HELD_MS,
     LONGEST_WAIT_MS,
     MOST_AT_ONCE,
+    MOST_MAILS,
     MOST_OF_APP,
     NOT_TRIED_PAUSE_MS,
     PAUSES_S,
@@ -29,7 +30,7 @@ from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, Destinatio
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.store.seals import NO_KEYS
-from wangtimer.store.sql.tables import alert_messages, alert_notes
+from wangtimer.store.sql.tables import alert_messages, alert_notes, alert_rules
 
 FIRST, FOR_GOOD, RECOVERED = AlertEvent.FIRST_FAILURE, AlertEvent.FAILED_FOR_GOOD, AlertEvent.RECOVERED
 KINDS = DestinationKind
@@ -250,6 +251,25 @@ def test_a_mail_server_that_hangs_holds_up_no_webhook(
     mailbox.is_open.set()
 
 
+def test_an_app_whose_mail_hangs_leaves_room_for_the_mail_of_others(
+    telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.alert_teller.MAIL_THREADS", MOST_MAILS)
+    to = Destination(KINDS.MAIL, to=("ops@shop.example",))
+    for number in range(MOST_OF_APP):
+        telling.put(rule(f"r{number}", "big", FOR_GOOD, destination=to))
+        assert telling.messages.ask_test("big", f"r{number}", telling.now) is not None
+    mailbox.is_open.clear()
+    teller = telling.teller()
+    teller.tell()
+    mailbox.is_open.set()
+    telling.put(rule("ops", "shop", FOR_GOOD, destination=to))
+    number = telling.messages.ask_test("shop", "ops", telling.now)
+    telling.tell_until(teller, lambda: telling.messages.answer_of(number) is not None)
+    assert json.loads(telling.messages.answer_of(number) or "")["is_taken"] is True
+    telling.tell_until(teller, lambda: len(mailbox.mails) == 1 + MOST_MAILS // 2)
+
+
 @pytest.mark.parametrize("kind", [KINDS.DINGTALK, KINDS.FEISHU, KINDS.SLACK])
 def test_what_a_robot_repeats_of_its_url_is_shown_to_nobody(telling: Telling, kind: DestinationKind) -> None:
     path, secret, check = ROBOTS[kind]
@@ -352,6 +372,22 @@ def test_who_held_a_message_for_too_long_ends_nothing(telling: Telling) -> None:
     assert (left(telling), telling.shown().error) == (1, "")
     telling.messages.end(other, now)
     assert (left(telling), telling.shown().told_at) == (0, now)
+
+
+def test_how_a_message_ended_is_written_once_no_judge_is_at_its_rule(telling: Telling) -> None:
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    telling.clock.ahead_s += 10
+    teller = telling.teller()
+    with telling.database.engine.connect() as judge, judge.begin():
+        judge.execute(select(alert_rules).with_for_update()).all()
+        telling.tell_until(teller, lambda: len(robot.taken) == 1)
+        ends_at = time.monotonic() + 1
+        while time.monotonic() < ends_at:
+            teller.tell()
+        assert telling.shown().told_at is None
+    telling.tell_until(teller, lambda: telling.shown().told_at is not None)
+    assert len(robot.taken) == 1
 
 
 def test_what_is_open_is_told_again_where_the_rule_has_another_destination(telling: Telling) -> None:

@@ -60,6 +60,10 @@ def test_an_outcome_is_noted_where_some_rule_of_its_app_may_tell_of_it(
     assert not noted(one, AlertPlace(app), NOBODY).is_noted
 
 
+def test_a_host_and_a_named_target_are_two_places_whatever_they_are_named() -> None:
+    assert AlertPlace("shop", "target:443").text != AlertPlace("shop", "pay.example:443", "443").text
+
+
 def test_an_answer_of_a_host_in_trouble_is_noted_once_a_second() -> None:
     answered, down, up = outcome(S.SUCCEEDED), AlertPlace("shop", "down:80"), AlertPlace("shop", "up:80")
     assert noted(answered, down, WITH_RULES).noted_at == NotedAt("shop", "down:80", "")

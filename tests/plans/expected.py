@@ -271,7 +271,9 @@ EXPECTED: dict[str, frozenset[str]] = {
         ["app.PRIMARY", "app_total.PRIMARY", "insert", "app.PRIMARY, timer.timer_of_app, app_total.PRIMARY"]
     ),
     "TotalCounts.forget": frozenset(["app.PRIMARY", "app_total.PRIMARY"]),
-    "AlertMessages.ask_test": frozenset(["alert_rule.PRIMARY", "insert"]),
+    "AlertMessages.ask_test": frozenset(
+        ["alert_rule.PRIMARY", "alert_message.alert_message_of_rule", "insert"]
+    ),
     "AlertMessages.take": frozenset(
         [
             "alert_message.alert_message_due, alert_rule.PRIMARY, older.alert_message_of_rule",
@@ -283,7 +285,6 @@ EXPECTED: dict[str, frozenset[str]] = {
     "AlertMessages.end": frozenset(["alert_message.PRIMARY", "alert_rule.PRIMARY", "no such row"]),
     "AlertMessages.answer": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.answer_of": frozenset(["alert_message.PRIMARY"]),
-    "AlertMessages.forget": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.overdue": frozenset(["older.alert_message_of_rule, alert_message.alert_message_due"]),
     "AlertMessages.forget_tests": frozenset(["alert_message.alert_message_due", "alert_message.PRIMARY"]),
     "AlertTroubles.next_app": frozenset(["alert_note.PRIMARY"]),
@@ -301,5 +302,8 @@ EXPECTED: dict[str, frozenset[str]] = {
             "insert",
         ]
     ),
-    "AlertTroubles.look": frozenset(["alert.PRIMARY", "alert_rule.PRIMARY", "firing.firing_of_timer"]),
+    "AlertTroubles.next_troubled": frozenset(["alert.PRIMARY"]),
+    "AlertTroubles.look": frozenset(
+        ["alert.PRIMARY", "alert_rule.PRIMARY", "firing.firing_of_timer", "timer.PRIMARY"]
+    ),
 }

@@ -86,8 +86,17 @@ class AlertWorld:
         while app is not None:
             judged += self.troubles.judge(app, 1_000, self.now).notes
             app = self.troubles.next_app(app)
-        self.troubles.look(FIRST_KEY, 1_000, self.now)
+        self.look()
         return judged
+
+    def look(self, now: int | None = None, forgotten_before: int = 0) -> int:
+        """Look at all troubles; return how many were over."""
+        over, app = 0, self.troubles.next_troubled(None)
+        while app is not None:
+            at = self.now if now is None else now
+            over += self.troubles.look(app, FIRST_KEY, 1_000, at, forgotten_before).over
+            app = self.troubles.next_troubled(app)
+        return over
 
     def take(self) -> list[TakenMessage]:
         return self.messages.take(100, self.now, self.now + LEASE_MS)

@@ -1,5 +1,6 @@
 """The judge of alerts takes each app in turn, and leaves an app alone that another judge is at."""
 
+import time
 from contextlib import ExitStack
 
 import pytest
@@ -10,8 +11,10 @@ from tests.store.alert_worlds import FAILED, AlertWorld, Statements, rule
 from wangtimer import alert_judge
 from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
 from wangtimer.core.alerts.alert_rule import AlertEvent, Per
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.pace import Pace
-from wangtimer.store.sql.alert_troubles import JudgedNotes
+from wangtimer.store.sql import alert_troubles
+from wangtimer.store.sql.alert_troubles import JudgedNotes, LookedAt
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_notes, alert_rules
 from wangtimer.testing.doubles import HandClock
@@ -86,6 +89,34 @@ def test_an_error_of_one_apps_judging_holds_up_neither_others_nor_the_look(
     assert [one["app"] for one in logs if one["event"] == "alerts_not_judged"] == ["bank"]
 
 
+def test_an_app_with_many_troubles_has_a_page_looked_at_then_each_other_app(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alert_judge, "PAGE", 5)
+    world.put(rule("ops", "big", FOR_GOOD), rule("ops", "small", FOR_GOOD))
+    for app, number in (("big", 12), ("small", 2)):
+        for one in range(number):
+            world.fire(world.timer(f"t{one}", app), 0, FAILED, app=app)
+    judge = judge_of(world)
+    clock, pages = judge.clock, list[str]()
+    real = world.troubles.look
+
+    def slow(app: str, *rest: object) -> LookedAt:
+        pages.append(app)
+        clock.sleep(alert_judge.LONGEST_LOOK_S / 2)
+        return real(app, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(world.troubles, "look", slow)
+    judge.run()
+    assert pages == ["big", "small"]
+    judge.run()
+    # The next run goes on behind the first page, and begins anew at the end.
+    assert pages[2:] == ["big", "small"]
+    judge.run()
+    judge.run()
+    assert pages[4:] == ["big", "small", "big", "small"]
+
+
 def test_an_app_that_another_judge_is_at_is_left_to_it_and_others_are_not(world: AlertWorld) -> None:
     if world.database.is_sqlite:
         pytest.skip("one writer at a time")
@@ -101,6 +132,68 @@ def test_an_app_that_another_judge_is_at_is_left_to_it_and_others_are_not(world:
         assert (left_of(world, "bank"), left_of(world, "shop")) == (1, 0)
     judge_of(world).run()
     assert left_of(world, "bank") == 0
+
+
+def test_an_app_that_cannot_be_judged_holds_up_no_other_and_nothing_else(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.put(rule("ops", "bad", FOR_GOOD), rule("ops", "shop", FOR_GOOD), rule("ops", "slow", FOR_GOOD))
+    for app in ("bad", "shop", "slow"):
+        world.fire(world.timer("bill", app), 0, FAILED, app=app)
+    bill = world.timer("paid")
+    world.fire(bill, 1, FAILED)
+    test = world.messages.ask_test("shop", "ops", 0)
+    real, looked = world.troubles.judge, list[str]()
+
+    def judge_page(app: str, limit: int, now: int) -> JudgedNotes:
+        if app == "shop":
+            return real(app, limit, now)
+        raise ZeroDivisionError if app == "bad" else StoreAway("SQL", "it hangs")
+
+    monkeypatch.setattr(world.troubles, "judge", judge_page)
+    monkeypatch.setattr(
+        world.troubles, "look", lambda app, *_rest: (looked.append(app), LookedAt(0, None))[1]
+    )
+    told: list[None] = []
+    with pytest.raises(StoreAway):
+        judge_of(world, told).run()
+    assert (left_of(world, "bad"), left_of(world, "shop"), left_of(world, "slow")) == (1, 0, 1)
+    assert looked == ["shop"]
+    assert world.messages.answer_of(test) is None
+    assert [one.is_test for one in world.take()] == [False]
+
+
+def test_a_page_has_fewer_notes_where_each_may_be_of_many_troubles(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alert_troubles, "MOST_KEYS", 60)
+    events = (FOR_GOOD, AlertEvent.FIRST_FAILURE)
+    world.put(*(rule(f"r{number}", "shop", *events) for number in range(10)))
+    for number in range(5):
+        world.fire(world.timer(f"t{number}"), 0, FAILED)
+    page = world.troubles.judge("shop", 500, world.now)
+    assert (page.notes, page.are_left) == (3, True)
+    page = world.troubles.judge("shop", 500, world.now)
+    assert (page.notes, page.are_left) == (2, False)
+
+
+def test_the_end_of_a_message_does_not_wait_for_a_judge_that_is_at_its_rule(world: AlertWorld) -> None:
+    if world.database.is_sqlite:
+        pytest.skip("one writer at a time")
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    (one,) = world.take()
+    with ExitStack() as stack:
+        other = stack.enter_context(world.database.engine.connect())
+        stack.enter_context(other.begin())
+        other.execute(select(alert_rules).with_for_update()).all()
+        began_at = time.monotonic()
+        assert not world.messages.end(one, world.now)
+        assert not world.messages.put_off(one, world.now, "HTTP 503", was_tried=True)
+        assert time.monotonic() - began_at < 2
+    assert world.messages.end(one, world.now)
+    assert world.take() == []
 
 
 def test_callback_processes_are_told_when_a_host_comes_into_trouble_and_when_it_is_over(

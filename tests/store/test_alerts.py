@@ -22,8 +22,9 @@ from wangtimer.core.errors import Conflict, UnknownAlertRule
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
+from wangtimer.store.sql import alert_troubles
 from wangtimer.store.sql.alert_messages import BETWEEN_MS
-from wangtimer.store.sql.alert_troubles import FIRST_KEY
+from wangtimer.store.sql.alert_troubles import DELETED_AFTER_MS, FIRST_KEY
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts, firings, timers
 
@@ -328,7 +329,7 @@ def test_what_this_version_cannot_read_holds_up_nothing_else(world: AlertWorld) 
     assert [one.event for one in taken["other"].alerts] == [FOR_GOOD]
     assert (taken["ops"].alerts, taken["ops"].more) == ((), 1)
     world.fire(bill, 60, SUCCEEDED)
-    assert world.troubles.look(FIRST_KEY, 500, world.now).over == 2
+    assert world.look() == 2
 
 
 # rules
@@ -382,13 +383,13 @@ def test_trouble_of_a_timer_that_has_ended_is_forgotten_and_of_another_it_is_kep
     world.database.write(lambda sql: sql.execute(runs_again))
     (one,) = world.standing()
     a_month_later = one.last_at + 31 * DAY_MS
-    world.troubles.look(FIRST_KEY, 10, a_month_later, a_month_later)
+    world.look(a_month_later, a_month_later)
     assert world.standing() == [one]
     finished = update(timers).where(timers.c.id == bill).values(next_fire_at=None, status="enabled")
     world.database.write(lambda sql: sql.execute(finished))
-    world.troubles.look(FIRST_KEY, 10, world.now, one.last_at)
+    world.look(world.now, one.last_at)
     assert world.standing() == [one]
-    world.troubles.look(FIRST_KEY, 10, world.now, one.last_at + 1)
+    world.look(world.now, one.last_at + 1)
     assert world.standing() == []
     assert world.told() == []
 
@@ -401,7 +402,7 @@ def test_a_timer_that_runs_once_a_month_is_told_of_its_failures_in_a_row_and_of_
     for number in range(3):
         world.fire(bill, number * month, PENDING)
         told = world.told()
-        world.troubles.look(FIRST_KEY, 10, world.now, world.now + 8 * DAY_MS)
+        world.look(world.now, world.now + 8 * DAY_MS)
     assert told == [("ops", ROW, bill, 3)]
     world.fire(bill, 3 * month, SUCCEEDED)
     assert world.told() == [("ops", RECOVERED, bill, 3)]
@@ -413,8 +414,24 @@ def test_trouble_of_deleted_timers_ends(world: AlertWorld) -> None:
     world.fire(bill, 0, FAILED)
     world.told()
     world.sql.timers.delete("shop", bill, world.now, lambda _timer: (None, []))
-    world.troubles.look(FIRST_KEY, 10, world.now, world.now)
+    world.look(world.now, world.now)
     assert world.standing() == []
+
+
+def test_trouble_of_a_deleted_timer_ends_within_minutes_and_of_another_and_of_its_host_it_stays(
+    world: AlertWorld,
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD), rule("host", "shop", FOR_GOOD, per=Per.HOST))
+    bill, other = world.timer(), world.timer("other")
+    for one in (bill, other):
+        world.fire(one, 0, FAILED)
+    world.judge()
+    world.sql.timers.delete("shop", bill, world.now, lambda _timer: (None, []))
+    judged_at = world.standing()[0].last_at
+    world.look(judged_at + DELETED_AFTER_MS - 1, NOW)
+    assert len(world.standing()) == 3
+    world.look(judged_at + DELETED_AFTER_MS, NOW)
+    assert sorted(one.timer_id for one in world.standing()) == [0, other]
 
 
 def test_troubles_are_looked_at_page_by_page(world: AlertWorld) -> None:
@@ -427,9 +444,35 @@ def test_troubles_are_looked_at_page_by_page(world: AlertWorld) -> None:
     over, after = 0, FIRST_KEY
     pages = 0
     while after is not None:
-        looked = world.troubles.look(after, 2, world.now)
+        looked = world.troubles.look("shop", after, 2, world.now)
         over, after, pages = over + looked.over, looked.next_key, pages + 1
     assert (over, pages) == (1, 3)
+
+
+def test_an_app_has_so_many_open_troubles_and_a_further_one_is_not_told(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alert_troubles, "MOST_TROUBLES", 3)
+    world.put(rule("ops", "shop", FOR_GOOD), rule("ops", "bank", FOR_GOOD))
+    ids = [world.timer(f"t{number}") for number in range(5)]
+    for one in ids:
+        world.fire(one, 0, FAILED)
+    world.fire(world.timer("loan", "bank"), 0, FAILED, app="bank")
+    assert world.troubles.judge("shop", 10, world.now).without_room == 2
+    assert len([one for one in world.told() if one[2] in ids]) == 3
+    assert sorted(one.app for one in world.standing()) == ["bank", "shop", "shop", "shop"]
+
+
+def test_a_host_in_trouble_by_many_rules_is_looked_up_once_for_each_timer(world: AlertWorld) -> None:
+    rules = [rule(f"r{number}", "shop", FIRST, FOR_GOOD, per=Per.HOST) for number in range(10)]
+    world.put(*rules)
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    world.now += 60 * SECOND
+    with Statements(world.database) as asked:
+        world.look()
+    assert len(world.standing()) == 20
+    assert sum(one.count("FROM firing") for one in asked.seen) == 1
 
 
 def test_a_test_is_answered_and_forgotten_and_holds_up_no_message(world: AlertWorld) -> None:
@@ -447,6 +490,31 @@ def test_a_test_is_answered_and_forgotten_and_holds_up_no_message(world: AlertWo
     assert world.messages.forget_tests(world.now) == 1
     with pytest.raises(UnknownAlertRule):
         world.messages.ask_test("bank", "ops", world.now)
+
+
+def test_tests_of_a_rule_keep_a_distance_though_it_is_made_anew_and_those_of_an_app_have_a_number(
+    world: AlertWorld,
+) -> None:
+    one = rule("ops", "shop", FOR_GOOD)
+    world.put(one, rule("ops", "bank", FOR_GOOD))
+    number = world.messages.ask_test("shop", "ops", world.now)
+    assert number is not None
+    (taken,) = world.take()
+    world.messages.answer(taken, "{}")
+    assert world.messages.ask_test("shop", "ops", world.now + BETWEEN_MS - 1) is None
+    world.rules.remove("shop", "ops", world.now)
+    world.put(one)
+    assert world.messages.ask_test("shop", "ops", world.now + 1) is None
+    assert world.messages.answer_of(number) == "{}"
+    for again in range(1, MOST_RULES):
+        world.rules.remove("shop", one.name, world.now)
+        one = replace(one, name=f"r{again}")
+        world.put(one)
+        assert world.messages.ask_test("shop", one.name, world.now) is not None
+    world.put(rule("more", "shop", FOR_GOOD))
+    assert world.messages.ask_test("shop", "more", world.now) is None
+    assert world.messages.ask_test("bank", "ops", world.now) is not None
+    assert world.messages.ask_test("shop", "more", world.now + BETWEEN_MS) is not None
 
 
 def test_a_message_that_could_not_be_tried_has_used_no_attempt(world: AlertWorld) -> None:

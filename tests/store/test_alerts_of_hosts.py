@@ -12,9 +12,10 @@ from tests.store.alert_worlds import (
     rule,
 )
 from wangtimer.core.alerts.alert_message import Alert
-from wangtimer.core.alerts.alert_rule import AlertEvent, Per
-from wangtimer.core.alerts.trouble import KNOWN_MS, MOST_LAST, QUIET_MS
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Per
+from wangtimer.core.alerts.trouble import KNOWN_MS, MOST_LAST, QUIET_MS, Trouble, TroubleKey
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.trouble_rows import write_troubles
 
 E = AlertEvent
 FIRST, ROW, FOR_GOOD, RECOVERED = E.FIRST_FAILURE, E.FAILURES_IN_A_ROW, E.FAILED_FOR_GOOD, E.RECOVERED
@@ -99,7 +100,32 @@ def test_each_host_and_each_named_target_is_a_trouble_of_its_own(world: HostWorl
         (HOST, "", 2),
         (HOST, "billing", 2),
     ]
-    assert world.rules.alerted().troubled == {"shop": frozenset({HOST, OTHER, "target:billing"})}
+    assert world.rules.alerted().troubled == {"shop": frozenset({HOST, OTHER, "target/billing"})}
+
+
+def test_an_app_with_very_many_hosts_in_trouble_hides_no_other_apps_hosts(world: HostWorld) -> None:
+    """Of its own, callback processes are told those that failed last."""
+    rules = [
+        rule(f"r{number:02}", "big", FOR_GOOD, FIRST, E.LATE, late_ms=1, per=Per.HOST) for number in range(20)
+    ]
+    world.put(*rules)
+    world.put_rule(FOR_GOOD)
+    world.order(FAILED)
+    world.judge()
+    world.database.write(lambda sql: write_troubles(sql, _of_hosts(400, rules, world.now)))
+    troubled = world.rules.alerted().troubled
+    assert troubled["shop"] == {HOST}
+    assert troubled["big"] == {f"h{number}.example:443" for number in range(200, 400)}
+
+
+def _of_hosts(hosts: int, rules: list[AlertRule], now: int) -> list[Trouble]:
+    """Return the troubles of so many hosts, by these rules; a later host failed later."""
+    return [
+        Trouble(TroubleKey(one.app, one.name, 0, event, f"h{host}.example:443"), "t", now, now, now + host, 1)
+        for host in range(hosts)
+        for one in rules
+        for event in (FOR_GOOD, FIRST, E.LATE)
+    ]
 
 
 def test_a_host_is_not_back_to_normal_while_some_of_its_timers_fail(world: HostWorld) -> None:

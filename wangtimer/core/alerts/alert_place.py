@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 
-_TARGET = "target:"
+# No host has a slash: `target:443` may be one.
+_TARGET = "target/"
 
 
 class AlertPlace(NamedTuple):

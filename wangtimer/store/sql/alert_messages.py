@@ -10,7 +10,7 @@ import structlog
 from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, or_, select, update
 
 from wangtimer.core.alerts.alert_message import Alert, AlertMessage
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertRule
 from wangtimer.core.alerts.judging import ToTell, by_rule
 from wangtimer.core.errors import UnknownAlertRule
 from wangtimer.core.fail_points import Step
@@ -122,7 +122,9 @@ class AlertMessages:
 
         def work(sql: Connection) -> list[TakenMessage]:
             held = select(alert_messages).where(alert_messages.c.id.in_(ids), is_due)
-            rows = sql.execute(held.order_by(alert_messages.c.id).with_for_update()).mappings().all()
+            # What a judge writes into right now is taken at the next look.
+            locking = held.order_by(alert_messages.c.id).with_for_update(skip_locked=True)
+            rows = sql.execute(locking).mappings().all()
             for row in rows:
                 changing = update(alert_messages).where(alert_messages.c.id == row["id"])
                 sql.execute(changing.values(attempt=row["attempt"] + 1, taken_until=until))
@@ -130,51 +132,71 @@ class AlertMessages:
 
         return self._database.write(work, Step.SQL_TAKE_ALERTS)
 
-    def end(self, one: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> None:
+    def end(self, one: TakenMessage, now: int, error: str = "", *, is_taken: bool = False) -> bool:
         """Forget a message that was taken, or is given up for this error; the rule shows which.
 
         One that was taken may have an error too: some of its addresses were refused. Whoever held it for too long ends
-        nothing: another process has it by now.
+        nothing: another process has it by now. False: a judge is at its rule, nothing was done, and it is to be tried
+        again soon.
         """
 
-        def work(sql: Connection) -> None:
-            _lock_rule(sql, one)
+        def work(sql: Connection) -> bool:
+            if not _lock_rule(sql, one):
+                return False
             if not sql.execute(delete(alert_messages).where(_as_taken(one))).rowcount:
-                return
+                return True
             shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
             if is_taken or not error:
                 shown["told_at"] = now
             sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
+            return True
 
-        self._database.write(work, Step.SQL_END_ALERT)
+        return self._database.write(work, Step.SQL_END_ALERT)
 
-    def put_off(self, one: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> None:
-        """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt."""
+    def put_off(self, one: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> bool:
+        """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt.
 
-        def work(sql: Connection) -> None:
-            _lock_rule(sql, one)
+        False, as of `end`: it is to be tried again soon.
+        """
+
+        def work(sql: Connection) -> bool:
+            if not _lock_rule(sql, one):
+                return False
             attempt = one.attempt if was_tried else one.attempt - 1
             waiting = update(alert_messages).where(_as_taken(one))
             if sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt)).rowcount:
                 shown = {"error": error[:ERROR_CHARACTERS]}
                 sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
+            return True
 
-        self._database.write(work, Step.SQL_PUT_OFF_ALERT)
+        return self._database.write(work, Step.SQL_PUT_OFF_ALERT)
 
     def answer(self, one: TakenMessage, answer: str) -> None:
         """Say what became of a test."""
         changing = update(alert_messages).where(_as_taken(one))
         self._database.write(lambda sql: sql.execute(changing.values(answer=answer, taken_until=0)))
 
-    def ask_test(self, app: str, rule: str, now: int) -> int:
-        """Ask for a test message of a rule; return its id. Raises `UnknownAlertRule`."""
+    def ask_test(self, app: str, rule: str, now: int) -> int | None:
+        """Ask for a test message of a rule; return its id. Raises `UnknownAlertRule`.
+
+        None: the rule had a test within `BETWEEN_MS`, or its app as many as it may have rules, whatever they are named.
+        """
         alert = Alert(AlertEvent.TEST, 0, "", now, now)
         message = AlertMessage(app, rule, (alert,))
 
-        def work(sql: Connection) -> int:
+        asked = select(alert_messages.c.rule).where(
+            alert_messages.c.app == app,
+            alert_messages.c.is_test == 1,
+            alert_messages.c.created_at > now - BETWEEN_MS,
+        )
+
+        def work(sql: Connection) -> int | None:
             its = (alert_rules.c.app == app, alert_rules.c.name == rule)
             if sql.execute(select(alert_rules.c.name).where(*its)).one_or_none() is None:
                 raise UnknownAlertRule(app, rule)
+            lately = sql.execute(by_index(asked, "alert_message_of_rule", alert_messages)).scalars().all()
+            if rule in lately or len(lately) >= MOST_RULES:
+                return None
             made = sql.execute(insert(alert_messages).values(_written(message, now, now, is_test=True)))
             assert made.inserted_primary_key is not None
             return int(made.inserted_primary_key[0])
@@ -186,11 +208,6 @@ class AlertMessages:
         query = select(alert_messages.c.answer).where(alert_messages.c.id == message_id)
         found: str | None = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
         return found
-
-    def forget(self, message_id: int) -> None:
-        """Forget a test."""
-        gone = delete(alert_messages).where(alert_messages.c.id == message_id)
-        self._database.write(lambda sql: sql.execute(gone))
 
     def overdue(self, before: int, most: int) -> int:
         """Return how many messages were due before then, ms UTC, and are not sent, among the `most` longest due.
@@ -246,9 +263,15 @@ def _rule_of(one: TakenMessage) -> ColumnElement[bool]:
     return and_(alert_rules.c.app == one.message.app, alert_rules.c.name == one.message.rule)
 
 
-def _lock_rule(sql: Connection, one: TakenMessage) -> None:
-    """Lock a message's rule first, as the judge does: it holds rules while it writes messages."""
-    sql.execute(select(alert_rules.c.name).where(_rule_of(one)).with_for_update())
+def _lock_rule(sql: Connection, one: TakenMessage) -> bool:
+    """Lock a message's rule first, as the judge does: it holds rules while it writes messages.
+
+    False: somebody has it. A rule that is gone needs no lock.
+    """
+    query = select(alert_rules.c.name).where(_rule_of(one))
+    if sql.execute(query.with_for_update(skip_locked=True)).one_or_none() is not None:
+        return True
+    return sql.execute(query).one_or_none() is None
 
 
 def _is_behind_another(one: Any = alert_messages.c) -> ColumnElement[bool]:

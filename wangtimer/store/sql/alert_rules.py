@@ -1,9 +1,7 @@
 """Rules of alerts in SQL."""
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
-from heapq import nlargest
 from typing import Any
 
 import structlog
@@ -24,8 +22,6 @@ from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
 
 log = structlog.get_logger()
 
-# Rows of troubles that are read for the hosts that callback processes are told.
-MOST_HOSTS = 20_000
 # Makes what a rule is to be of what it is (None: there is none); may raise to refuse.
 RuleRevision = Callable[[AlertRule | None], AlertRule]
 # The audit's names of what changed.
@@ -98,13 +94,17 @@ class AlertRuleStore:
             ) from None
 
     def remove(self, app: str, name: str, now: int) -> None:
-        """Delete a rule, its troubles and its messages; raises `UnknownAlertRule`."""
+        """Delete a rule, its troubles and its messages; raises `UnknownAlertRule`.
+
+        Its tests are forgotten later: a rule that is made anew has no more tests for it.
+        """
 
         def work(sql: Connection) -> None:
             if not sql.execute(delete(alert_rules).where(_is(app, name))).rowcount:
                 raise UnknownAlertRule(app, name)
-            for table in (alerts, alert_messages):
-                sql.execute(delete(table).where(table.c.app == app, table.c.rule == name))
+            sql.execute(delete(alerts).where(alerts.c.app == app, alerts.c.rule == name))
+            its = (alert_messages.c.app == app, alert_messages.c.rule == name, alert_messages.c.is_test == 0)
+            sql.execute(delete(alert_messages).where(*its))
             note_changes(sql, now, [AuditedChange(Action.DELETE, AuditedKind.ALERT_RULE, name, app)])
 
         self._database.write(work)
@@ -162,14 +162,28 @@ def read_rules(rows: Sequence[Any], seals: Seals, *, may_be_unopened: bool = Fal
 
 
 def _troubled(sql: Connection) -> dict[str, frozenset[str]]:
-    """Return by app the hosts and named targets in trouble, those that failed last where there are very many."""
-    columns = (alerts.c.app, alerts.c.place, alerts.c.last_at)
-    query = select(*columns).where(alerts.c.timer_id == 0, alerts.c.place != "")
-    ordered = by_index(query.order_by(alerts.c.app, alerts.c.rule, alerts.c.event), "alert_of_timer", alerts)
-    failed_at: dict[str, dict[str, int]] = defaultdict(dict)
-    for app, place, last_at in sql.execute(ordered.limit(MOST_HOSTS)):
-        failed_at[app][place] = max(last_at, failed_at[app].get(place, last_at))
-    return {app: frozenset(nlargest(MOST_PLACES, its, its.__getitem__)) for app, its in failed_at.items()}
+    """Return by app the hosts and named targets in trouble, of very many those that failed last.
+
+    App by app: what one has in trouble takes no room from others.
+    """
+    found: dict[str, frozenset[str]] = {}
+    app = sql.execute(_troubled_app("")).scalar_one_or_none()
+    while app is not None:
+        found[app] = frozenset(sql.execute(_places_of(app)).scalars())
+        app = sql.execute(_troubled_app(app)).scalar_one_or_none()
+    return found
+
+
+def _troubled_app(after: str) -> Any:
+    """Return the query of the next app that has a host in trouble."""
+    query = select(alerts.c.app).where(alerts.c.timer_id == 0, alerts.c.app > after)
+    return by_index(query.order_by(alerts.c.app).limit(1), "alert_of_timer", alerts)
+
+
+def _places_of(app: str) -> Any:
+    its = (alerts.c.timer_id == 0, alerts.c.app == app, alerts.c.place != "")
+    query = by_index(select(alerts.c.place).where(*its), "alert_of_timer", alerts)
+    return query.group_by(alerts.c.place).order_by(func.max(alerts.c.last_at).desc()).limit(MOST_PLACES)
 
 
 def _is(app: str, name: str) -> Any:

@@ -1,17 +1,20 @@
 """Troubles in SQL: what notes make of them, and which are over."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, RowMapping, and_, select
+from sqlalchemy import Connection, RowMapping, and_, func, select
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertNote
 from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, tells_of_end, told_if_due
-from wangtimer.core.alerts.trouble import Trouble
+from wangtimer.core.alerts.timer_count import NO_TIMERS
+from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.retry import number_in_row
@@ -35,20 +38,31 @@ from wangtimer.store.sql.trouble_rows import (
 # Firings of a timer that are looked at to count its failures in a row.
 MOST_LOOKED_AT = 200
 _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
+# ms; trouble of a timer that is deleted is forgotten so long after its last failure.
+DELETED_AFTER_MS = 120_000
+# Troubles that the notes of one transaction may be of: it holds the lock of the app's first rule for a second or two.
+MOST_KEYS = 5_000
 # Timers that one statement looks at.
 LOOKS_A_STATEMENT = 100
-# The first of all keys lies behind it.
-FIRST_KEY = ("", "", -1, "", "")
-LookKey = tuple[str, str, int, str, str]
+# Of an app; a further one is not kept, and told to nobody: whoever has so many open ones is told already.
+MOST_TROUBLES = 10_000
+# The first of an app's keys lies behind it.
+FIRST_KEY = ("", -1, "", "")
+# Rule, timer, event and place.
+LookKey = tuple[str, int, str, str]
 # When the last attempt of a firing that succeeded was known to have done so.
 _KNOWN_AT = "COALESCE(done_at, sent_at + cost_ms, sent_at, fire_at) AS known_at"
 
 
 class JudgedNotes(NamedTuple):
-    """How many notes there were, and whether the hosts in trouble are others now."""
+    """How many notes there were, whether the hosts in trouble are others now, how many troubles had no room, and
+    whether more notes may be left.
+    """
 
     notes: int = 0
     are_hosts_changed: bool = False
+    without_room: int = 0
+    are_left: bool = False
 
 
 class LookedAt(NamedTuple):
@@ -83,8 +97,16 @@ class AlertTroubles:
         found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
         return found
 
+    def next_troubled(self, after: str | None) -> str | None:
+        """Return the next app behind this one that has troubles (None: the first); None: there is none."""
+        is_next = alerts.c.app >= "" if after is None else alerts.c.app > after
+        query = select(alerts.c.app).where(is_next).order_by(alerts.c.app).limit(1)
+        ordered = by_index(query, "PRIMARY", alerts)
+        found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
+        return found
+
     def judge(self, app: str, limit: int, now: int) -> JudgedNotes:
-        """Judge up to `limit` notes of an app, the oldest moments first, and forget them.
+        """Judge up to `limit` notes of an app, the oldest moments first, and forget them; fewer for many rules.
 
         One transaction: the notes go only where what is to be told of them is written. Two may run at once; an app that
         another one is at is left to it. A note that its firing's row does not bear out changes nothing, nor does one
@@ -94,32 +116,36 @@ class AlertTroubles:
         def work(sql: Connection) -> JudgedNotes:
             if not self._is_free(sql, app):
                 return JudgedNotes()
-            rows = sql.execute(_notes_of(app, limit)).mappings().all()
+            most = min(limit, MOST_KEYS // _most_keys_of_one(sql, app, self._seals))
+            rows = sql.execute(_notes_of(app, most)).mappings().all()
             if not rows:
                 return JudgedNotes()
-            found = self._judge(sql, read_each(_note_of, rows), now)
+            found, without_room = self._judge(sql, read_each(_note_of, rows), now)
             judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
             delete_of_attempts(sql, alert_notes, app, judged)
-            return JudgedNotes(len(rows), any(one.key.is_of_host and one.opened_at == now for one in found))
+            are_new = any(one.key.is_of_host and one.opened_at == now for one in found)
+            return JudgedNotes(len(rows), are_new, without_room, len(rows) == most)
 
         return self._database.write(work, Step.SQL_JUDGE_ALERTS)
 
-    def look(self, after: LookKey, limit: int, now: int, forgotten_before: int = 0) -> LookedAt:
-        """Look which troubles behind a key are over, of `limit` at most: they end, and rules that say so tell it.
+    def look(self, app: str, after: LookKey, limit: int, now: int, forgotten_before: int = 0) -> LookedAt:
+        """Look which of an app's troubles behind a key are over, of `limit` at most: they end, and rules may tell it.
 
         Those of which nothing has happened since `forgotten_before` (ms UTC), and whose timers have ended, end too, and
-        nobody is told. A row of failures at a host is told once a success would have been seen.
+        nobody is told; those of a single timer that is deleted, after `DELETED_AFTER_MS`. A row of failures at a host
+        is told once a success would have been seen.
         """
-        query = select(alerts).where(behind(KEY, after)).order_by(*KEY).limit(limit)
+        query = select(alerts).where(alerts.c.app == app, behind(KEY[1:], after)).order_by(*KEY).limit(limit)
         ordered = by_index(query, "PRIMARY", alerts)
 
         def read(sql: Connection) -> Looks:
             rows = sql.execute(ordered).mappings().all()
-            keys = [(row["app"], row["rule"], row["timer_id"], row["event"], row["place"]) for row in rows]
+            keys = [(row["rule"], row["timer_id"], row["event"], row["place"]) for row in rows]
             found = read_troubles(rows)
-            over = _over_among(sql, [one for one in found if one.is_quiet(now)], now)
+            over = _over_of_kinds(sql, [one for one in found if one.is_quiet(now)], now)
             still = [one for one in found if one not in over]
             old = _forgotten_among(sql, [one for one in still if one.last_at < forgotten_before])
+            old += _deleted_among(sql, [one for one in still if one not in old], now)
             ripe = [one for one in still if one not in old and _may_be_ripe(one, now)]
             return Looks(keys, over, old, ripe)
 
@@ -141,7 +167,8 @@ class AlertTroubles:
         its = select(alert_rules.c.name).where(alert_rules.c.app == app, alert_rules.c.name == name)
         return sql.execute(its.with_for_update(skip_locked=True)).one_or_none() is not None
 
-    def _judge(self, sql: Connection, notes: Sequence[AlertNote], now: int) -> list[Trouble]:
+    def _judge(self, sql: Connection, notes: Sequence[AlertNote], now: int) -> tuple[list[Trouble], int]:
+        """Return the troubles that changed, and how many new ones had no room."""
         rows = _rows_of(sql, [one.member.key for one in notes])
         owners = _owners(sql, {one.member.timer_id for one in notes})
         happened = [
@@ -163,9 +190,13 @@ class AlertTroubles:
 
         found = judge(happened, rules, held, failures_now, now)
         changed = [one for key, one in found.troubles.items() if held.get(key) != one]
+        left = _without_room(sql, [one for one in changed if one.key not in held])
+        changed = [one for one in changed if one.key not in left]
         write_troubles(sql, changed)
-        gather(sql, found.to_tell, now, found.grown)
-        return changed
+        untold = {(key.app, key.rule, alert) for key, alert in left.items()}
+        to_tell = [(rule, one) for rule, one in found.to_tell if (rule.app, rule.name, one) not in untold]
+        gather(sql, to_tell, now, found.grown)
+        return changed, len(left)
 
     def _end(self, sql: Connection, found: Looks, now: int) -> None:
         rules = rules_of(sql, {one.key.app for one in (*found.over, *found.ripe)}, self._seals)
@@ -188,6 +219,41 @@ def _may_be_ripe(one: Trouble, now: int) -> bool:
     """Tell whether a row of failures at a host may be to tell, though nothing happens any more."""
     is_row = one.key.is_of_host and one.key.event is AlertEvent.FAILURES_IN_A_ROW
     return is_row and one.told_at is None and one.times > 1 and one.is_known(now)
+
+
+def _most_keys_of_one(sql: Connection, app: str, seals: Seals) -> int:
+    """Return how many troubles a note of an app may be of, by its rules; by those of any, where nobody knows whose."""
+    if not app:
+        return MOST_RULES * len(AlertEvent)
+    return max(1, sum(len(rule.events) for rule in rules_of(sql, [app], seals).get(app, ())))
+
+
+def _without_room(sql: Connection, new: Sequence[Trouble]) -> dict[TroubleKey, Alert]:
+    """Return those of the new troubles that their apps have no room for, with what would be told of each."""
+    by_app: dict[str, list[Trouble]] = defaultdict(list)
+    for one in new:
+        by_app[one.key.app].append(one)
+    left: dict[TroubleKey, Alert] = {}
+    for app, its in by_app.items():
+        most = select(alerts.c.app).where(alerts.c.app == app).limit(MOST_TROUBLES)
+        counted = by_index(most, "PRIMARY", alerts).subquery()
+        room = MOST_TROUBLES - sql.execute(select(func.count()).select_from(counted)).scalar_one()
+        left |= {one.key: one.alert() for one in its[max(0, room) :]}
+    return left
+
+
+def _over_of_kinds(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
+    """Return those of the troubles that are over. Those of several rules and events are asked about once."""
+    kinds = [_as_looked_at(one) for one in troubles]
+    over = set(_over_among(sql, list(dict.fromkeys(kinds)), now))
+    return [one for one, kind in zip(troubles, kinds, strict=True) if kind in over]
+
+
+def _as_looked_at(one: Trouble) -> Trouble:
+    """Return a trouble without what does not matter for whether it is over: whose it is, and what was told of it."""
+    key = TroubleKey("", "", one.key.timer_id, AlertEvent.FIRST_FAILURE)
+    untold = replace(one, told_at=None, told_times=0, told_timers=0, is_broken=False)
+    return replace(untold, key=key, since=0, times=0, timers=NO_TIMERS, opened_at=0)
 
 
 def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
@@ -239,6 +305,13 @@ def _forgotten_among(sql: Connection, troubles: Sequence[Trouble]) -> list[Troub
     )
     alive = {row.id for row in sql.execute(by_index(living, "PRIMARY", timers))}
     return [one for one in troubles if alive.isdisjoint(one.timer_ids)]
+
+
+def _deleted_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
+    """Return those of the troubles of single timers whose timer is deleted: of a host, another timer may go on."""
+    its = [one for one in troubles if not one.key.is_of_host and now - one.last_at >= DELETED_AFTER_MS]
+    living = _owners(sql, {one.key.timer_id for one in its}) if its else {}
+    return [one for one in its if one.key.timer_id not in living]
 
 
 def _notes_of(app: str, limit: int) -> Any:

@@ -71,7 +71,8 @@ class AlertRuleResource:
     def test(self, path: AlertRulePath, header: ActingHeader) -> AlertTestOutcome:
         """Send a test message by a rule, and show what its destination answers.
 
-        It is sent once, by a callback process, as every message is; that takes some seconds.
+        It is sent once, by a callback process, as every message is; that takes some seconds. Tests of a rule are 10 s
+        apart, and an app has one under way: a further one is not sent, `isTaken` is null, and `error` says when to ask.
         """
         return shown_trial(self.wiring().alert_trial.run(header.app, path.name))
 
