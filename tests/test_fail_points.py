@@ -30,6 +30,7 @@ OPERATORS = (
     + ["client_certificates.py"] * 3
     + ["dead_letters.py"]
     + ["disabled_hosts.py"] * 3
+    + ["firings_to_cancel.py"]
     + ["host_limits.py"] * 2
     + ["pauses.py"] * 2
     + ["secret_rotation.py", "signing_store.py", "target_store.py"]

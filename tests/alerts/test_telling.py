@@ -424,6 +424,24 @@ def test_what_a_wrong_url_never_took_goes_to_the_new_one_at_once_and_once(tellin
     assert (len(wrong.got), len(right.got)) == (3, 1)
 
 
+def test_the_new_destination_of_a_rule_has_all_attempts_before_it(telling: Telling) -> None:
+    wrong, to = webhook_of(telling)
+    wrong.refusals += [Said(404, "")] * 20
+    alerted(telling, to)
+    teller = telling.teller()
+    telling.tell_until(teller, lambda: len(wrong.got) == 1)
+    telling.tell_until(teller, lambda: not _is_taken(telling))
+    right, mended = webhook_of(telling)
+    right.refusals += [Said(500, "")] * 20
+    telling.now = int(telling.clock.now_ms())
+    telling.put(rule("ops", "shop", FOR_GOOD, destination=mended))
+    for number in range(1, len(PAUSES_S) + 2):
+        telling.tell_until(teller, lambda number=number: len(right.got) == number)
+        telling.tell_until(teller, lambda: not _is_taken(telling))
+        telling.clock.ahead_s += 7_200
+    assert left(telling) == 0
+
+
 def left(telling: Telling) -> int:
     query = select(alert_messages.c.id)
     return len(telling.database.read(lambda sql: sql.execute(query).all()))

@@ -7,7 +7,6 @@ from functools import cache
 from sqlalchemy import ColumnElement, Connection, and_, or_, select
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import cancelled_by
@@ -62,7 +61,7 @@ class FiringsToCancel:
             forget_to_cancel(sql, over)
             return len(over)
 
-        return self._database.write(work, Step.SQL_END_OVERLAP) if page else 0
+        return self._database.write(work) if page else 0
 
 
 def cancel_older(

@@ -28,7 +28,7 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
         sql.execute(moved.values(due_at=now))
         # The new one has all its attempts before it.
         sql.execute(
-            moved.where(alert_messages.c.taken_until == 0, alert_messages.c.attempt > 1).values(attempt=1)
+            moved.where(alert_messages.c.taken_until == 0, alert_messages.c.attempt > 0).values(attempt=0)
         )
     told_before = min((row.created_at for row in rows), default=None)
     open_ones = select(alerts).where(alerts.c.app == rule.app, alerts.c.rule == rule.name)
