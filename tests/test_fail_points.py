@@ -23,7 +23,7 @@ SQL = {step for step in Step if step.name.startswith("SQL_")}
 # disabled app has. Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more. What is
 # not disabled or enabled now is so within a minute.
 OPERATORS = (
-    ["alert_messages.py"] * 4
+    ["alert_messages.py"] * 3
     + ["alert_rules.py"] * 3
     + ["api_keys.py"] * 3
     + ["apps.py"] * 2
