@@ -81,9 +81,12 @@ def test_workers_have_the_time_that_a_call_may_take() -> None:
 
 
 def test_no_probe_starts_a_process_again_because_the_broker_is_away() -> None:
-    """A worker that hangs ends itself. Beat is asked through the broker, with patience."""
+    """A worker that hangs ends itself. Beat is asked through the broker, with patience; the stream by what asks nobody."""
     (config,) = [one["data"] for one in documents() if one["kind"] == "ConfigMap"]
     containers = {name: pod["containers"][0] for name, pod in pods().items() if name != "web"}
+    stream = containers.pop("stream")
+    assert stream["livenessProbe"]["httpGet"]["path"] == "/openapi.json"
+    assert stream["readinessProbe"]["httpGet"]["path"] == "/healthz"
     ready = {tuple(one["readinessProbe"]["exec"]["command"]) for one in containers.values()}
     assert ready == {("test", "-f", config["WANGTIMER_READY_FILE"])}
     assert {name for name, one in containers.items() if "livenessProbe" in one} == {"beat"}
