@@ -81,7 +81,7 @@ def test_workers_have_the_time_that_a_call_may_take() -> None:
 
 
 def test_no_probe_starts_a_process_again_because_the_broker_is_away() -> None:
-    """A worker that hangs ends itself. Beat is asked through the broker, with patience; the stream by what asks nobody."""
+    """A worker that hangs ends itself. Beat is asked through the broker, with patience; the stream asks nobody."""
     (config,) = [one["data"] for one in documents() if one["kind"] == "ConfigMap"]
     containers = {name: pod["containers"][0] for name, pod in pods().items() if name != "web"}
     stream = containers.pop("stream")
