@@ -53,7 +53,7 @@ def test_beside_timers_it_is_called_enable(small_world: World, name: str) -> Non
         ({"notifyHTTPParam": {"url": URL, "timeoutMs": 3}}, TIMEOUT),
         ({"notifyHTTPParam": {"url": URL, "body": {"a": 1}}}, "write its JSON as text"),
         ({"notifyHTTPParam": {"url": URL, "body": [1]}}, "write its JSON as text"),
-        ({"notifyHTTPParam": {"url": URL, "body": 1}}, "write text"),
+        ({"notifyHTTPParam": {"url": URL, "body": 1}}, 'write it as text, as in "1"'),
         ({"cron": "@every 5m"}, "everyMs"),
         ({"cron": "rate(5 minutes)"}, "everyMs"),
         ({"cron": "0 0 9 ? * 6L"}, '"cronDialect": "quartz" knows it'),
