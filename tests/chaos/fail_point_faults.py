@@ -146,6 +146,14 @@ def changes(trial: Trial) -> Iterator[Collection[Member]]:
 
 
 @contextmanager
+def changes_between_recoveries(trial: Trial) -> Iterator[Collection[Member]]:
+    """Ask the API for changes of every kind; what was delayed is called before the next fault."""
+    with changes(trial) as ran:
+        yield ran
+    trial.tend_for(RECOVERY_S)
+
+
+@contextmanager
 def said_of_work(trial: Trial) -> Iterator[Collection[Member]]:
     """Let targets say of accepted firings that they are done, failed or go on; what was answered must stand."""
     with SaidOfWork(trial.deployment.api_url, trial.deployment.database_url) as said:

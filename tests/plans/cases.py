@@ -545,8 +545,18 @@ class Stores:
         app, events = f"alerted {self._mark}", frozenset([AlertEvent.FAILED_FOR_GOOD])
         told = AlertRule(app, "ops", events, destination=Destination(DestinationKind.MAIL, "a@b.example"))
         rules.put(app, "ops", lambda _held: told, NOW)
+        other = replace(told, name="other")
+        moved = replace(told, destination=Destination(DestinationKind.MAIL, "c@d.example"))
         taken: list[TakenMessage] = []
         return [
+            Case("AlertRuleStore.page", lambda: rules.page("app7", "", 20)),
+            Case("AlertRuleStore.get", lambda: rules.get(app, "ops")),
+            Case("AlertRuleStore.put", lambda: rules.put(app, "other", lambda _held: other, NOW)),
+            Case("AlertRuleStore.put:moved", lambda: rules.put(app, "ops", lambda _held: moved, NOW)),
+            Case("AlertRuleStore.remove", lambda: rules.remove(app, "other", NOW)),
+            Case("AlertRuleStore.alerted", rules.alerted),
+            Case("AlertRuleStore.keys_behind", lambda: rules.keys_behind(("app7", ""), 1_000)),
+            Case("AlertRuleStore.seal_anew", lambda: rules.seal_anew((app, "ops"))),
             Case("AlertMessages.ask_test", lambda: messages.ask_test(app, "ops", NOW)),
             Case("AlertMessages.take", lambda: taken.extend(messages.take(20, NOW, NOW + MINUTE_MS))),
             Case("AlertMessages.put_off", lambda: messages.put_off(taken[0], NOW, "", was_tried=True)),

@@ -19,6 +19,7 @@ from tests.servers.mariadb import MariaDBServer
 from wangtimer.store.sql import (
     accepted_firings,
     alert_messages,
+    alert_rules,
     alert_troubles,
     attempts,
     audit,
@@ -52,6 +53,7 @@ BUFFER_BYTES = 1 << 30
 STORES = (
     accepted_firings.AcceptedFirings,
     alert_messages.AlertMessages,
+    alert_rules.AlertRuleStore,
     alert_troubles.AlertTroubles,
     attempts.AttemptStore,
     audit.AuditLog,
