@@ -68,7 +68,8 @@ class MessageEnd(NamedTuple):
 class AlertCall:
     """A message on its way through the engine; nothing is ever told of how it ends but the rule."""
 
-    has_waited = False
+    # It takes a permit as any call, yet never stands behind the firings whose backlog it may tell of.
+    has_waited = True
     timeouts = TIMEOUTS
 
     def __init__(
@@ -287,7 +288,7 @@ class AlertTeller:
             return True
         if not ended.error:
             return self._messages.end(one, now, ended.refused, is_taken=True)
-        if (due_at := _again_at(ended, now)) is not None:
+        if (due_at := again_at(ended, now)) is not None:
             return self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
         if not self._messages.end(one, now, f"given up: {ended.error}"):
             return False
@@ -319,7 +320,7 @@ def _id_of(one: TakenMessage) -> str:
     return f"alert-{one.id}-{one.created_at}"
 
 
-def _again_at(ended: MessageEnd, now: int) -> int | None:
+def again_at(ended: MessageEnd, now: int) -> int | None:
     """Return when a message that was not taken is tried again, ms UTC; None: no more."""
     if ended.is_final:
         return None

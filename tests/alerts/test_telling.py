@@ -3,7 +3,9 @@
 import email.header
 import json
 import time
-from threading import Event
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread, Timer
 
 import pytest
 from sqlalchemy import select, text
@@ -26,8 +28,10 @@ from wangtimer.alert_teller import (
 )
 from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
+from wangtimer.callback.permits import NoLimits, Permit, PermitAnswer
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alert_rules
@@ -334,6 +338,32 @@ def test_an_app_with_many_messages_leaves_room_for_others(telling: Telling) -> N
     telling.tell_until(telling.teller(), lambda: len(quick.got) == 1)
     assert len(slow.got) <= MOST_OF_APP
     is_open.set()
+
+
+class OfWhoHasWaited(NoLimits):
+    """A limit in whose lane firings wait: who has not waited gets nothing."""
+
+    def may_begin(self, *_: object) -> bool:
+        return False
+
+    def ask(
+        self,
+        app: str,
+        _host: str,
+        has_waited: bool,
+        held: tuple[Permit, ...],
+        _longest_ms: int,
+        answer: Callable[[PermitAnswer], None],
+    ) -> None:
+        answer(held if has_waited else SharedLane.of_limit(app))
+
+
+def test_firings_that_wait_for_the_apps_limit_hold_up_no_alert(telling: Telling) -> None:
+    telling.permits = OfWhoHasWaited()
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    assert len(robot.taken) == 1
 
 
 def test_where_sql_goes_away_amid_messages_none_of_them_is_lost_for_its_lease(
