@@ -23,7 +23,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.secret_parts import without
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.mailer import Mailer, MailNotTaken
-from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
+from wangtimer.store.sql.alert_messages import NOT_TRIED_PAUSE_MS, AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 
 log = structlog.get_logger()
@@ -43,8 +43,8 @@ HELD_MS, SENT_WITHIN_S = 120_000, 30.0
 TIMEOUTS = Timeouts(total_ms=10_000, connect_ms=5_000)
 # s, between the attempts of a message.
 PAUSES_S = (5, 30, 300, 1_800, 7_200)
-# A message that could not even be tried waits so long, and is given up after a day.
-NOT_TRIED_PAUSE_MS, LONGEST_WAIT_MS = 15_000, 86_400_000
+# A message that could not even be tried is given up after a day in which it gathered nothing.
+LONGEST_WAIT_MS = 86_400_000
 # Of an answer's body, whatever a deployment keeps of those of its targets: robots say in it whether they took it.
 ANSWER_BYTES, ANSWER_CHARACTERS = 4_096, 1_000
 MAIL_BYTES = 20_000

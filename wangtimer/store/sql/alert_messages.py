@@ -24,6 +24,8 @@ log = structlog.get_logger()
 BETWEEN_MS = 10_000
 # ms; what is told of a host waits so long, so that one message has all of its timers.
 GATHERS_MS = 5_000
+# ms; a message that could not even be tried waits so long.
+NOT_TRIED_PAUSE_MS = 15_000
 # Messages among which one statement looks for old tests.
 LOOKED_AT = 1_000
 # So many are looked at to take some, so that each app has its turn: more than the rules of all apps that have no room.
@@ -209,13 +211,17 @@ class AlertMessages:
         found: str | None = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
         return found
 
-    def overdue(self, before: int, most: int) -> int:
-        """Return how many messages were due before then, ms UTC, and are not sent, among the `most` longest due.
+    def overdue(self, now: int, late_ms: int, most: int) -> int:
+        """Return how many messages were due `late_ms` before now (ms UTC), and are not sent, of the `most` longest due.
 
-        One that waits for an older one of its rule is not counted: that one may be put off on schedule.
+        One that could never be tried counts from when it was made: it is put off again and again. One that waits for an
+        older one of its rule is not counted: that one may be put off on schedule.
         """
-        one = alert_messages.c
-        due = select(one.id, one.app, one.rule, one.is_test).where(one.due_at < before, one.answer.is_(None))
+        one, before = alert_messages.c, now - late_ms
+        is_late = or_(one.due_at < before, and_(one.attempt == 0, one.created_at < before))
+        due = select(one.id, one.app, one.rule, one.is_test).where(
+            one.due_at <= now + NOT_TRIED_PAUSE_MS, is_late, one.answer.is_(None)
+        )
         ordered = by_index(due.order_by(one.due_at).limit(most), "alert_message_due", alert_messages)
         longest = ordered.subquery("longest")
         counts = (longest.c.is_test == 1) | ~_is_behind_another(longest.c)
