@@ -252,7 +252,7 @@ def _over_of_kinds(sql: Connection, troubles: Sequence[Trouble], now: int) -> li
 def _as_looked_at(one: Trouble) -> Trouble:
     """Return a trouble without what does not matter for whether it is over: whose it is, and what was told of it."""
     key = TroubleKey("", "", one.key.timer_id, AlertEvent.FIRST_FAILURE)
-    untold = replace(one, told_at=None, told_times=0, told_timers=0, is_broken=False)
+    untold = replace(one, told_at=None, told_times=0, told_timers=0, is_broken=False, began_at=0)
     return replace(untold, key=key, since=0, times=0, timers=NO_TIMERS, opened_at=0)
 
 
