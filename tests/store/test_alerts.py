@@ -15,11 +15,13 @@ from tests.store.alert_worlds import (
     Statements,
     rule,
 )
+from tests.store.members import outcome_of
+from wangtimer.alert_teller import LONGEST_WAIT_MS, MessageEnd, again_at
 from wangtimer.core.alerts.alert_message import MOST_NAMED
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Per
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import Conflict, UnknownAlertRule
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql import alert_troubles
@@ -76,6 +78,38 @@ def test_a_success_between_begins_the_row_anew_though_nobody_looked_meanwhile(wo
     assert world.told() == []
     world.fire(bill, 180, PENDING)
     assert world.told() == [("ops", ROW, bill, 3)]
+
+
+def test_firings_that_were_skipped_between_hide_no_failures_in_a_row(world: AlertWorld) -> None:
+    """A timer of each second with overlap `skip`: each run takes a minute, and fails."""
+    world.put(rule("ops", "shop", ROW, in_a_row=5))
+    bill, told = world.timer(), []
+    for number in range(5):
+        _fire_many(world, bill, range(number * 60 + 1, number * 60 + 60), FiringStatus.SKIPPED)
+        world.fire(bill, number * 60, FAILED)
+        told += world.told()
+    assert told == [("ops", ROW, bill, 5)]
+
+
+def test_a_success_behind_very_many_skipped_or_accepted_firings_is_seen(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, RECOVERED))
+    skipped, accepted = world.timer("skipped"), world.timer("accepted")
+    for one in (skipped, accepted):
+        world.fire(one, 0, FAILED)
+    assert len(world.told()) == 2
+    for one, status in ((skipped, FiringStatus.SKIPPED), (accepted, FiringStatus.ACCEPTED)):
+        world.fire(one, 1, SUCCEEDED)
+        _fire_many(world, one, range(2, 402), status)
+    assert sorted(world.told()) == sorted(("ops", RECOVERED, one, 1) for one in (skipped, accepted))
+    world.fire(skipped, 402, FAILED)
+    assert world.told() == [("ops", FIRST, skipped, 1)]
+
+
+def _fire_many(world: AlertWorld, timer_id: int, seconds: range, status: FiringStatus) -> None:
+    ones = [Firing.planned(timer_id, NOW + second * SECOND, 0) for second in seconds]
+    world.sql.insert(ones)
+    world.sql.firings.settle([outcome_of(one.member, status, NOW + DAY_MS) for one in ones])
+    world.now = max(world.now, NOW + seconds.stop * SECOND)
 
 
 def test_what_failed_for_good_is_told_and_what_is_tried_again_is_not(world: AlertWorld) -> None:
