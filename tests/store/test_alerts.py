@@ -18,7 +18,7 @@ from tests.store.alert_worlds import (
 from tests.store.members import outcome_of
 from wangtimer.alert_teller import LONGEST_WAIT_MS, MessageEnd, again_at
 from wangtimer.core.alerts.alert_message import MOST_NAMED
-from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Per
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Destination, DestinationKind, Per
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import Conflict, UnknownAlertRule
 from wangtimer.core.flow.firing import Firing, FiringStatus
@@ -564,6 +564,33 @@ def test_a_message_that_could_not_be_tried_has_used_no_attempt(world: AlertWorld
     (again,) = world.take()
     assert again.attempt == 1
     assert world.rules.page("shop", "", 1)[0].error == "no place"
+
+
+OTHER_ADDRESS = Destination(DestinationKind.WEBHOOK, "http://127.0.0.1:9/new")
+
+
+@pytest.mark.parametrize("error", ["", "HTTP 500", "given up: timeout"])
+def test_what_a_process_has_in_hand_while_the_rule_is_changed_is_told_at_the_new_destination(
+    world: AlertWorld, error: str
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    world.judge()
+    (one,) = world.take()
+    world.now += SECOND
+    world.put(rule("ops", "shop", FOR_GOOD, destination=OTHER_ADDRESS))
+    world.now += SECOND
+    if error == "HTTP 500":
+        assert world.messages.put_off(one, world.now + DAY_MS, error, was_tried=True)
+    else:
+        assert world.messages.end(one, world.now, error, is_taken=not error)
+    (again,) = world.take()
+    assert (again.attempt, [alert.timer_id for alert in again.message.alerts]) == (1, [bill])
+    assert world.rules.page("shop", "", 1)[0].error == ""
+    world.messages.end(again, world.now, is_taken=True)
+    world.now += DAY_MS
+    assert world.take() == []
 
 
 def test_nothing_is_left_once_all_is_told(world: AlertWorld) -> None:

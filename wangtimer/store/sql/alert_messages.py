@@ -41,6 +41,7 @@ class TakenMessage:
     attempt: int
     created_at: int
     is_test: bool = False
+    due_at: int = 0
 
 
 def gather(sql: Connection, to_tell: Iterable[ToTell], now: int, grown: Iterable[ToTell] = ()) -> None:
@@ -138,13 +139,15 @@ class AlertMessages:
         """Forget a message that was taken, or is given up for this error; the rule shows which.
 
         One that was taken may have an error too: some of its addresses were refused. Whoever held it for too long ends
-        nothing: another process has it by now. False: a judge is at its rule, nothing was done, and it is to be tried
-        again soon.
+        nothing: another process has it by now. Where its rule tells somebody else since it was taken, it is told there,
+        whatever came of it. False: a judge is at its rule, nothing was done, and it is to be tried again soon.
         """
 
         def work(sql: Connection) -> bool:
             if not _lock_rule(sql, one):
                 return False
+            if _goes_elsewhere(sql, one):
+                return True
             if not sql.execute(delete(alert_messages).where(_as_taken(one))).rowcount:
                 return True
             shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
@@ -158,12 +161,15 @@ class AlertMessages:
     def put_off(self, one: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> bool:
         """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt.
 
-        False, as of `end`: it is to be tried again soon.
+        Where its rule tells somebody else since it was taken, it is due there now, with all attempts. False, as of
+        `end`: it is to be tried again soon.
         """
 
         def work(sql: Connection) -> bool:
             if not _lock_rule(sql, one):
                 return False
+            if _goes_elsewhere(sql, one):
+                return True
             attempt = one.attempt if was_tried else one.attempt - 1
             waiting = update(alert_messages).where(_as_taken(one))
             if sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt)).rowcount:
@@ -280,6 +286,17 @@ def _lock_rule(sql: Connection, one: TakenMessage) -> bool:
     return sql.execute(query).one_or_none() is None
 
 
+def _goes_elsewhere(sql: Connection, one: TakenMessage) -> bool:
+    """Let a message go to its rule's new destination, with all attempts, if that is another since it was taken.
+
+    Whoever changes the destination makes it due at that moment; nobody else does that to a message in hand. The rule's
+    lock is held.
+    """
+    is_moved = and_(_as_taken(one), alert_messages.c.is_test == 0, alert_messages.c.due_at != one.due_at)
+    going = update(alert_messages).where(is_moved).values(attempt=0, taken_until=0)
+    return bool(sql.execute(going).rowcount)
+
+
 def _is_behind_another(one: Any = alert_messages.c) -> ColumnElement[bool]:
     """Return the condition that an older message of the same rule is there; tests hold up nothing."""
     older = alert_messages.alias("older")
@@ -322,5 +339,10 @@ def _message_of(row: RowMapping) -> AlertMessage:
 
 def _taken(row: RowMapping) -> TakenMessage:
     return TakenMessage(
-        row["id"], _message_of(row), row["attempt"] + 1, row["created_at"], bool(row["is_test"])
+        row["id"],
+        _message_of(row),
+        row["attempt"] + 1,
+        row["created_at"],
+        bool(row["is_test"]),
+        row["due_at"],
     )

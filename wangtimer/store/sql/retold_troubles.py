@@ -23,7 +23,7 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
     )
     rows = sql.execute(by_index(waiting, "alert_message_of_rule", alert_messages)).all()
     if rows:
-        # One that a process has in hand right now is not due before that has ended.
+        # One that a process has in hand right now goes there once that has ended: by this moment it is known.
         moved = update(alert_messages).where(alert_messages.c.id.in_([row.id for row in rows]))
         sql.execute(moved.values(due_at=now))
         # The new one has all its attempts before it.
