@@ -325,7 +325,8 @@ def again_at(ended: MessageEnd, now: int) -> int | None:
     if ended.is_final:
         return None
     if not ended.was_tried:
-        return now + NOT_TRIED_PAUSE_MS if now - ended.one.created_at < LONGEST_WAIT_MS else None
+        newest_at = max(ended.one.created_at, ended.one.message.gathered_at)
+        return now + NOT_TRIED_PAUSE_MS if now - newest_at < LONGEST_WAIT_MS else None
     if ended.one.attempt > len(PAUSES_S):
         return None
     return now + 1_000 * PAUSES_S[ended.one.attempt - 1]

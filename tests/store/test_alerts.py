@@ -555,6 +555,26 @@ def test_tests_of_a_rule_keep_a_distance_though_it_is_made_anew_and_those_of_an_
     assert world.messages.ask_test("shop", "more", world.now + BETWEEN_MS) is not None
 
 
+def test_a_message_that_could_not_be_tried_is_given_up_a_day_after_the_last_alert_it_gathered(
+    world: AlertWorld,
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer("first"), 0, FAILED)
+    world.judge()
+    began_at = world.now
+    (one,) = world.take()
+    world.messages.put_off(one, world.now, "no place", was_tried=False)
+    world.fire(world.timer("late"), (LONGEST_WAIT_MS - 5 * SECOND) // SECOND, FAILED)
+    world.judge()
+    gathered_at = world.now
+    (again,) = world.take()
+    assert (again.id, again.created_at) == (one.id, began_at)
+    ended = MessageEnd(again, "no place", was_tried=False)
+    assert again_at(ended, began_at + LONGEST_WAIT_MS) is not None
+    assert again_at(ended, gathered_at + LONGEST_WAIT_MS - 1) is not None
+    assert again_at(ended, gathered_at + LONGEST_WAIT_MS) is None
+
+
 def test_a_message_that_could_not_be_tried_has_used_no_attempt(world: AlertWorld) -> None:
     world.put(rule("ops", "shop", FOR_GOOD))
     world.fire(world.timer(), 0, FAILED)

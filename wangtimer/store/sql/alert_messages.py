@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -60,7 +60,7 @@ def gather(sql: Connection, to_tell: Iterable[ToTell], now: int, grown: Iterable
             grew = message.updated(by_more.get(key, ())).with_more(by_new.get(key, ()))
             if grew != message:
                 changing = update(alert_messages).where(alert_messages.c.id == row["id"])
-                sql.execute(changing.values(content=grew.stored()))
+                sql.execute(changing.values(content=replace(grew, gathered_at=now).stored()))
         elif key in by_new:
             message = AlertMessage(*key).with_more(by_new[key])
             made.append(_written(message, now, _due_at(rule, by_new[key], now)))
