@@ -621,3 +621,13 @@ def test_nothing_is_left_once_all_is_told(world: AlertWorld) -> None:
         query = select(table)
         assert world.database.read(lambda sql, query=query: sql.execute(query).all()) == []
     assert world.rules.page("shop", "", 1)[0].told_at == world.now
+
+
+def test_a_new_destination_is_told_again_of_what_the_rule_still_tells_alone(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, FOR_GOOD))
+    old, new = world.timer("old-1"), world.timer("new-1")
+    for one in (old, new):
+        world.fire(one, 0, FAILED)
+    assert len(world.told()) == 4
+    world.put(rule("ops", "shop", FOR_GOOD, key_prefix="new-", destination=OTHER_ADDRESS))
+    assert world.told() == [("ops", FOR_GOOD, new, 1)]
