@@ -189,15 +189,28 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DemandStore.backfill": frozenset(["firing.firing_of_timer", "insert", "timer.PRIMARY"]),
     "FinishedTimers.kept_days": frozenset(["timer.timer_finished"]),
     "FinishedTimers.delete_page": frozenset(
-        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+        [
+            "firing.firing_of_timer",
+            "reply_control.PRIMARY",
+            "timer.PRIMARY",
+            "timer.timer_finished",
+            "timer_tag.timer_tag_of_timer",
+        ]
     ),
     "FinishedTimers.delete_page: of some days": frozenset(
-        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+        [
+            "firing.firing_of_timer",
+            "reply_control.PRIMARY",
+            "timer.PRIMARY",
+            "timer.timer_finished",
+            "timer_tag.timer_tag_of_timer",
+        ]
     ),
     "FinishedTimers.delete_page: failed": frozenset(
         [
             "firing.firing_of_timer",
             "no such row, firing.firing_of_timer",
+            "reply_control.PRIMARY",
             "timer.PRIMARY",
             "timer.timer_finished",
         ]
