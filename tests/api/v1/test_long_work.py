@@ -56,7 +56,8 @@ def test_a_word_before_the_answer_is_on_record_waits_a_little_and_is_told_to_com
     monkeypatch.setattr(clock, "monotonic", lambda: sum(waited))
     monkeypatch.setattr(clock, "sleep", waited.append)
     refused = work.say(verb)
-    assert (refused.status, refused.json["code"]) == (409, 40902)
+    assert (refused.status, refused.json["code"]) == (503, 50304)
+    assert refused.headers["Retry-After"] == "1"
     assert "repeat it in a second" in refused.json["detail"]
     assert sum(waited) == pytest.approx(PATIENCE_S, abs=0.2)
     assert work.status is FiringStatus.PENDING
@@ -75,7 +76,7 @@ def test_no_more_than_a_few_wait_at_once(work: Work, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(long_work.clock, "sleep", lambda _seconds: pytest.fail("it waited"))
     for _ in range(MOST_WAITING):
         assert long_work.waiting.acquire(blocking=False)
-    assert work.say("ack").status == 409
+    assert work.say("ack").status == 503
 
 
 def test_a_sweep_leaves_what_it_cannot_read_to_others_and_ends_the_rest(
