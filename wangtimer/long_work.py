@@ -107,10 +107,10 @@ class LongWork:
         member = self._member(timer_id, fire_at, token)
         said = "the target said that it failed"
         why = f"{said}: {error[:ERROR_CHARACTERS]}" if error else said
-        definition = self.timers.definitions({timer_id}).get(timer_id)
         for _ in range(TRIES):
             # Between the reading and the end somebody else may speak for it.
-            if self._end([(self._held(member), definition)], why, NACKED, is_final):
+            held, definition = self._held(member), self._definition(timer_id)
+            if self._end([(held, definition)], why, NACKED, is_final):
                 self.tell(member, 0)
                 return
         raise _refused(self.accepted.find(member)[0])
@@ -181,9 +181,16 @@ class LongWork:
         finally:
             self.waiting.release()
 
+    def _definition(self, timer_id: int) -> Definition | None:
+        """Return a timer's definition, None if it is gone; raises `StoreAway` if it cannot be read here."""
+        found = self.timers.definitions({timer_id})
+        if timer_id in found.bad:
+            raise StoreAway("the timer's row", found.bad[timer_id])
+        return found.get(timer_id)
+
     def _ack_ms(self, timer_id: int) -> int | None:
         """Return how long a target of the timer may take now; None: 202 is done."""
-        definition = self.timers.definitions({timer_id}).get(timer_id)
+        definition = self._definition(timer_id)
         if definition is None:
             return None
         target, own = self._target_of(definition), definition.timeouts
@@ -263,6 +270,8 @@ class LongWork:
 def _refused(state: AckState) -> WangTimerError:
     if state is AckState.NOT_YET:
         return NotOnRecord()
+    if state is AckState.COUNTS:  # nobody spoke for it, and it could not be judged here
+        return StoreAway("the timer's target", "it cannot be read here")
     if state is AckState.OVERTAKEN:
         reason, mend = "this attempt has ended, and the firing is at a later one", "see the firing's record"
     else:

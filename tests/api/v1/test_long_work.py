@@ -100,6 +100,30 @@ def test_a_sweep_leaves_what_it_cannot_read_to_others_and_ends_the_rest(
     assert (unread.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
 
 
+@pytest.mark.parametrize("verb", ["nack", "heartbeat"])
+def test_a_word_of_a_timer_that_cannot_be_read_here_is_to_be_said_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    work.accept()
+    bad: Readable[int, Any] = Readable(bad={work.attempt.timer_id: "of another version"})
+    monkeypatch.setattr(work.world.wiring.timers, "definitions", lambda _ids: bad)
+    refused = work.say(verb)
+    assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+    assert work.status is FiringStatus.ACCEPTED
+
+
+def test_a_failure_whose_target_cannot_be_read_here_is_to_be_told_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise ValueError("this version does not know it")
+
+    work.accept()
+    monkeypatch.setattr(type(work.world.wiring.long_work), "_target_of", fails)
+    assert work.say("nack").status == 503
+    assert work.status is FiringStatus.ACCEPTED
+
+
 def test_a_target_that_cannot_be_read_holds_up_no_other(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
