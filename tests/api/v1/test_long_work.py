@@ -143,6 +143,14 @@ def test_a_target_that_cannot_be_read_holds_up_no_other(
     assert (one.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
 
 
+def test_one_that_its_target_works_on_is_not_cancelled_and_who_asks_reads_what_ends_it(work: Work) -> None:
+    work.accept()
+    place = f"/v1/firings/{work.attempt.firing_id}:cancel"
+    refused = work.world.send("POST", place, {}, rule=f"{ONE}:cancel")
+    assert (refused.status, refused.json["code"]) == (409, 40902)
+    assert "its :ack or :nack ends it" in refused.json["detail"]
+
+
 def test_a_purge_deletes_no_firing_whose_target_still_works(work: Work) -> None:
     work.accept()
     firings = work.world.wiring.firings
