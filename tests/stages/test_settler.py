@@ -1,4 +1,6 @@
 from collections.abc import Callable, Collection
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from sqlalchemy.exc import DataError
@@ -10,6 +12,8 @@ from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, MemberKe
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
+from wangtimer.overlaps import Overlaps
+from wangtimer.store.sql.begun_firings import BegunFirings
 
 SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING
 REFUSAL = DataError("INSERT ...", {}, Exception("Incorrect string value"))
@@ -130,6 +134,23 @@ def test_what_waits_for_firings_is_let_go_only_where_sql_has_their_outcomes(
     settling.world.sql.away = is_away
     assert settling.settler.settle_all()
     assert ended == ([] if is_away else [row.member.key])
+
+
+def test_a_fault_in_letting_others_go_stops_nothing_else(make_world: Callable[..., World]) -> None:
+    """They are left to the sweep."""
+
+    def stumble(*_: object) -> None:
+        raise ValueError("a row that this version cannot read")
+
+    world, told = make_world(executors=0), []
+    begun, nothing = cast("BegunFirings", SimpleNamespace(end=stumble)), cast("Any", None)
+    overlaps = Overlaps(begun, world.firings, nothing, nothing, world.time, nothing, nothing, nothing)
+    settling = Settling(world, overlaps.end)
+    claim, (row,) = settling.claim("one", 1)
+    claim.begun.add(row.member)
+    settling.settler.take(Finished(Held(claim, row.member), outcome_of(row.member), lambda: told.append(1)))
+    assert settling.settler.settle_all()
+    assert told == [1]
 
 
 def test_a_retry_parked_in_the_outbox_stands_in_its_slice_too(settling: Settling) -> None:
