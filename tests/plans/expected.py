@@ -300,6 +300,18 @@ EXPECTED: dict[str, frozenset[str]] = {
     "AlertMessages.answer_of": frozenset(["alert_message.PRIMARY"]),
     "AlertMessages.overdue": frozenset(["older.alert_message_of_rule, alert_message.alert_message_due"]),
     "AlertMessages.forget_tests": frozenset(["alert_message.alert_message_due", "alert_message.PRIMARY"]),
+    "AlertRuleStore.page": frozenset(["alert_rule.PRIMARY"]),
+    "AlertRuleStore.get": frozenset(["alert_rule.PRIMARY"]),
+    "AlertRuleStore.put": frozenset(["no such row", "alert_rule.PRIMARY", "insert"]),
+    "AlertRuleStore.put:moved": frozenset(
+        ["alert_rule.PRIMARY", "alert_message.alert_message_of_rule", "alert.PRIMARY", "insert"]
+    ),
+    "AlertRuleStore.remove": frozenset(
+        ["alert_rule.PRIMARY", "alert.PRIMARY", "alert_message.alert_message_of_rule", "insert"]
+    ),
+    "AlertRuleStore.alerted": frozenset(["alert_rule.PRIMARY", "alert.alert_of_timer"]),
+    "AlertRuleStore.keys_behind": frozenset(["alert_rule.PRIMARY"]),
+    "AlertRuleStore.seal_anew": frozenset(["alert_rule.PRIMARY"]),
     "AlertTroubles.next_app": frozenset(["alert_note.PRIMARY"]),
     "AlertTroubles.judge": frozenset(
         [

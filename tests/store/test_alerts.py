@@ -358,7 +358,11 @@ def test_an_app_has_so_many_rules_and_no_more(world: AlertWorld) -> None:
     world.put(rule("r1", "shop", FOR_GOOD), rule("other", "bank", FIRST))
 
 
-def test_apps_with_rules_are_told_by_their_least_lateness(world: AlertWorld) -> None:
+@pytest.mark.parametrize("page", [1, 2, 4, 1_000])
+def test_apps_with_rules_are_told_by_their_least_lateness(
+    world: AlertWorld, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.store.sql.alert_rules._PAGE", page)
     world.put(
         rule("a", "shop", FIRST),
         rule("b", "shop", E.LATE, late_ms=9_000),

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import Condition, Event, Lock
+from threading import Event, Lock
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -10,6 +10,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.backlog import CROWD_SHARE
 from wangtimer.core.flow.firing import Chunk, DueMember, Member
 from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
+from wangtimer.executor.admission import Admission
 from wangtimer.executor.room import Room
 from wangtimer.store.redis.slices import Taken
 
@@ -17,6 +18,8 @@ from wangtimer.store.redis.slices import Taken
 SAFETY_S = 1.0
 # A chunk is small if it has at most a fiftieth of the firings that a process may hold.
 FEW_SHARE = 50
+# Who may come in: a small chunk that is on time, a large one, and what is late.
+_FEW, _CROWD, _LATE = range(3)
 # Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
 MARGIN_S = 60.0
 
@@ -177,8 +180,7 @@ class Claims:
         self._claims: dict[str, Claim] = {}
         self._lock = Lock()
         self._most = most
-        self._held = 0
-        self._room = Condition()
+        self._admission = Admission(len((_FEW, _CROWD, _LATE)), self._has_room)
 
     def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until there is room, then hold so many firings more; False where that took too long.
@@ -187,28 +189,21 @@ class Claims:
         * Others have room while fewer than `2 * most` are held: they need not wait behind a backlog.
         * The last part of that is for small chunks, so that a crowd does not hold up firings due after it.
         """
-        on_time = 2 * self._most
-        if number * FEW_SHARE > self._most:
-            on_time -= on_time // CROWD_SHARE
-        with self._room:
-            has_room = self._room.wait_for(
-                lambda: self._held < (self._most if is_late() else on_time), timeout_s
-            )
-            if has_room:
-                self._held += number
-            return has_room
+        on_time = _CROWD if number * FEW_SHARE > self._most else _FEW
+        return self._admission.enter(number, lambda: _LATE if is_late() else on_time, timeout_s)
 
     @property
     def held(self) -> int:
         """How many firings are held, or about to be held."""
-        return self._held
+        return self._admission.held
 
     def give_room(self, number: int) -> None:
         """Hold so many fewer."""
-        with self._room:
-            self._held -= number
-            if number:
-                self._room.notify_all()
+        self._admission.give(number)
+
+    def _has_room(self, held: int, kind: int) -> bool:
+        on_time = 2 * self._most
+        return held < (on_time, on_time - on_time // CROWD_SHARE, self._most)[kind]
 
     def new_id(self) -> str:
         """Return the id for a claim to be made."""

@@ -1,12 +1,14 @@
 """How many bytes of requests this process holds: far fewer firings fit with large bodies than with small ones."""
 
 from collections.abc import Callable
-from threading import Condition
 
+from wangtimer.executor.admission import Admission
 from wangtimer.store.redis.definitions import READ_BYTES
 
 # What a part of a chunk takes while it is judged: a text with a character beyond U+FFFF takes four times its bytes.
 PART_BYTES = 4 * READ_BYTES
+# Who may come in: what is on time, and what is late (as a number: `is_late`).
+_KINDS = 2
 
 
 class Room:
@@ -19,44 +21,37 @@ class Room:
     def __init__(self, most: int = 64_000_000, patience_s: float = 5.0) -> None:
         self._most = most
         self._patience_s = patience_s
-        self._held = 0
-        self._has_changed = Condition()
+        self._admission = Admission(_KINDS, self._has_room)
 
     @property
     def held(self) -> int:
         """How many bytes are held."""
-        return self._held
+        return self._admission.held
 
     def has_any(self, is_late: bool) -> bool:
         """Tell whether there is room for a part of a chunk now."""
-        most = self._most // 2 if is_late else self._most
-        return self._held == 0 or self._held + PART_BYTES <= most
+        return self._admission.has_room(is_late)
 
     def wait(self, is_late: Callable[[], bool]) -> bool:
         """Wait until there is room for a part of a chunk; False where that took too long."""
-        with self._has_changed:
-            return self._has_changed.wait_for(lambda: self.has_any(is_late()), self._patience_s)
+        return self._admission.enter(0, is_late, self._patience_s)
 
     def take(self, is_late: Callable[[], bool]) -> bool:
         """Wait for room for a part of a chunk as above, and hold it; `give` it back once the part is prepared."""
-        with self._has_changed:
-            has_room = self._has_changed.wait_for(lambda: self.has_any(is_late()), self._patience_s)
-            if has_room:
-                self._held += PART_BYTES
-            return has_room
+        return self._admission.enter(PART_BYTES, is_late, self._patience_s)
 
     def hold(self, number: int) -> None:
         """Hold so many bytes more."""
-        with self._has_changed:
-            self._held += number
+        self._admission.hold(number)
 
     def give(self, number: int) -> None:
         """Hold so many bytes less."""
-        if number:
-            with self._has_changed:
-                self._held -= number
-                self._has_changed.notify_all()
+        self._admission.give(number)
 
     def give_part(self) -> None:
         """Give back what `take` held for a part."""
         self.give(PART_BYTES)
+
+    def _has_room(self, held: int, is_late: int) -> bool:
+        most = self._most // 2 if is_late else self._most
+        return held == 0 or held + PART_BYTES <= most

@@ -24,6 +24,8 @@ log = structlog.get_logger()
 
 # Makes what a rule is to be of what it is (None: there is none); may raise to refuse.
 RuleRevision = Callable[[AlertRule | None], AlertRule]
+# Rules that one statement reads, of all there are.
+_PAGE = 1_000
 # The audit's names of what changed.
 _FIELDS = {
     "events": "events",
@@ -111,11 +113,9 @@ class AlertRuleStore:
 
     def alerted(self) -> AlertedApps:
         """Return the apps that have rules, and which of their hosts are in trouble."""
-        query = select(alert_rules.c.app, func.min(alert_rules.c.late_ms).label("late_ms"))
-        grouped = query.group_by(alert_rules.c.app)
 
         def work(sql: Connection) -> AlertedApps:
-            late_ms = {row.app: row.late_ms for row in sql.execute(grouped)}
+            late_ms = _least_lateness(sql)
             return AlertedApps(late_ms, _troubled(sql) if late_ms else {})
 
         return self._database.read(work)
@@ -159,6 +159,22 @@ def read_rules(rows: Sequence[Any], seals: Seals, *, may_be_unopened: bool = Fal
         except Exception as error:
             log.error("alert_rule_cannot_be_read", app=row.app, rule=row.name, error=repr(error))
     return found
+
+
+def _least_lateness(sql: Connection) -> dict[str, int | None]:
+    """Return by app the least lateness of which a rule of it tells; None where none does. Read a page at a time."""
+    columns = (alert_rules.c.app, alert_rules.c.name)
+    found: dict[str, int | None] = {}
+    key = ("", "")
+    while True:
+        query = select(*columns, alert_rules.c.late_ms).where(behind(columns, key)).order_by(*columns)
+        page = sql.execute(query.limit(_PAGE)).all()
+        for row in page:
+            told = [late_ms for late_ms in (found.get(row.app), row.late_ms) if late_ms is not None]
+            found[row.app] = min(told, default=None)
+        if len(page) < _PAGE:
+            return found
+        key = (page[-1].app, page[-1].name)
 
 
 def _troubled(sql: Connection) -> dict[str, frozenset[str]]:
