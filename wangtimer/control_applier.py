@@ -79,8 +79,9 @@ class ControlApplier:
         ends_at, number = self.clock.monotonic() + LONGEST_S, 0
         while self.clock.monotonic() < ends_at:
             page = self.controls.behind(self._behind, PAGE)
-            faults = self._apply(_last_of_each(page))
-            told = {key: _why_not(text, faults[key[0]]) for key, text in page.items() if key[0] in faults}
+            last = _last_of_each(page)
+            faults = self._apply({timer_id: page[key] for timer_id, key in last.items()})
+            told = {last[one]: _why_not(page[last[one]], fault) for one, fault in faults.items()}
             self.controls.forget(list(page), told)
             number += len(page)
             # From the first one on again, whoever has the most.
@@ -145,12 +146,13 @@ def _with_schedule(timer: Timer, schedule: Schedule) -> Timer:
     return replace(timer, definition=timer.definition._replace(schedule=schedule))
 
 
-def _last_of_each(page: Mapping[MemberKey, str]) -> dict[int, str]:
-    """Return each timer's control of its newest version, of several that of the latest firing."""
-    found: dict[int, str] = {}
-    for (timer_id, _), text in page.items():
-        if timer_id not in found or _version(text) >= _version(found[timer_id]):
-            found[timer_id] = text
+def _last_of_each(page: Mapping[MemberKey, str]) -> dict[int, MemberKey]:
+    """Return the firing of each timer's control of its newest version, of several the latest one."""
+    found: dict[int, MemberKey] = {}
+    for key, text in page.items():
+        timer_id, _ = key
+        if timer_id not in found or _version(text) >= _version(page[found[timer_id]]):
+            found[timer_id] = key
     return found
 
 

@@ -11,7 +11,15 @@ from wangtimer.callback.origin import read_url, told_host
 from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
-from wangtimer.core.errors import Conflict, StoreAway, Subject, UnknownTarget, WrongToken
+from wangtimer.core.errors import (
+    Conflict,
+    NotOnRecord,
+    StoreAway,
+    Subject,
+    UnknownTarget,
+    WangTimerError,
+    WrongToken,
+)
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import NotedAt, Outcome
@@ -48,7 +56,7 @@ class LongWork:
 
     `usual` is the deployment's policy of retries; `alerted` returns the apps that have rules of alerts, `marks` knows
     those of lately. Who has the token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict`
-    where the firing is not, or no longer, accepted, and `StoreAway`.
+    where the firing is not, or no longer, accepted, `NotOnRecord` where it is not yet, and `StoreAway`.
     """
 
     accepted: AcceptedFirings
@@ -99,10 +107,10 @@ class LongWork:
         member = self._member(timer_id, fire_at, token)
         said = "the target said that it failed"
         why = f"{said}: {error[:ERROR_CHARACTERS]}" if error else said
-        definition = self.timers.definitions({timer_id}).get(timer_id)
         for _ in range(TRIES):
             # Between the reading and the end somebody else may speak for it.
-            if self._end([(self._held(member), definition)], why, NACKED, is_final):
+            held, definition = self._held(member), self._definition(timer_id)
+            if self._end([(held, definition)], why, NACKED, is_final):
                 self.tell(member, 0)
                 return
         raise _refused(self.accepted.find(member)[0])
@@ -153,7 +161,7 @@ class LongWork:
         return self.marks.noted(Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at), place).noted_at
 
     def _held(self, member: Member) -> AcceptedFiring:
-        """Return the firing that is accepted at this attempt; raises `Conflict` where it is not."""
+        """Return the firing that is accepted at this attempt; raises what says why it is not."""
         self._await_answer(member)
         state, held = self.accepted.find(member)
         if held is None:
@@ -173,9 +181,16 @@ class LongWork:
         finally:
             self.waiting.release()
 
+    def _definition(self, timer_id: int) -> Definition | None:
+        """Return a timer's definition, None if it is gone; raises `StoreAway` if it cannot be read here."""
+        found = self.timers.definitions({timer_id})
+        if timer_id in found.bad:
+            raise StoreAway("the timer's row", found.bad[timer_id])
+        return found.get(timer_id)
+
     def _ack_ms(self, timer_id: int) -> int | None:
         """Return how long a target of the timer may take now; None: 202 is done."""
-        definition = self.timers.definitions({timer_id}).get(timer_id)
+        definition = self._definition(timer_id)
         if definition is None:
             return None
         target, own = self._target_of(definition), definition.timeouts
@@ -252,10 +267,12 @@ class LongWork:
             return None
 
 
-def _refused(state: AckState) -> Conflict:
+def _refused(state: AckState) -> WangTimerError:
     if state is AckState.NOT_YET:
-        reason, mend = "the answer 202 of its call is not on record yet", "repeat it in a second"
-    elif state is AckState.OVERTAKEN:
+        return NotOnRecord()
+    if state is AckState.COUNTS:  # nobody spoke for it, and it could not be judged here
+        return StoreAway("the timer's target", "it cannot be read here")
+    if state is AckState.OVERTAKEN:
         reason, mend = "this attempt has ended, and the firing is at a later one", "see the firing's record"
     else:
         reason, mend = "this firing has its outcome already", "see the firing's record"

@@ -53,6 +53,9 @@ class Overlaps:
             self._end(keys, has_broker)
         except StoreAway as error:
             log.info("overlaps_left_to_sweep", firings=len(keys), error=str(error))
+        # Whatever it is: the outcomes of these firings are written, and others are still to be.
+        except Exception:
+            log.exception("overlaps_not_ended", firings=len(keys))
 
     def sweep(self) -> None:
         """Cancel what newer firings left to be cancelled; forget firings that are done. Raises `StoreAway`."""

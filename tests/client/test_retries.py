@@ -18,9 +18,11 @@ from wangtimer.client import (
     Target,
     Unavailable,
     Unreachable,
+    consumer_words,
 )
+from wangtimer.client.consumer_words import Speaker, Word
 from wangtimer.client.errors import Problem, Refused, refused
-from wangtimer.client.transport import LONGEST_PAUSE_S
+from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
 from wangtimer.stack.ports import free_port
 
 TARGET: Target = {"url": "http://target.example/"}
@@ -368,6 +370,30 @@ def test_a_try_that_is_still_under_way_is_waited_for(told: Told, client: Client)
     with pytest.raises(Conflict) as caught:
         client.fire_timer(7)
     assert caught.value.was_in_doubt
+
+
+def test_a_word_that_comes_before_the_answer_is_on_record_is_said_again(
+    told: Told, client: Client, pauses: list[float]
+) -> None:
+    told.answers, told.statuses = [problem(50304, "not on record yet; repeat it in a second"), {}], [503, 204]
+    told.header = {"Retry-After": "2"}
+    client.ack_firing("7-1", "1.token")
+    assert [path for _, path, _ in told.came] == ["/v1/firings/7-1:ack"] * 2
+    assert pauses == [2]
+
+
+def test_a_consumer_says_again_what_is_not_on_record_yet(told: Told, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumer_words, "PAUSE_S", 0)
+    not_yet, over = problem(50304, "not on record yet"), problem(40902, "it has its outcome already")
+    told.answers = [{"items": [{"id": "7-1", "problem": not_yet}, {"id": "7-2", "problem": over}]}]
+    told.answer = {"items": [{"id": "7-1"}]}
+    speaker = Speaker(Transport(told.url, 5, retries=0), "/v1/consumers/work", {})
+    for name in ("7-1", "7-2"):
+        speaker.say(Word("ack", name, "1.token"))
+    speaker.start()
+    speaker.stop()
+    said = [[one["id"] for one in body["firings"]] for body in told.bodies]
+    assert said == [["7-1", "7-2"], ["7-1"]]
 
 
 def test_an_answer_that_was_kept_is_that_of_all_tries(told: Told, client: Client) -> None:

@@ -148,7 +148,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DemandStore.cancel": frozenset(["firing.PRIMARY", "insert", "no such row", "timer.PRIMARY"]),
     "DemandStore.missing": frozenset(["firing.firing_of_timer"]),
     "AcceptedFirings.find": frozenset(["firing.PRIMARY, no such row"]),
-    "AcceptedFirings.overdue": frozenset(["firing.firing_due"]),
+    "AcceptedFirings.overdue": frozenset(["firing.firing_due, firing_to_cancel.PRIMARY"]),
     "AcceptedFirings.end": frozenset(["firing.PRIMARY", "insert"]),
     "AcceptedFirings.prolong": frozenset(["firing.PRIMARY", "firing.PRIMARY, no such row"]),
     "AcceptedFirings.acknowledge": frozenset(["firing.PRIMARY", "firing.PRIMARY, no such row"]),
@@ -189,15 +189,28 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DemandStore.backfill": frozenset(["firing.firing_of_timer", "insert", "timer.PRIMARY"]),
     "FinishedTimers.kept_days": frozenset(["timer.timer_finished"]),
     "FinishedTimers.delete_page": frozenset(
-        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+        [
+            "firing.firing_of_timer",
+            "reply_control.PRIMARY",
+            "timer.PRIMARY",
+            "timer.timer_finished",
+            "timer_tag.timer_tag_of_timer",
+        ]
     ),
     "FinishedTimers.delete_page: of some days": frozenset(
-        ["firing.firing_of_timer", "timer.PRIMARY", "timer.timer_finished", "timer_tag.timer_tag_of_timer"]
+        [
+            "firing.firing_of_timer",
+            "reply_control.PRIMARY",
+            "timer.PRIMARY",
+            "timer.timer_finished",
+            "timer_tag.timer_tag_of_timer",
+        ]
     ),
     "FinishedTimers.delete_page: failed": frozenset(
         [
             "firing.firing_of_timer",
             "no such row, firing.firing_of_timer",
+            "reply_control.PRIMARY",
             "timer.PRIMARY",
             "timer.timer_finished",
         ]

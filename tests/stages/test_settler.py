@@ -1,4 +1,6 @@
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from sqlalchemy.exc import DataError
@@ -6,10 +8,12 @@ from sqlalchemy.exc import DataError
 from tests.stages.world import Node, World
 from tests.store.members import outcome_of, row_at
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
+from wangtimer.overlaps import Overlaps
+from wangtimer.store.sql.begun_firings import BegunFirings
 
 SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING
 REFUSAL = DataError("INSERT ...", {}, Exception("Incorrect string value"))
@@ -18,14 +22,18 @@ REFUSAL = DataError("INSERT ...", {}, Exception("Incorrect string value"))
 class Settling:
     """A settler by itself; `steps` are the calls it made, in order."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(
+        self, world: World, end_overlaps: Callable[[Collection[MemberKey]], None] = lambda _keys: None
+    ) -> None:
         self.world = world
         self.node = Node(world, "settling")
         self.steps: list[str] = []
         for step in ("firings.settle", "outbox.park", "slices.add", "agenda.add", "slices.release"):
             self.node.taps[f"before {step}"] = lambda step=step: self.steps.append(step)
         node = self.node
-        self.settler = Settler(node.firings, node.outbox, node.hot, node.slices, world.time, 0.2)
+        self.settler = Settler(
+            node.firings, node.outbox, node.hot, node.slices, world.time, 0.2, end_overlaps=end_overlaps
+        )
 
     def claim(self, claim_id: str, *timer_ids: int) -> tuple[Claim, list[Firing]]:
         """Return a claim on firings due now, as an executor holds it."""
@@ -112,6 +120,37 @@ def test_sql_away_parks_the_outcome_before_the_firing_is_released(settling: Sett
     assert settling.steps == ["firings.settle", "outbox.park", "slices.release"]
     assert settling.world.outbox.holds([rows[0].member]) == {rows[0].member}
     assert claim.is_done.is_set()
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_what_waits_for_firings_is_let_go_only_where_sql_has_their_outcomes(
+    make_world: Callable[..., World], is_away: bool
+) -> None:
+    ended: list[MemberKey] = []
+    settling = Settling(make_world(executors=0), ended.extend)
+    claim, (row,) = settling.claim("one", 1)
+    claim.begun.add(row.member)
+    settling.finish(claim, [row])
+    settling.world.sql.away = is_away
+    assert settling.settler.settle_all()
+    assert ended == ([] if is_away else [row.member.key])
+
+
+def test_a_fault_in_letting_others_go_stops_nothing_else(make_world: Callable[..., World]) -> None:
+    """They are left to the sweep."""
+
+    def stumble(*_: object) -> None:
+        raise ValueError("a row that this version cannot read")
+
+    world, told = make_world(executors=0), []
+    begun, nothing = cast("BegunFirings", SimpleNamespace(end=stumble)), cast("Any", None)
+    overlaps = Overlaps(begun, world.firings, nothing, nothing, world.time, nothing, nothing, nothing)
+    settling = Settling(world, overlaps.end)
+    claim, (row,) = settling.claim("one", 1)
+    claim.begun.add(row.member)
+    settling.settler.take(Finished(Held(claim, row.member), outcome_of(row.member), lambda: told.append(1)))
+    assert settling.settler.settle_all()
+    assert told == [1]
 
 
 def test_a_retry_parked_in_the_outbox_stands_in_its_slice_too(settling: Settling) -> None:

@@ -376,6 +376,16 @@ def test_the_token_of_one_that_is_still_to_be_cancelled_is_dead(make: Make) -> N
     assert held.accepted.find(member) == (AckState.OVER, None)
 
 
+def test_one_that_is_still_to_be_cancelled_does_not_fail_for_its_time_being_over(make: Make) -> None:
+    held = make(Overlap.CANCEL_OLDER)
+    _with_many_accepted(held)
+    held.judge(FIRST)
+    left = {one.key for one in held.to_cancel.page((0, 0))}
+    assert left
+    overdue = held.accepted.overdue(LATE + MINUTE_MS, 10_000)
+    assert not left & {one.member.key for one in overdue}
+
+
 def test_one_that_had_its_outcome_before_it_could_be_cancelled_keeps_it(make: Make) -> None:
     held = make(Overlap.CANCEL_OLDER)
     oldest = _with_many(held)[-1]

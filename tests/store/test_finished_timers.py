@@ -20,6 +20,7 @@ from wangtimer.finished_purger import LONGEST_S, PAGE, PAUSE_S, FinishedPurger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
+from wangtimer.store.sql.reply_controls import ReplyControlStore
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timers import Revision, TimerStore, new_row
 from wangtimer.testing.doubles import HandClock
@@ -81,6 +82,17 @@ def test_one_that_is_not_kept_goes_once_its_last_firing_has_its_outcome(
     assert [one.firing.fire_at for one in FiringStore(database).records(timer.id, 9)] == [AT]
     assert database.read(lambda sql: list(sql.execute(select(timer_tags)))) == []
     assert purge(database) == 0
+
+
+def test_one_that_an_answer_is_still_to_put_off_stays(database: Database, store: TimerStore) -> None:
+    timer, other = enabled(store, "paces itself"), finished(database, "other")
+    member = Member(timer.id, AT, 1)
+    control = f"{timer.definition.version} delay {AT + 60_000}"
+    FiringStore(database).settle([outcome_of(member, control=control)])
+    assert purge(database) == 1
+    assert (is_there(store, timer), is_there(store, other)) == (True, False)
+    ReplyControlStore(database).forget([member.key], {})
+    assert purge(database) == 1
 
 
 @pytest.mark.parametrize(("keep_days", "days"), [(None, DEFAULT_DAYS), (0, DEFAULT_DAYS), (1, 1)])

@@ -13,13 +13,14 @@ import pytest
 import requests
 
 from tests.stream.ground import SOON_S, Ground, StreamProcess
-from wangtimer.core.errors import WangTimerError
+from wangtimer.core.errors import NotOnRecord, WangTimerError
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.long_work import LongWork
 from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
+from wangtimer.stream import words
 from wangtimer.stream.consumer import Consumer
 from wangtimer.stream.groups import MOST_COUNTED, Groups
 from wangtimer.stream.stream import Stream, StreamBounds
@@ -100,7 +101,7 @@ def test_an_app_that_says_very_much_at_once_leaves_threads_to_others() -> None:
     accepted = cast("AcceptedFirings", SimpleNamespace(find=find))
     long_work = cast("LongWork", SimpleNamespace(ack=ack, tokens=tokens))
 
-    def words(timer_id: int, number: int) -> list[Word]:
+    def words_of(timer_id: int, number: int) -> list[Word]:
         moments = range(1, number + 1)
         return [Word(id=f"{timer_id}-{at}", token=tokens.token(Member(timer_id, at, 1))) for at in moments]
 
@@ -108,13 +109,33 @@ def test_an_app_that_says_very_much_at_once_leaves_threads_to_others() -> None:
         nothing = cast("Any", None)
         stream = Stream(nothing, nothing, nothing, accepted, StreamBounds(1, 1, 1, 1), str)
         desk = Desk(stream, long_work, accepted)
-        of_loud_app = asyncio.create_task(desk.record("loud", "ack", words(7, 200)))
+        of_loud_app = asyncio.create_task(desk.record("loud", "ack", words_of(7, 200)))
         await asyncio.sleep(0.05)
-        assert await desk.record("shop", "ack", words(8, 1)) == [{"id": "8-1"}]
+        assert await desk.record("shop", "ack", words_of(8, 1)) == [{"id": "8-1"}]
         # Those under way, and few more, but not all that waited.
         assert ended.count(7) < 50
         await of_loud_app
         assert ended.count(7) == 200
+
+    asyncio.run(work())
+
+
+def test_a_word_before_its_answer_is_on_record_is_to_be_said_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(words, "PAUSES_S", (0.01,))
+    tokens, member = AckTokens((b"k" * 32,)), Member(7, 1, 1)
+    accepted = cast("AcceptedFirings", SimpleNamespace(find=lambda _member: (AckState.NOT_YET, None)))
+
+    def ack(*_: object) -> None:
+        raise NotOnRecord
+
+    long_work = cast("LongWork", SimpleNamespace(ack=ack, tokens=tokens))
+
+    async def work() -> None:
+        nothing = cast("Any", None)
+        stream = Stream(nothing, nothing, nothing, accepted, StreamBounds(1, 1, 1, 1), str)
+        word = Word(id=member.firing_id, token=tokens.token(member))
+        (said,) = await Desk(stream, long_work, accepted).record("shop", "ack", [word])
+        assert (said["problem"]["status"], said["problem"]["code"]) == (503, 50304)
 
     asyncio.run(work())
 

@@ -39,10 +39,11 @@ class Sighting:
     """What a call says of those before it.
 
     `lost` is how many moments failed for good or were skipped by a policy, and no earlier call told of; where calls
-    overlap, one may be told of twice. One that fails for good only after a later one has succeeded is in no count: it
-    shows in `unseen` of the call that passed it over. `unseen` is how many numbers were passed over: their firings were
-    lost, went to another receiver, are still under way, or an edit replaced them. A repeat has what the first call of
-    its firing had: whoever acts on a gap may fail, and is called again.
+    overlap, one may be told of twice. Where 1,000 or more were lost, it is those since the newest call, at most. One
+    that fails for good only after a later one has succeeded is in no count: it shows in `unseen` of the call that
+    passed it over. `unseen` is how many numbers were passed over: their firings were lost, went to another receiver,
+    are still under way, or an edit replaced them. A repeat has what the first call of its firing had: whoever acts on a
+    gap may fail, and is called again.
     """
 
     order: CallOrder
@@ -62,6 +63,8 @@ class _Timer:
     # What calls told since that know only a part of what was lost, and the moment of the first of them; 0: none did.
     part_lost: int = 0
     part_since: int = 0
+    # Whether the newest call told of `MOST_LOST`, or more: what was lost since is not in that count.
+    told_most: bool = False
 
     def tells_at_least(self, call: ReceivedCall) -> bool:
         """Whether a call knows only a part of what was lost: it tells no last success, and an earlier one did."""
@@ -76,7 +79,7 @@ class _Timer:
 
     def take(self, call: ReceivedCall, sighting: Sighting) -> None:
         """Remember what a newer call told; one that was not counted tells nothing."""
-        self.newest = _ms(call.fire_at)
+        self.newest, self.told_most = _ms(call.fire_at), (call.lost_since or 0) >= MOST_LOST
         if call.lost_since is None:
             return
         if self.tells_at_least(call):
@@ -126,6 +129,7 @@ class GapWatch:
         key, moment = (call.app, call.timer_id), _ms(call.fire_at)
         if seen is None:
             seen = self._timers[key] = _Timer(moment, sequence, call.last_success_at, call.lost_since or 0)
+            seen.told_most = seen.lost >= MOST_LOST
         elif moment > seen.newest:
             seen.take(call, sighting)
         seen.highest = max(seen.highest, sequence)
@@ -154,6 +158,9 @@ def _sighting(seen: _Timer | None, call: ReceivedCall, sequence: int) -> Sightin
         lost = max(lost - seen.told_since(seen.last_success_at), min(lost, unseen))
     elif lost < MOST_LOST:
         lost = max(0, lost - seen.told_since(call.last_success_at))
+    elif seen.told_most:
+        # Those passed over since the newest call, and that call itself, whose firing may have failed.
+        lost = min(lost, unseen + 1)
     was_elsewhere = call.last_success_at is not None and _ms(call.last_success_at) > seen.newest
     order = CallOrder.GAP if lost or was_elsewhere else CallOrder.IN_ORDER
     return Sighting(order, lost, unseen)

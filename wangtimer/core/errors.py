@@ -9,6 +9,7 @@ WangTimerError
 ├── UnknownTarget           this app has no target of this name
 ├── UnknownAlertRule        this app has no rule of alerts of this name
 ├── WrongToken              the token is none of this firing
+├── NotOnRecord             the answer of a call that its target speaks of is not on record yet
 ├── Conflict                the request is well formed, but the timer's state does not allow it
 │   ├── NameInUse           the app has a living timer of this name
 │   └── VersionChanged      the timer is not at the version that the change was meant for
@@ -138,6 +139,15 @@ class WrongToken(WangTimerError):
         super().__init__(
             "token: it is none of this firing; send X-WangTimer-Ack-Token of the call, and its webhook-id in the path"
         )
+
+
+class NotOnRecord(WangTimerError):
+    """The answer 202 of the call that a target speaks of is not on record yet: it is some 200 ms later."""
+
+    about = Subject.FIRING
+
+    def __init__(self) -> None:
+        super().__init__("the answer 202 of its call is not on record yet; repeat it in a second")
 
 
 class Conflict(WangTimerError):

@@ -100,8 +100,9 @@ class Settler:
                 except Exception:
                     self._finished.extendleft(reversed(batch))
                     raise
-                self._let_next_go(batch)
+                # Of the others a sweep lets go what waits: it would hang at the same SQL.
                 if is_in_sql:
+                    self._let_next_go(batch)
                     self._tell([one for one in batch if one.tell is not None])
             return True
 

@@ -69,7 +69,7 @@ def stream_document(version: str) -> dict[str, Any]:
             ("id",),
             id={"type": "string"},
             ackBy={"type": "string", "format": "date-time", "description": "of a heartbeat"},
-            problem=_ref("Problem") | {"description": "why the word did not count"},
+            problem=_ref("Problem") | {"description": "why the word did not count; 503: say it again"},
         ),
         "Problem": _object(
             ("type", "title", "status", "detail", "code"),

@@ -59,7 +59,8 @@ def test_a_word_before_the_answer_is_on_record_waits_a_little_and_is_told_to_com
     monkeypatch.setattr(clock, "monotonic", lambda: sum(waited))
     monkeypatch.setattr(clock, "sleep", waited.append)
     refused = work.say(verb)
-    assert (refused.status, refused.json["code"]) == (409, 40902)
+    assert (refused.status, refused.json["code"]) == (503, 50304)
+    assert refused.headers["Retry-After"] == "1"
     assert "repeat it in a second" in refused.json["detail"]
     assert sum(waited) == pytest.approx(PATIENCE_S, abs=0.2)
     assert work.status is FiringStatus.PENDING
@@ -78,7 +79,7 @@ def test_no_more_than_a_few_wait_at_once(work: Work, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(long_work.clock, "sleep", lambda _seconds: pytest.fail("it waited"))
     for _ in range(MOST_WAITING):
         assert long_work.waiting.acquire(blocking=False)
-    assert work.say("ack").status == 409
+    assert work.say("ack").status == 503
 
 
 def test_a_sweep_leaves_what_it_cannot_read_to_others_and_ends_the_rest(
@@ -102,6 +103,30 @@ def test_a_sweep_leaves_what_it_cannot_read_to_others_and_ends_the_rest(
     assert (unread.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
 
 
+@pytest.mark.parametrize("verb", ["nack", "heartbeat"])
+def test_a_word_of_a_timer_that_cannot_be_read_here_is_to_be_said_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    work.accept()
+    bad: Readable[int, Any] = Readable(bad={work.attempt.timer_id: "of another version"})
+    monkeypatch.setattr(work.world.wiring.timers, "definitions", lambda _ids: bad)
+    refused = work.say(verb)
+    assert (refused.status, refused.headers["Retry-After"]) == (503, "1")
+    assert work.status is FiringStatus.ACCEPTED
+
+
+def test_a_failure_whose_target_cannot_be_read_here_is_to_be_told_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: Any) -> Any:
+        raise ValueError("this version does not know it")
+
+    work.accept()
+    monkeypatch.setattr(type(work.world.wiring.long_work), "_target_of", fails)
+    assert work.say("nack").status == 503
+    assert work.status is FiringStatus.ACCEPTED
+
+
 def test_a_target_that_cannot_be_read_holds_up_no_other(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,6 +144,14 @@ def test_a_target_that_cannot_be_read_holds_up_no_other(
     monkeypatch.setattr(type(long_work), "_target_of", fails_for_one)
     assert long_work.sweep() == 1
     assert (one.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
+
+
+def test_one_that_its_target_works_on_is_not_cancelled_and_who_asks_reads_what_ends_it(work: Work) -> None:
+    work.accept()
+    place = f"/v1/firings/{work.attempt.firing_id}:cancel"
+    refused = work.world.send("POST", place, {}, rule=f"{ONE}:cancel")
+    assert (refused.status, refused.json["code"]) == (409, 40902)
+    assert "its :ack or :nack ends it" in refused.json["detail"]
 
 
 def test_a_purge_deletes_no_firing_whose_target_still_works(work: Work) -> None:

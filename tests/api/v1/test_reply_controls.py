@@ -92,7 +92,10 @@ def test_one_that_cannot_be_changed_holds_up_no_other(
 ) -> None:
     first, second = Answered(world, "first"), Answered(world, "second")
     first.settle(
-        first.outcome(first.control(ControlKind.DELAY, 1)), second.outcome(second.control(ControlKind.STOP))
+        # Only the later one is tried.
+        first.outcome(first.control(ControlKind.DELAY, 1), before_s=120),
+        first.outcome(first.control(ControlKind.DELAY, 1)),
+        second.outcome(second.control(ControlKind.STOP)),
     )
     monkeypatch.setattr("wangtimer.control_applier.put_off", lambda *_: 1 // 0)
     world.wiring.control_applier.sweep()

@@ -153,6 +153,14 @@ class ErrorCode(Enum):
         ),
     )
 
+    NOT_ON_RECORD = (
+        50304,
+        (
+            "`:ack`, `:nack` and `:heartbeat` only: the answer 202 of the call is not on record yet. Repeat after "
+            "`Retry-After` seconds."
+        ),
+    )
+
     def __init__(self, number: int, meaning: str) -> None:
         self.number = number
         self.meaning = meaning

@@ -18,6 +18,7 @@ from wangtimer.core.errors import (
     Limited,
     LimitReached,
     NameInUse,
+    NotOnRecord,
     StoreAway,
     TooFast,
     TooManyAtOnce,
@@ -94,6 +95,7 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
 
     app.register_error_handler(WangTimerError, lambda error: tell(fault_of(error)))
     app.register_error_handler(StoreAway, lambda error: _away(error, tell))
+    app.register_error_handler(NotOnRecord, lambda error: _later(error, tell, RETRY_AFTER_S))
     app.register_error_handler(TooManyAtOnce, lambda error: _later(error, tell, RETRY_EXPORT_AFTER_S))
     app.register_error_handler(TooFast, lambda error: _later(error, tell, error.retry_after_s))
     app.register_error_handler(HTTPException, lambda error: _http(error, tell))
@@ -124,6 +126,8 @@ def fault_of(error: WangTimerError) -> Fault:
             return Fault(ErrorCode.UNKNOWN_ALERT_RULE, str(error), "name", cause=error)
         case WrongToken():
             return Fault(ErrorCode.WRONG_TOKEN, str(error), "token", cause=error)
+        case NotOnRecord():
+            return Fault(ErrorCode.NOT_ON_RECORD, str(error), "token", cause=error)
         case Conflict():
             code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"

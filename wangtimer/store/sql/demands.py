@@ -209,9 +209,16 @@ def _moments_held(sql: Connection, timer_id: int, within: range) -> set[int]:
 
 
 def refuse_begun(held: FiringRecord | None) -> None:
-    """Raise `Conflict` for a firing that has its outcome, or waits for another attempt."""
+    """Raise `Conflict` for a firing that has its outcome, is accepted, or waits for another attempt."""
     if held is None:
         return
+    if held.firing.status is FiringStatus.ACCEPTED:
+        raise Conflict(
+            "fireAt",
+            "its target has accepted this firing, and works on it",
+            "its :ack or :nack ends it, or the end of its ackTimeout",
+            about=Subject.FIRING,
+        )
     if held.firing.status is not FiringStatus.PENDING:
         outcome = held.firing.status.value
         raise Conflict(

@@ -1,7 +1,7 @@
 """Finished timers: found by an index in the order in which they may be deleted, and deleted page by page.
 
-A finished timer is enabled, has no moment left to plan (`next_fire_at` NULL), and all its firings have outcomes. Its
-last moment is `planned_until`.
+A finished timer is enabled, has no moment left to plan (`next_fire_at` NULL), all its firings have outcomes, and what
+their answers make of it is done. Its last moment is `planned_until`.
 """
 
 from collections.abc import Collection, Sequence
@@ -17,7 +17,7 @@ from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
-from wangtimer.store.sql.tables import firings, timers
+from wangtimer.store.sql.tables import firings, reply_controls, timers
 from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 from wangtimer.store.sql.timers import remove_tags
 
@@ -63,9 +63,9 @@ class FinishedTimers:
     ) -> FinishedPage:
         """Delete finished timers kept for these days whose last moment was by `upto` (ms UTC), after a key.
 
-        At most `limit` are looked at. A timer stays if one of its firings waits, or if it is changed meanwhile. A timer
-        kept for 0 days stays if its last firing failed, so that it can be replayed: its days become
-        `KEPT_AFTER_FAILURE`.
+        At most `limit` are looked at. A timer stays if one of its firings waits, if what an answer makes of it is still
+        to be done, or if it is changed meanwhile. A timer kept for 0 days stays if its last firing failed, so that it
+        can be replayed: its days become `KEPT_AFTER_FAILURE`.
         """
         query = _finished(days).where(timers.c.planned_until <= upto, behind(_KEY, after))
         query = query.order_by(*_KEY).limit(limit)
@@ -77,6 +77,8 @@ class FinishedTimers:
             apps_of = _locked(sql, days, upto, [timer_id for _, timer_id in found])
             ids = list(apps_of)
             waiting = _with_latest(sql, ids, LATEST_LOOKED_AT, FiringStatus.PENDING, FiringStatus.ACCEPTED)
+            # After that look: a control is there as soon as its firing waits no more.
+            waiting |= _to_be_controlled(sql, ids)
             settled = [timer_id for timer_id in ids if timer_id not in waiting]
             failed = _with_latest(sql, settled, 1, FiringStatus.FAILED) if days == 0 else set()
             _keep(sql, failed)
@@ -134,6 +136,14 @@ def _among_latest(timer_id: int, statuses: Sequence[FiringStatus], latest: int) 
         .limit(1)
     )
     return select(found.subquery())
+
+
+def _to_be_controlled(sql: Connection, ids: Sequence[int]) -> set[int]:
+    """Return the timers of which answers make something that is still to be done."""
+    if not ids:
+        return set()
+    query = select(reply_controls.c.timer_id).where(reply_controls.c.timer_id.in_(sorted(ids))).distinct()
+    return set(sql.execute(by_index(query, "PRIMARY", reply_controls)).scalars())
 
 
 def _keep(sql: Connection, ids: Collection[int]) -> None:

@@ -68,7 +68,8 @@ class AckResource:
         """Say that a firing is done.
 
         For a target that answered 202 to a call of a timer with `ackTimeout`. It needs no API key: the token of the
-        call is good for its firing alone. A repeat changes nothing.
+        call is good for its firing alone. A repeat changes nothing. 503 (50304): the answer 202 is not on record yet;
+        repeat it in a second, as also `:nack` and `:heartbeat`.
         """
         self.wiring().long_work.ack(*path.timer_and_moment, body.token)
         return Reply(None, 204)
