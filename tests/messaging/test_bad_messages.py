@@ -54,6 +54,8 @@ BAD = {
     "content type": {"headers": (("Content-Type", f"a/{LONG}"),)},
     "name of a header": {"headers": ((f"X-{LONG}", "1"),)},
     "routing key": {"place": MessagePlace("orders", PlaceKind.EXCHANGE, "app.x", "app." + "é" * 200)},
+    "a header that RabbitMQ reads": {"headers": (("CC", "x"),)},
+    "another": {"headers": (("BCC", "x"),)},
 }
 
 
@@ -134,6 +136,33 @@ def test_a_channel_that_is_closed_while_another_opens_costs_only_its_own(
     assert (replies["1"].error, replies["3"].error) == ("", "")
     assert replies["2"].error == "the broker refuses exchange 'app.missing': 404 NOT_FOUND"
     assert replies["4"].error == f"not sent: {replies['2'].error}", "it is asked anew at once"
+    assert broker.connections == 1
+
+
+def test_a_channel_that_one_app_s_message_closes_costs_no_message_of_another_app(
+    make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    channels: list[int] = []
+
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if event == OPENED:
+            channels.append(channel)
+        elif channel != channels[0]:
+            broker.close_channel(channel, 406, "PRECONDITION_FAILED - whatever it is")
+            broker.ack(channels[0], 1)
+
+    with ScriptedBroker(answer) as broker:
+        engine = make_engine(broker.url, every_app=True)
+        engine.submit([a_message(outcomes, GOOD, member=at(1))])
+        time.sleep(0.3)
+        engine.submit([a_message(outcomes, GOOD, member=at(2), app="other")])
+        outcomes.wait(2)
+        engine.submit([a_message(outcomes, GOOD, member=at(3), app="other")])
+        outcomes.wait(3)
+    replies = replies_of(outcomes)
+    assert replies["1"].error == ""
+    assert replies["2"].error == "the broker refuses exchange 'app.good': 406 PRECONDITION_FAILED"
+    assert replies["3"].error == f"not sent: {replies['2'].error}"
     assert broker.connections == 1
 
 

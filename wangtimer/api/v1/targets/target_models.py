@@ -30,7 +30,11 @@ from wangtimer.core.retry import changed_policy
 from wangtimer.core.timers.call_form import UNTOUCHED
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.named_target import NamedTarget, refuse_without_answer
+from wangtimer.core.timers.named_target import (
+    NamedTarget,
+    refuse_headers_that_route,
+    refuse_without_answer,
+)
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
@@ -111,6 +115,7 @@ class TargetBody(CallFields):
         form = changed_form(UNTOUCHED, form_given(self))
         refuse_bad_form(asked, form, may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, form)
+        refuse_headers_that_route(asked.url, asked.headers)
         return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry, form)
 
 
@@ -147,6 +152,7 @@ class TargetPatch(CallChange):
         changed["form"] = changed_form(was.form, form_given(self))
         refuse_bad_form(asked, changed["form"], may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, changed["form"])
+        refuse_headers_that_route(asked.url, asked.headers)
         call = seals.changed(asked, was, _check)
         return was.changed_to(call, **changed)
 
