@@ -12,7 +12,7 @@ from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import TIME_OVER, BrokerAnswer, Reply
 from wangtimer.callback.timed_engine import TimedEngine
-from wangtimer.core.messages.message_place import MessagePlace
+from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.messages.named_broker import NamedBroker
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
@@ -89,7 +89,8 @@ class MessageEngine(TimedEngine):
         message = _message_of(call)
         why_not = self._why_not(message)
         if why_not:
-            reply = self._unsent(f"not sent: {why_not}")._replace(is_refused=True)
+            # Not for good: the next process may have read another file.
+            reply = self._unsent(f"not sent: {why_not}")._replace(broker=BrokerAnswer.REJECTED)
             self._end(call, flow, reply, True)
         elif self._link.is_open and not self._link.why_blocked:
             self._flows.open_wide(flow)
@@ -103,7 +104,10 @@ class MessageEngine(TimedEngine):
         if why_not is None:
             if len(self._judged) >= MOST_JUDGED:
                 self._judged.clear()
-            why_not = self._judged[asked] = self._broker.why_not(*asked)
+            why_not = self._broker.why_not(*asked)
+            if why_not:
+                why_not += f": {_shown(*asked[1:])}, by the file that this process read at its start"
+            self._judged[asked] = why_not
         return why_not
 
     def _send(self, call: Call, flow: Flow) -> None:
@@ -266,6 +270,13 @@ class MessageEngine(TimedEngine):
 
     def _unsent(self, error: str) -> Reply:
         return Reply(self._clock.now_ms(), 0.0, None, "", error, was_sent=False)
+
+
+def _shown(place: MessagePlace, task: str) -> str:
+    """Return a place as records name it."""
+    if place.kind is PlaceKind.EXCHANGE:
+        return f"exchange {place.name!r} with routing key {place.routing_key!r}"
+    return f"{place.kind} {place.name!r}" + (f", task {task!r}" if task else "")
 
 
 def _message_of(call: Call) -> Message:
