@@ -23,6 +23,7 @@ from wangtimer.api.v1.timers.timer_models import (
     form_given,
     timeouts_given,
 )
+from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_TARGETS
 from wangtimer.core.errors import Subject
 from wangtimer.core.messages.consumer_group import USUAL_ACK_MS
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
@@ -89,6 +90,7 @@ class TargetListQuery(Given):
 class TargetBody(CallFields):
     """A whole target: a field that is absent gets its default."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**CallFields.meant_elsewhere, **ELSEWHERE_THAN_TARGETS}
     is_call: ClassVar[bool] = True
 
     queue: _Queue = None
@@ -122,6 +124,7 @@ class TargetBody(CallFields):
 class TargetPatch(CallChange):
     """Changes of a target (JSON merge patch, RFC 7396): what is absent stays, null gives it its default."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**CallFields.meant_elsewhere, **ELSEWHERE_THAN_TARGETS}
     is_call: ClassVar[bool] = True
 
     queue: _Queue = None
