@@ -141,7 +141,10 @@ def _planted(ground: Ground) -> str:
         dropped = sum(client.hdel(key, f"{BANK}\nplanted") for key in client.scan_iter(_type="hash"))
     assert dropped == 1
     outcome = fired(ground, "planted", body="x")
-    return f"{outcome.status}: {outcome.error}; in the shop's list: {names_of(ground).count('shop:work')}"
+    # The error ends with the place.
+    return (
+        f"{outcome.error.partition(': list')[0]}; in the shop's list: {names_of(ground).count('shop:work')}"
+    )
 
 
 @cache
@@ -182,7 +185,7 @@ SECTION = Section(
         Attack("A broker's name that leads to our own store", "not sent; 0 lists in the store", _inside),
         Attack(
             "The shop's list, written into SQL past the API",
-            "failed: not sent: the operator has not allowed this app to send there; in the shop's list: 0",
+            "not sent: the operator has not allowed this app to send there; in the shop's list: 0",
             _planted,
         ),
         Attack("The broker's password and port, in all answers", "seen in 0", _seen),

@@ -32,14 +32,14 @@ def outcomes() -> Outcomes:
     return Outcomes()
 
 
-def broker_at(url: str) -> NamedBroker:
-    """Return a broker to which the app `app` may send what begins with its name."""
+def broker_at(url: str, app: str = "app") -> NamedBroker:
+    """Return a broker to which this app may send what begins with `app`."""
     text = f"""
     [[broker]]
     name = "orders"
     url = "{url}"
     [[broker.allow]]
-    app = "app"
+    app = "{app}"
     exchanges = ["app.*", ""]
     routing_keys = ["app.*"]
     streams = ["app:*"]
@@ -60,8 +60,9 @@ def make_engine() -> Iterator[Callable[..., MessageEngine]]:
         clock: Clock | None = None,
         permits: Permits | None = None,
         refusal: Callable[[], str] = lambda: "",
+        every_app: bool = False,
     ) -> MessageEngine:
-        broker = broker_at(url)
+        broker = broker_at(url, "*" if every_app else "app")
         limits = Limits(timeout_ms=timeout_ms, connections_per_host=4_000, connections_total=8_000)
         link = link_to(broker, 2.0, None)
         engine = MessageEngine(broker, link, clock or MachineClock(), limits, permits, refusal)

@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from threading import Timer
 
 import pytest
 
@@ -14,6 +15,7 @@ from wangtimer.callback.reply import BrokerAnswer, Reply
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.celery_task import QUEUE_BYTES, task_from
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
+from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 from wangtimer.messaging.celery_message import celery_parts
@@ -54,6 +56,8 @@ BAD = {
     "content type": {"headers": (("Content-Type", f"a/{LONG}"),)},
     "name of a header": {"headers": ((f"X-{LONG}", "1"),)},
     "routing key": {"place": MessagePlace("orders", PlaceKind.EXCHANGE, "app.x", "app." + "é" * 200)},
+    "a header that RabbitMQ reads": {"headers": (("CC", "x"),)},
+    "another": {"headers": (("BCC", "x"),)},
 }
 
 
@@ -135,6 +139,75 @@ def test_a_channel_that_is_closed_while_another_opens_costs_only_its_own(
     assert replies["2"].error == "the broker refuses exchange 'app.missing': 404 NOT_FOUND"
     assert replies["4"].error == f"not sent: {replies['2'].error}", "it is asked anew at once"
     assert broker.connections == 1
+
+
+def test_a_channel_that_one_app_s_message_closes_costs_no_message_of_another_app(
+    make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    channels: list[int] = []
+
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if event == OPENED:
+            channels.append(channel)
+        elif channel != channels[0]:
+            broker.close_channel(channel, 406, "PRECONDITION_FAILED - whatever it is")
+            broker.ack(channels[0], 1)
+
+    with ScriptedBroker(answer) as broker:
+        engine = make_engine(broker.url, every_app=True)
+        engine.submit([a_message(outcomes, GOOD, member=at(1))])
+        time.sleep(0.3)
+        engine.submit([a_message(outcomes, GOOD, member=at(2), app="other")])
+        outcomes.wait(2)
+        engine.submit([a_message(outcomes, GOOD, member=at(3), app="other")])
+        outcomes.wait(3)
+    replies = replies_of(outcomes)
+    assert replies["1"].error == ""
+    assert replies["2"].error == "the broker refuses exchange 'app.good': 406 PRECONDITION_FAILED"
+    assert replies["3"].error == f"not sent: {replies['2'].error}"
+    assert broker.connections == 1
+
+
+def test_a_message_with_a_short_time_out_ends_alone(make_engine: MakeEngine, outcomes: Outcomes) -> None:
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if event != OPENED:
+            Timer(0.5, broker.ack, (channel, tag)).start()
+
+    with ScriptedBroker(answer) as broker:
+        engine = make_engine(broker.url)
+        impatient = a_message(outcomes, GOOD, member=at(1), timeouts=Timeouts(100))
+        engine.submit(
+            [impatient, a_message(outcomes, GOOD, member=at(2)), a_message(outcomes, OTHER, member=at(3))]
+        )
+        outcomes.wait(3)
+        time.sleep(0.2)
+        engine.submit([a_message(outcomes, GOOD, member=at(4))])
+        outcomes.wait(4)
+    replies = replies_of(outcomes)
+    assert replies["1"].error.startswith("timed out after 1")
+    assert replies["1"].error.endswith("ms without the broker's confirm; it may have been taken")
+    assert [replies[number].error for number in ("2", "3", "4")] == ["", "", ""]
+    assert broker.connections == 1
+    assert engine.counts.in_flight == engine.counts.waiting == 0
+
+
+def test_a_confirm_that_never_comes_ends_the_connection_also_after_a_short_time_out(
+    make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    """The first connection hangs, and nobody but the impatient message waits for it."""
+
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if event != OPENED and broker.connections > 1:
+            broker.ack(channel, tag)
+
+    with ScriptedBroker(answer) as broker:
+        engine = make_engine(broker.url, timeout_ms=600)
+        engine.submit([a_message(outcomes, GOOD, member=at(1), timeouts=Timeouts(100))])
+        outcomes.wait(1)
+        due_at = MachineClock().now_ms() + 1_500
+        engine.submit([a_message(outcomes, GOOD, due_at, member=at(2))])
+        outcomes.wait(2)
+    assert (replies_of(outcomes)["2"].error, broker.connections) == ("", 2)
 
 
 def test_a_black_hole_is_tried_once_for_all_that_wait(make_engine: MakeEngine, outcomes: Outcomes) -> None:

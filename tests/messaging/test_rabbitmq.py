@@ -11,6 +11,7 @@ from standardwebhooks import Webhook
 from tests.callback.calls import MachineClock, Outcomes
 from tests.messaging.messages import FIRE_AT, a_message
 from tests.servers.rabbitmq import RabbitMQ
+from wangtimer.callback.health import Sign, sign_of
 from wangtimer.callback.reply import BrokerAnswer
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
@@ -171,7 +172,22 @@ def test_what_the_operator_has_not_allowed_is_never_sent(
 ) -> None:
     engine.submit([a_message(outcomes, place, app=app)])
     (reply,) = outcomes.wait()
-    assert (reply.is_refused, reply.was_sent) == (True, False)
+    assert (reply.succeeded, reply.was_sent) == (False, False)
+
+
+def test_a_missing_right_is_tried_again_says_what_is_missing_and_says_nothing_of_the_broker(
+    engine: MessageEngine, outcomes: Outcomes
+) -> None:
+    """The next process may have read another file."""
+    engine.submit(
+        [a_message(outcomes, MessagePlace("orders", PlaceKind.EXCHANGE, "app.events", "other.paid"))]
+    )
+    (reply,) = outcomes.wait()
+    assert reply.error == (
+        "not sent: the operator has not allowed this app to send there: exchange 'app.events' with routing key "
+        "'other.paid', by the file that this process read at its start"
+    )
+    assert (reply.is_refused, failure_of(reply), sign_of(reply)) == (False, "not_taken", Sign.NOT_ASKED)
 
 
 def test_a_message_whose_lease_is_over_is_not_sent(
@@ -192,14 +208,15 @@ def test_a_broker_that_hangs_is_a_failure_in_time_and_is_used_again_when_it_answ
     outcomes.wait()
     rabbitmq.process.freeze()
     try:
-        engine.submit([a_message(outcomes, DIRECT, timeouts=Timeouts(500))])
-        reply = outcomes.wait(2)[1]
+        engine.submit([a_message(outcomes, DIRECT, timeouts=Timeouts(500)), a_message(outcomes, DIRECT)])
+        _, impatient, patient = outcomes.wait(3)
     finally:
         rabbitmq.process.thaw()
-    assert (reply.was_sent, failure_of(reply)) == (True, "timed_out")
-    assert reply.error.startswith("timed out after 5")
+    for reply, begins in (impatient, "timed out after 5"), (patient, "timed out after 1"):
+        assert (reply.was_sent, failure_of(reply)) == (True, "timed_out")
+        assert reply.error.startswith(begins)
     engine.submit([a_message(outcomes, DIRECT)])
-    assert outcomes.wait(3)[2].succeeded
+    assert outcomes.wait(4)[3].succeeded
 
 
 def test_a_broker_that_dies_loses_nothing_that_it_confirmed(

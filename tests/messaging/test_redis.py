@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 import redis
+from redis._parsers import _RESP2Parser
 
 from tests.callback.calls import Outcomes
 from tests.messaging.messages import FIRE_AT, a_message
@@ -18,6 +19,7 @@ from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.timers.call_form import CallForm
 from wangtimer.executor.sender import failure_of
 from wangtimer.messaging.message_engine import MessageEngine
+from wangtimer.messaging.redis_link import _confirm
 
 STREAM = MessagePlace("orders", PlaceKind.STREAM, "app:events")
 LIST = MessagePlace("orders", PlaceKind.LIST, "app:work")
@@ -144,3 +146,53 @@ def test_the_refusal_of_an_address_keeps_every_message_back(
     (reply,) = outcomes.wait()
     assert reply.error == "not sent: no message may go there: our own server"
     assert not client.exists("app:work")
+
+
+def test_a_missing_right_in_redis_names_no_account(
+    client: "redis.Redis[bytes]", queue_redis: RedisServer, make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    rights = ("on", ">pw", "~*", "+ping", "+client", "+hello", "+select", "+auth")
+    client.execute_command("ACL", "SETUSER", "the-account", *rights)  # type: ignore[no-untyped-call]
+    try:
+        engine = make_engine(queue_redis.url().replace("redis://", "redis://the-account:pw@"))
+        engine.submit([a_message(outcomes, LIST)])
+        (reply,) = outcomes.wait()
+    finally:
+        client.execute_command("ACL", "DELUSER", "the-account")  # type: ignore[no-untyped-call]
+    assert reply.error == "the broker did not take the message: NOPERM"
+
+
+@pytest.mark.parametrize(
+    ("said", "answer", "shown"),
+    [
+        ("NOPERM User eve has no permissions to run the 'rpush' command", BrokerAnswer.REJECTED, "NOPERM"),
+        ("NOAUTH Authentication required.", BrokerAnswer.REJECTED, "NOAUTH"),
+        ("WRONGPASS invalid username-password pair", BrokerAnswer.REJECTED, "WRONGPASS"),
+        ("MOVED 3999 10.1.2.3:6381", BrokerAnswer.REJECTED, "MOVED"),
+        ("ASK 3999 10.1.2.3:6381", BrokerAnswer.REJECTED, "ASK"),
+        (
+            "MASTERDOWN Link with MASTER is down",
+            BrokerAnswer.TURNED_AWAY,
+            "MASTERDOWN Link with MASTER is down",
+        ),
+        ("CLUSTERDOWN Hash slot not served", BrokerAnswer.TURNED_AWAY, "CLUSTERDOWN Hash slot not served"),
+        ("TRYAGAIN Multiple keys request", BrokerAnswer.TURNED_AWAY, "TRYAGAIN Multiple keys request"),
+        ("LOADING Redis is loading", BrokerAnswer.TURNED_AWAY, "LOADING Redis is loading"),
+        ("READONLY You can't write", BrokerAnswer.TURNED_AWAY, "READONLY You can't write"),
+        ("OOM command not allowed", BrokerAnswer.TURNED_AWAY, "OOM command not allowed"),
+        (
+            "NOREPLICAS Not enough good replicas",
+            BrokerAnswer.TURNED_AWAY,
+            "NOREPLICAS Not enough good replicas",
+        ),
+        ("MISCONF Redis is configured", BrokerAnswer.TURNED_AWAY, "MISCONF Redis is configured"),
+        ("BUSY Redis is busy", BrokerAnswer.TURNED_AWAY, "BUSY Redis is busy"),
+        ("BUSYGROUP Consumer Group name", BrokerAnswer.REJECTED, "BUSYGROUP Consumer Group name"),
+        ("WRONGTYPE Operation against a key", BrokerAnswer.REJECTED, "WRONGTYPE Operation against a key"),
+        ("ERR max number of clients reached", BrokerAnswer.REJECTED, "ERR max number of clients reached"),
+    ],
+)
+def test_what_redis_says_is_judged_by_its_first_word(said: str, answer: BrokerAnswer, shown: str) -> None:
+    """redis-py takes the word off the text of errors that have a class of their own."""
+    confirm = _confirm(1, _RESP2Parser(65_536).parse_error(said))  # type: ignore[no-untyped-call]
+    assert (confirm.answer, confirm.error) == (answer, f"the broker did not take the message: {shown}")

@@ -36,7 +36,7 @@ _OF_BROKERS = {
 
 def sign_of(reply: Reply) -> Sign:
     """Return what a reply says of its host."""
-    if reply.is_refused:
+    if reply.is_refused or (reply.broker is BrokerAnswer.REJECTED and not reply.was_sent):
         return Sign.NOT_ASKED
     if reply.error:
         return Sign.SILENT if reply.broker is None else _OF_BROKERS[reply.broker]

@@ -134,6 +134,7 @@ class Consumer:
     def _read_for_ever(self) -> None:
         tries = 0
         while not self._is_over:
+            began_at = time.monotonic()
             try:
                 for event in self._events():
                     tries = 0
@@ -151,6 +152,8 @@ class Consumer:
                     _log.info("the connection to the stream broke: %s", error)
             if self._is_stopping.is_set():
                 return
+            if time.monotonic() - began_at > LONGEST_PAUSE_S:
+                tries = 0  # it was connected, though nothing was due
             pause_s = min(FIRST_PAUSE_S * 2**tries, LONGEST_PAUSE_S)
             self._is_stopping.wait(pause_s * random.uniform(0.5, 1.5))
             tries = min(tries + 1, 10)

@@ -1,15 +1,20 @@
 """Tells the stream what became of firings: many in one request, so that no thread waits for each answer."""
 
+import json
 import logging
 import threading
 import time
 from collections import defaultdict, deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from .errors import Refused
 from .transport import Call, Transport
 
 MOST_AT_ONCE = 500
+# The stream takes a body of 1 MiB; a proxy before it may take less.
+MOST_BYTES_AT_ONCE = 500_000
+TOO_LARGE = 413
 # s; how long a word is told again that the service could not record.
 PATIENCE_S = 60.0
 PAUSE_S = 1.0
@@ -73,7 +78,12 @@ class Speaker:
             by_verb: dict[str, list[tuple[Word, float]]] = defaultdict(list)
             for one in words:
                 by_verb[one[0].verb].append(one)
-            untold = [one for verb, some in by_verb.items() for one in self._tell(verb, some)]
+            untold = [
+                one
+                for verb, some in by_verb.items()
+                for batch in _batches(some)
+                for one in self._tell(verb, batch)
+            ]
             if untold:
                 now = time.monotonic()
                 with self._has_words:
@@ -88,7 +98,7 @@ class Speaker:
             return [self._words.popleft() for _ in range(min(MOST_AT_ONCE, len(self._words)))]
 
     def _tell(self, verb: str, words: list[tuple[Word, float]]) -> list[tuple[Word, float]]:
-        """Tell words of one kind; return those that are to be told again."""
+        """Tell words of one kind, in halves where they are too large; return those that are to be told again."""
         body = {"firings": [word.written() for word, _ in words]}
         try:
             answer = self._transport.ask(
@@ -96,6 +106,9 @@ class Speaker:
             )
             items = answer.body["items"]
         except Exception as error:  # whatever it is: all further words go through this thread
+            if isinstance(error, Refused) and error.status == TOO_LARGE and len(words) > 1:
+                half = len(words) // 2
+                return [*self._tell(verb, words[:half]), *self._tell(verb, words[half:])]
             _log.warning("the stream could not be told of %d firings: %s", len(words), error)
             return words if verb != "heartbeat" else []
         again = []
@@ -108,3 +121,18 @@ class Speaker:
             else:
                 _log.warning("%s of firing %s did not count: %s", verb, one[0].id, problem["detail"])
         return again
+
+
+def _batches(words: list[tuple[Word, float]]) -> Iterator[list[tuple[Word, float]]]:
+    """Yield words for one request each."""
+    batch: list[tuple[Word, float]] = []
+    size = 0
+    for one in words:
+        bytes_of_one = len(json.dumps(one[0].written(), ensure_ascii=False).encode())
+        if batch and size + bytes_of_one > MOST_BYTES_AT_ONCE:
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += bytes_of_one
+    if batch:
+        yield batch

@@ -19,7 +19,7 @@ from kombu.connection import Connection as Asked
 from kombu.transport.pyamqp import Channel, Connection, Transport
 
 from wangtimer.callback.reply import BrokerAnswer
-from wangtimer.core.messages.message_place import PlaceKind
+from wangtimer.core.messages.message_place import ROUTING_HEADERS, PlaceKind
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.link import Confirm, LinkBroken
 from wangtimer.messaging.message import Message
@@ -29,17 +29,19 @@ _logger = logging.getLogger(__name__)
 PERSISTENT = 2
 # The broker closes a connection of which it hears nothing for so long, and we do.
 HEARTBEAT_S = 30
-# A channel for each exchange: an exchange that is not there costs the messages of no other. RabbitMQ has 2,047 at most.
+# A channel for each app and exchange: RabbitMQ closes it for one bad message. RabbitMQ has 2,047 at most.
 MOST_CHANNELS = 500
 MOST_BUSY_CHANNELS = 2_000
 # s. A channel that the broker closed is not opened again before: that takes two of its answers.
 CLOSED_FOR_S = 1.0
 # AMQP's bound of names.
 _NAME_BYTES = 255
+# An app, and an exchange that it sends to.
+_Way = tuple[str, str]
 
 
 class _ConfirmingChannel(Channel):
-    """A channel of one exchange in confirm mode; once the broker has closed it, it is not opened again.
+    """A channel of one app to one exchange in confirm mode; once the broker has closed it, it is not opened again.
 
     py-amqp raises the end of a channel in whatever is read then, also in the wait for another channel.
     """
@@ -116,8 +118,8 @@ class AmqpLink:
         self._timeout_s = timeout_s
         self._ca_file = ca_file
         self._connection: Connection | None = None
-        self._by_exchange: dict[str, _Publishing] = {}
-        self._closed: dict[str, tuple[float, str]] = {}  # until when, and why, by exchange
+        self._by_way: dict[_Way, _Publishing] = {}
+        self._closed: dict[_Way, tuple[float, str]] = {}  # until when, and why
         self._ready: list[Confirm] = []
         self.why_blocked = ""
 
@@ -159,10 +161,11 @@ class AmqpLink:
         """Publish, and wait for nothing."""
         exchange, routing_key, content = message.written or _written(message)
         message.written = None
-        if exchange in self._closed:
-            self._refuse_closed(exchange)
+        way = (message.app, exchange)
+        if way in self._closed:
+            self._refuse_closed(way)
         try:
-            publishing = self._publishing(exchange)
+            publishing = self._publishing(way)
             # Not `basic_publish`: it looks for an event of the broker before each message, 15 µs.
             publishing.channel.send_method(
                 spec.Basic.Publish, "Bssbb", (0, exchange, routing_key, True, False), content
@@ -200,7 +203,7 @@ class AmqpLink:
         """Close the connection at once: what is not confirmed is unknown."""
         self._gather()
         connection, self._connection = self._connection, None
-        self._by_exchange, self._closed = {}, {}
+        self._by_way, self._closed = {}, {}
         if connection is not None:
             connection.collect()
 
@@ -216,48 +219,50 @@ class AmqpLink:
 
     def _gather(self) -> None:
         """Keep the confirms that were read, and end what stands on channels that the broker closed."""
-        closed: list[str] = []
-        for exchange, publishing in self._by_exchange.items():
+        closed: list[_Way] = []
+        for way, publishing in self._by_way.items():
             if publishing.confirms:
                 self._ready += publishing.confirms
                 publishing.confirms = []
             if publishing.channel.why_closed:
-                closed.append(exchange)
-        for exchange in closed:
-            publishing = self._by_exchange.pop(exchange)
-            why = f"the broker refuses exchange {exchange!r}: {publishing.channel.why_closed}"
+                closed.append(way)
+        for way in closed:
+            publishing = self._by_way.pop(way)
+            why = f"the broker refuses exchange {way[1]!r}: {publishing.channel.why_closed}"
             self._ready += (
                 Confirm(number, BrokerAnswer.REJECTED, why) for number, _ in publishing.numbers.values()
             )
             if len(self._closed) >= MOST_CHANNELS:
                 self._closed.clear()
-            self._closed[exchange] = (time.monotonic() + CLOSED_FOR_S, why)
+            self._closed[way] = (time.monotonic() + CLOSED_FOR_S, why)
             publishing.channel.collect()
 
-    def _refuse_closed(self, exchange: str) -> None:
-        """Raise ValueError while the exchange's channel was closed a moment ago."""
-        until, why = self._closed[exchange]
+    def _refuse_closed(self, way: _Way) -> None:
+        """Raise ValueError while the channel was closed a moment ago."""
+        until, why = self._closed[way]
         if time.monotonic() < until:
             raise ValueError(why)
-        del self._closed[exchange]
+        del self._closed[way]
 
-    def _publishing(self, exchange: str) -> _Publishing:
-        held = self._by_exchange.get(exchange)
+    def _publishing(self, way: _Way) -> _Publishing:
+        held = self._by_way.get(way)
         if held is not None:
             return held
         assert self._connection is not None, "the link is not open"
-        if len(self._by_exchange) >= MOST_CHANNELS:
+        if len(self._by_way) >= MOST_CHANNELS:
             self._close_an_idle_one()
-        made = self._by_exchange[exchange] = _Publishing(self._connection.channel())
+        made = self._by_way[way] = _Publishing(self._connection.channel())
         return made
 
     def _close_an_idle_one(self) -> None:
-        every = self._by_exchange.items()
-        idle = next((name for name, one in every if not one.numbers and not one.confirms), None)
+        every = self._by_way.items()
+        idle = next((way for way, one in every if not one.numbers and not one.confirms), None)
         if idle is not None:
-            self._by_exchange.pop(idle).channel.close()
-        elif len(self._by_exchange) >= MOST_BUSY_CHANNELS:
-            raise ValueError(f"messages to {MOST_BUSY_CHANNELS} exchanges wait for the broker's confirm")
+            self._by_way.pop(idle).channel.close()
+        elif len(self._by_way) >= MOST_BUSY_CHANNELS:
+            raise ValueError(
+                f"messages to {MOST_BUSY_CHANNELS} exchanges of apps wait for the broker's confirm"
+            )
 
     def _broken(self, error: Exception) -> LinkBroken:
         self.close()
@@ -298,6 +303,9 @@ def _written(message: Message) -> tuple[str, str, _Content]:
     for what, name in (*names.items(), *(("name of a header", name) for name in headers)):
         if len(name.encode()) > _NAME_BYTES:
             raise ValueError(f"a {what} of more than {_NAME_BYTES} bytes is none of AMQP")
+    for name in ROUTING_HEADERS:
+        if name in headers:
+            raise ValueError(f"a header must not be named {name}: RabbitMQ reads routing keys from it")
     try:
         content.write_ahead()
     except Exception as error:

@@ -12,7 +12,7 @@ from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import TIME_OVER, BrokerAnswer, Reply
 from wangtimer.callback.timed_engine import TimedEngine
-from wangtimer.core.messages.message_place import MessagePlace
+from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.messages.named_broker import NamedBroker
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
@@ -46,7 +46,9 @@ class MessageEngine(TimedEngine):
     * A broker that cannot be reached is tried once a second at most, in one go for all that wait. One that lets the
       attempt time out is left alone for as long again.
     * Once the connection breaks, what was not confirmed has failed: it may have been taken.
-    * A confirm that does not come in time ends the connection too: nobody knows whether it still works.
+    * A message whose own, shorter time-out is over ends alone.
+    * A confirm that does not come within the deployment's time-out ends the connection too: nobody knows whether it
+      still works.
     * `refusal` tells, before each connection, why there may be none.
     """
 
@@ -68,6 +70,7 @@ class MessageEngine(TimedEngine):
         self._numbers = 0
         self._under_way: dict[int, _UnderWay] = {}
         self._ends: list[tuple[float, int]] = []  # a heap of time-outs
+        self._given_up: dict[int, float] = {}  # whose confirm may still come: when they began
         self._held: list[
             tuple[Call, Flow, float]
         ] = []  # wait for a connection, or for the broker; since when
@@ -86,7 +89,8 @@ class MessageEngine(TimedEngine):
         message = _message_of(call)
         why_not = self._why_not(message)
         if why_not:
-            reply = self._unsent(f"not sent: {why_not}")._replace(is_refused=True)
+            # Not for good: the next process may have read another file.
+            reply = self._unsent(f"not sent: {why_not}")._replace(broker=BrokerAnswer.REJECTED)
             self._end(call, flow, reply, True)
         elif self._link.is_open and not self._link.why_blocked:
             self._flows.open_wide(flow)
@@ -100,7 +104,10 @@ class MessageEngine(TimedEngine):
         if why_not is None:
             if len(self._judged) >= MOST_JUDGED:
                 self._judged.clear()
-            why_not = self._judged[asked] = self._broker.why_not(*asked)
+            why_not = self._broker.why_not(*asked)
+            if why_not:
+                why_not += f": {_shown(*asked[1:])}, by the file that this process read at its start"
+            self._judged[asked] = why_not
         return why_not
 
     def _send(self, call: Call, flow: Flow) -> None:
@@ -193,7 +200,9 @@ class MessageEngine(TimedEngine):
 
     def _take(self, confirm: Confirm) -> None:
         sent = self._under_way.pop(confirm.number, None)
-        if sent is not None:
+        if sent is None:
+            self._given_up.pop(confirm.number, None)
+        else:
             self._end(sent.call, sent.flow, self._reply(sent, confirm.error, confirm.answer), True)
 
     def _break(self, error: LinkBroken) -> None:
@@ -201,7 +210,7 @@ class MessageEngine(TimedEngine):
         self._forget_link()
         for confirm in self._link.confirms():
             self._take(confirm)
-        lost, self._under_way, self._ends = self._under_way, {}, []
+        lost, self._under_way, self._ends, self._given_up = self._under_way, {}, [], {}
         if lost:
             _logger.warning(
                 "broker.connection_lost", extra={"broker": self._broker.name, "messages": len(lost)}
@@ -219,13 +228,25 @@ class MessageEngine(TimedEngine):
         self._link.close()
 
     def _end_late(self, now: float) -> None:
-        """End the connection where a confirm did not come in time."""
-        while self._ends and self._ends[0][1] not in self._under_way:
+        """End messages whose time is over, and the connection where a confirm does not come within ours."""
+        while self._ends:
+            ends_at, number = self._ends[0]
+            sent = self._under_way.get(number)
+            began = self._given_up.get(number) if sent is None else sent.began
+            if began is not None and ends_at > now:
+                return
             heapq.heappop(self._ends)
-        if self._ends and self._ends[0][0] <= now:
-            late = self._under_way[self._ends[0][1]]
-            cost_ms = round((now - late.began) * 1_000)
-            self._break(LinkBroken(f"{TIME_OVER} {cost_ms} ms without the broker's confirm"))
+            if began is None:
+                continue
+            error = f"{TIME_OVER} {round((now - began) * 1_000)} ms without the broker's confirm"
+            broken_at = began + self._limits.timeout_ms / 1_000
+            if sent is None or broken_at <= now:
+                self._break(LinkBroken(error))
+                return
+            del self._under_way[number]
+            self._given_up[number] = began
+            heapq.heappush(self._ends, (broken_at, number))
+            self._end(sent.call, sent.flow, self._reply(sent, f"{error}; it may have been taken", None), True)
 
     def _acts_at(self) -> float:
         until = self._look_after_at if self._link.is_open else float("inf")
@@ -249,6 +270,13 @@ class MessageEngine(TimedEngine):
 
     def _unsent(self, error: str) -> Reply:
         return Reply(self._clock.now_ms(), 0.0, None, "", error, was_sent=False)
+
+
+def _shown(place: MessagePlace, task: str) -> str:
+    """Return a place as records name it."""
+    if place.kind is PlaceKind.EXCHANGE:
+        return f"exchange {place.name!r} with routing key {place.routing_key!r}"
+    return f"{place.kind} {place.name!r}" + (f", task {task!r}" if task else "")
 
 
 def _message_of(call: Call) -> Message:

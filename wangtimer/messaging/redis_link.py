@@ -23,19 +23,11 @@ from wangtimer.messaging.message import Message
 _logger = logging.getLogger(__name__)
 
 # What Redis says when it takes no writes for now; any other error is of one command.
-_TURNS_AWAY = (
-    "OOM",
-    "LOADING",
-    "READONLY",
-    "MISCONF",
-    "NOREPLICAS",
-    "MASTERDOWN",
-    "CLUSTERDOWN",
-    "TRYAGAIN",
-    "BUSY",
+_TURNS_AWAY = frozenset(
+    {"OOM", "LOADING", "READONLY", "MISCONF", "NOREPLICAS", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "BUSY"}
 )
-# Of these only the first word is for apps.
-_NAMES_A_USER = ("NOPERM", "NOAUTH", "WRONGPASS")
+# Of these only the first word is for apps: what follows it names an account, or the address of a node.
+_NAMES_WHAT_IS_OURS = frozenset({"NOPERM", "NOAUTH", "WRONGPASS", "MOVED", "ASK"})
 _Command = tuple[Any, ...]
 
 
@@ -67,7 +59,7 @@ class RedisLink:
             self._client.ping()
         except redis.ResponseError as error:
             # It is there, and says why it takes nothing; each command will.
-            if not str(error).startswith(_TURNS_AWAY):
+            if _code_and_text(error)[0] not in _TURNS_AWAY:
                 raise LinkBroken(f"could not connect to the broker: {_said(error)}") from None
         except (redis.RedisError, OSError) as error:
             self.close()
@@ -133,15 +125,20 @@ class RedisLink:
 def _confirm(number: int, answer: Any) -> Confirm:
     if not isinstance(answer, Exception):
         return Confirm(number, BrokerAnswer.TAKEN)
-    said = str(answer)[:300]
-    if said.startswith(_NAMES_A_USER):
-        said = said.partition(" ")[0]
-    # redis-py takes the first word off some errors, and names them by their class.
-    turns_away = said.startswith(_TURNS_AWAY) or isinstance(
-        answer, redis.OutOfMemoryError | redis.ReadOnlyError | redis.BusyLoadingError
-    )
-    kind = BrokerAnswer.TURNED_AWAY if turns_away else BrokerAnswer.REJECTED
+    code, text = _code_and_text(answer)
+    said = code if code in _NAMES_WHAT_IS_OURS else text[:300]
+    kind = BrokerAnswer.TURNED_AWAY if code in _TURNS_AWAY else BrokerAnswer.REJECTED
     return Confirm(number, kind, f"the broker did not take the message: {said}")
+
+
+def _code_and_text(error: Exception) -> tuple[str, str]:
+    """Return the first word of what Redis said, and the whole of it.
+
+    redis-py takes the word off the text where the error has a class of its own, and keeps it as `status_code`.
+    """
+    text = str(error)
+    code = getattr(error, "status_code", None)
+    return (text.partition(" ")[0], text) if code is None else (code, f"{code} {text}")
 
 
 def _command_of(message: Message) -> _Command:

@@ -87,6 +87,7 @@ def test_a_target_is_shown_as_it_was_made(world: V1World, body: dict[str, Any]) 
         ({"queue": EVENTS, "connectTimeout": "5s"}, "/connectTimeout"),
         ({"celery": CELERY, "firstByteTimeout": "5s"}, "/firstByteTimeout"),
         ({"queue": EVENTS, "allowControl": True}, "/allowControl"),
+        ({"queue": EVENTS, "headers": {"CC": "x"}}, "/headers/CC"),
         ({"consumers": {"group": "work"}, "allowControl": True}, "/allowControl"),
         ({"consumers": {"group": "work", "fallbackUrl": "ftp://shop.example"}}, "/consumers/fallbackUrl"),
         ({"url": "queue://orders/exchange?name=shop.events"}, "/url"),
@@ -202,6 +203,18 @@ def test_a_timer_has_nothing_that_only_an_answer_gives_a_meaning(
     assert (refused.status, refused.json["pointer"]) == (400, f"/target/{field}"), refused.json
     changed = world.send("PATCH", f"{TIMERS}/key:expire", {"target": more}, rule=f"{TIMERS}/{{which}}")
     assert (changed.status, changed.json["pointer"]) == (400, f"/target/{field}"), changed.json
+
+
+def test_a_header_that_rabbitmq_reads_is_refused_for_an_exchange_alone(world: V1World) -> None:
+    assert put(world, {"queue": EVENTS}, "events").status == 201
+    assert put(world, {"queue": {"broker": "hot", "list": "shop:b"}}, "list").status == 201
+    body = {"schedule": {"delay": "1h"}, "target": {"name": "events", "headers": {"BCC": "x"}}}
+    refused = world.send("POST", TIMERS, {"key": "a"} | body)
+    assert (refused.status, refused.json["pointer"]) == (400, "/target/headers/BCC"), refused.json
+    elsewhere = world.send(
+        "POST", TIMERS, {"key": "a"} | body | {"target": {"name": "list", "headers": {"BCC": "x"}}}
+    )
+    assert elsewhere.status == 201, elsewhere.json
 
 
 def test_a_url_runs_no_celery_task(world: V1World) -> None:

@@ -7,6 +7,9 @@ from tests.api.v1.world import TIMERS, URL, V1World
 SCHEDULE = {"delay": "30m"}
 SPAN = "as in 90s, 1.5s, 1h30m"
 WAY_OUT = "make it with PUT /v1/targets/NAME"
+IN_PLACE_OF_URL = "write queue, celery or consumers here in place of url"
+QUEUE_NAME = 'a queue of RabbitMQ is "exchange": "", "routingKey": "q"; on Redis write "list": "q"'
+MOMENT = "the timer's schedule is the moment"
 KINDS = "write 'webhook', 'mail', 'dingtalk', 'wecom', 'feishu' or 'slack'"
 
 
@@ -45,6 +48,8 @@ TIMER_ROWS: list[tuple[dict[str, Any], str]] = [
     ({"target": {"name": "t", "celery": {"name": "shop.tasks.expire"}}}, "did you mean task?"),
     ({"target": {"name": "t", "celery": {"task": "x", "arguments": [7]}}}, "did you mean args?"),
     ({"target": {"name": "t", "celery": "shop.tasks.expire"}}, '{"task": "shop.tasks.expire", "args": [7]}'),
+    ({"target": {"name": "t", "celery": {"task": "x", "eta": "2026-12-01T08:00:00Z"}}}, MOMENT),
+    ({"target": {"name": "t", "celery": {"task": "x", "countdown": 60}}}, MOMENT),
     ({"target": {"url": URL, "celery": {"task": "x"}}}, "name a Celery target in place of url"),
     # The request.
     (call(verb="GET"), "did you mean method?"),
@@ -131,11 +136,17 @@ TARGET_ROWS: list[tuple[dict[str, Any], str]] = [
     ({"consumers": "reports"}, '{"group": "reports"}'),
     ({"queue": {"broker": "amqp://mq/", "list": "work"}}, "write the name that the operator gave it"),
     ({"queue": {"url": "amqp://mq/", "list": "work"}}, "did you mean broker?"),
-    ({"queue": {"broker": "orders", "queue": "work"}}, "did you mean routingKey?"),
+    ({"queue": {"broker": "orders", "queue": "work"}}, QUEUE_NAME),
+    ({"queue": {"broker": "orders", "queueName": "work"}}, QUEUE_NAME),
     ({"queue": {"broker": "orders", "topic": "work"}}, "did you mean exchange?"),
     ({"queue": {"broker": "orders"}}, "give exactly one of exchange, stream and list"),
     ({"celery": {"broker": "orders", "task": "shop.tasks.expire"}}, "each timer says its task"),
+    ({"celery": {"broker": "orders", "countdown": 60}}, MOMENT),
     ({"type": "redis"}, "a target has no kind"),
+    ({"type": "rabbitmq"}, IN_PLACE_OF_URL),
+    ({"rabbitmq": {"queue": "work"}}, IN_PLACE_OF_URL),
+    ({"kafka": {"topic": "work"}}, IN_PLACE_OF_URL),
+    ({"list": "work"}, IN_PLACE_OF_URL),
     ({"url": URL, "retry": {"max_retries": 3}}, "did you mean attempts?"),
     ({"url": "redis://cache/"}, "the operator names brokers"),
 ]
@@ -206,6 +217,11 @@ def test_each_mistake_in_a_timer_is_told_what_to_write(small_world: V1World) -> 
 
 def test_each_mistake_in_a_named_target_is_told_what_to_write(small_world: V1World) -> None:
     assert unhelpful(small_world, "PUT", "/v1/targets/t", "/v1/targets/{name}", TARGET_ROWS) == []
+
+
+def test_a_kind_in_a_change_of_a_named_target_is_told_what_to_write(small_world: V1World) -> None:
+    rows = [({"rabbitmq": {"queue": "work"}}, IN_PLACE_OF_URL), ({"type": "celery"}, IN_PLACE_OF_URL)]
+    assert unhelpful(small_world, "PATCH", "/v1/targets/t", "/v1/targets/{name}", rows) == []
 
 
 def test_each_mistake_in_a_rule_of_alerts_is_told_what_to_write(small_world: V1World) -> None:

@@ -119,7 +119,7 @@ class ErrorCode(Enum):
         41301,
         (
             "The request's body is over 64 KiB, or 8 MiB where it holds many timers; or one of these is over 64 KiB. "
-            "Also for a body in more than 100,000 chunks."
+            "The stream process takes 1 MiB. Also for a body in more than 100,000 chunks."
         ),
     )
     WRONG_CONTENT_TYPE = 41501, "The body is not declared as `application/json` in UTF-8."

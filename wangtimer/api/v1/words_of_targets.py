@@ -7,6 +7,10 @@ _WAY_OUT = (
     'name here, as in "target": {"name": "NAME"}'
 )
 _NO_KIND = "a target has no kind: url is called over HTTP; " + _WAY_OUT
+_IN_PLACE_OF_URL = "write queue, celery or consumers here in place of url, as in " + (
+    '"queue": {"broker": "orders", "list": "work"}'
+)
+_NO_KIND_HERE = "a target has no kind: url is called over HTTP; for messages " + _IN_PLACE_OF_URL
 _NO_RUN = (
     "WangTimer runs no code: write the URL of a service, or for a Celery task "
     '"celery": {"task": "shop.tasks.expire"}'
@@ -14,6 +18,7 @@ _NO_RUN = (
 _STATUSES = "any 2xx is a success; which failures are tried again stands beside the target, as in " + (
     '"retry": {"finalStatuses": ["4xx"]}'
 )
+_MOMENT = "the timer's schedule is the moment, as in " + '"schedule": {"delay": "1m"}'
 _CREDENTIALS = (
     'credentials are a header, as in "headers": {"Authorization": "Bearer ..."}, which is kept secret'
 )
@@ -26,13 +31,24 @@ _SIGNED = "calls are signed with the secrets of the app, which POST /v1/signing-
 _ACK = 'work that goes on after an answer 202 has ackTimeout, as in "ackTimeout": "30m"'
 _REDIRECTS = "redirects are not followed: write the URL where they lead"
 
+_KINDS = ("type", "kind", "protocol", "scheme")
+_OF_BROKERS = (
+    "message",
+    "redis",
+    "rabbitmq",
+    "amqp",
+    "kafka",
+    "sqs",
+    "broker",
+    "exchange",
+    "routingKey",
+    "topic",
+)
+_OF_PLACES = ("group", "consumerGroup", "stream", "list")
 # What a call has somewhere else, or in another way.
 ELSEWHERE_THAN_CALLS: Mapping[str, str] = {
-    **dict.fromkeys(("type", "kind", "protocol", "scheme"), _NO_KIND),
-    **dict.fromkeys(
-        ("message", "redis", "rabbitmq", "amqp", "kafka", "sqs", "broker", "exchange", "routingKey", "topic"),
-        _WAY_OUT,
-    ),
+    **dict.fromkeys(_KINDS, _NO_KIND),
+    **dict.fromkeys(_OF_BROKERS, _WAY_OUT),
     **dict.fromkeys(("shell", "command", "script", "function", "code"), _NO_RUN),
     **dict.fromkeys(
         (
@@ -61,7 +77,13 @@ ELSEWHERE_THAN_CALLS: Mapping[str, str] = {
 # What only a named target has, and a timer's own target has not.
 ELSEWHERE_THAN_TIMERS: Mapping[str, str] = {
     **ELSEWHERE_THAN_CALLS,
-    **dict.fromkeys(("queue", "consumers", "group", "consumerGroup", "stream", "list"), _WAY_OUT),
+    **dict.fromkeys(("queue", "consumers", *_OF_PLACES), _WAY_OUT),
+}
+# A named target is where those are made.
+ELSEWHERE_THAN_TARGETS: Mapping[str, str] = {
+    **ELSEWHERE_THAN_CALLS,
+    **dict.fromkeys(_KINDS, _NO_KIND_HERE),
+    **dict.fromkeys((*_OF_BROKERS, *_OF_PLACES), _IN_PLACE_OF_URL),
 }
 # Fields of a call.
 OF_CALLS: Mapping[str, str] = {
@@ -155,12 +177,16 @@ OF_RESULTS: Mapping[str, str] = {
 }
 OF_QUEUES: Mapping[str, str] = {
     **dict.fromkeys(("topic", "exchangeName"), "exchange"),
-    **dict.fromkeys(("key", "queue", "routing"), "routingKey"),
+    **dict.fromkeys(("key", "routing"), "routingKey"),
     **dict.fromkeys(("maxlen", "maxLen"), "maxLength"),
     **dict.fromkeys(("url", "uri", "host", "type", "kind", "connection"), "broker"),
     **dict.fromkeys(("streamKey", "streamName"), "stream"),
     **dict.fromkeys(("listKey", "listName"), "list"),
 }
+ELSEWHERE_THAN_QUEUES: Mapping[str, str] = dict.fromkeys(
+    ("queue", "queueName"),
+    'a queue of RabbitMQ is "exchange": "", "routingKey": "q"; on Redis write "list": "q"',
+)
 OF_CELERY_QUEUES: Mapping[str, str] = {
     **dict.fromkeys(("url", "uri", "brokerUrl", "host", "app"), "broker"),
     **dict.fromkeys(("queueName", "routingKey"), "queue"),
@@ -168,9 +194,11 @@ OF_CELERY_QUEUES: Mapping[str, str] = {
 _TASK_OF_TIMER = (
     'each timer says its task, as in "target": {"name": "NAME", "celery": {"task": "shop.tasks.expire"}}'
 )
-ELSEWHERE_THAN_CELERY_QUEUES: Mapping[str, str] = dict.fromkeys(
-    ("name", "task", "args", "kwargs"), _TASK_OF_TIMER
-)
+ELSEWHERE_THAN_TASKS: Mapping[str, str] = dict.fromkeys(("eta", "countdown"), _MOMENT)
+ELSEWHERE_THAN_CELERY_QUEUES: Mapping[str, str] = {
+    **dict.fromkeys(("name", "task", "args", "kwargs"), _TASK_OF_TIMER),
+    **ELSEWHERE_THAN_TASKS,
+}
 OF_CONSUMERS: Mapping[str, str] = {
     **dict.fromkeys(("name", "groupId", "groupName", "consumerGroup", "queue"), "group"),
     **dict.fromkeys(("fallback", "url", "callbackUrl"), "fallbackUrl"),

@@ -14,6 +14,9 @@ SCHEME = "queue://"
 BROKER_CHARACTERS = 64
 # AMQP's bound of a name; ours for names in Redis too.
 PLACE_CHARACTERS = 255
+# RabbitMQ reads further routing keys from headers of exactly these names, past the rights of the app. A text in place
+# of an array makes it close the channel: https://www.rabbitmq.com/docs/sender-selected
+ROUTING_HEADERS = ("CC", "BCC")
 _BROKER_HOST = "broker:"
 # What stands for our own Redis, through which consumers get their firings; no broker of an operator has this name.
 CONSUMERS_BROKER = "consumers"

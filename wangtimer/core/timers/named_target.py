@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.messages.celery_task import task_from
 from wangtimer.core.messages.message_place import (
+    ROUTING_HEADERS,
     MessagePlace,
     PlaceKind,
     is_message_url,
@@ -111,6 +112,7 @@ def refuse_misfit(target: NamedTarget, own: Definition, why_no_task: WhyNoTask) 
     if not is_message_url(base.url):
         return
     refuse_call_parts(given.url, given.method)
+    refuse_headers_that_route(base.url, given.headers)
     refuse_without_answer(base.url, own.timeouts, own.form)
     place = place_from(base.url)
     is_read = not given.sealed and not (given.marks.body or base.marks.body)
@@ -149,6 +151,16 @@ def refuse_without_answer(url: str, timeouts: Timeouts, form: CallForm) -> None:
         reason = "the target sends messages, and no answer comes back that could control the timer"
         mend = "leave it out; whoever does the work may change the timer with PATCH /v1/timers/..."
         raise InvalidInput("target.allowControl", reason, mend)
+
+
+def refuse_headers_that_route(url: str, headers: tuple[tuple[str, str], ...]) -> None:
+    """Raise `InvalidInput` for headers from which RabbitMQ reads further routing keys."""
+    if not is_message_url(url) or place_from(url).kind is not PlaceKind.EXCHANGE:
+        return
+    for name, _ in headers:
+        if name in ROUTING_HEADERS:
+            reason = "RabbitMQ reads further routing keys from a header of this name, and refuses the message"
+            raise InvalidInput(f"target.headers.{name}", reason, "give the header another name")
 
 
 def url_behind(url: str, path: str) -> str:

@@ -34,10 +34,10 @@ class ConsumersSeen:
     def is_connected(self, group: ConsumerGroup) -> bool:
         """Tell whether a consumer of the group was connected within the last 10 s; True while nobody knows."""
         with self._reading:
-            now = self._clock.monotonic()
-            if now - self._read_at >= BELIEVED_FOR_S:
-                self._read_at = now
+            if self._clock.monotonic() - self._read_at >= BELIEVED_FOR_S:
                 self._read()
+                # Not before: a Redis that hangs would hold up each firing for longer than this is believed.
+                self._read_at = self._clock.monotonic()
             return self._present is None or group.key in self._present
 
     def count(self) -> int:

@@ -12,6 +12,7 @@ from wangtimer.api.http.notify_rules import check_url
 from wangtimer.api.http.refusals import Refused, of_pattern
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CELERY_QUEUES,
+    ELSEWHERE_THAN_QUEUES,
     OF_CELERY_QUEUES,
     OF_CONSUMERS,
     OF_QUEUES,
@@ -51,6 +52,7 @@ class MessageQueue(Given):
     """Where messages go: an exchange with a routing key (RabbitMQ), a stream or a list (Redis)."""
 
     words_here: ClassVar[Mapping[str, str]] = OF_QUEUES
+    meant_elsewhere: ClassVar[Mapping[str, str]] = ELSEWHERE_THAN_QUEUES
     example: ClassVar[str] = '{"broker": "orders", "exchange": "shop.events", "routingKey": "order.expired"}'
 
     broker: _Broker

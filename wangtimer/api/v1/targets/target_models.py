@@ -23,6 +23,7 @@ from wangtimer.api.v1.timers.timer_models import (
     form_given,
     timeouts_given,
 )
+from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_TARGETS
 from wangtimer.core.errors import Subject
 from wangtimer.core.messages.consumer_group import USUAL_ACK_MS
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
@@ -30,7 +31,11 @@ from wangtimer.core.retry import changed_policy
 from wangtimer.core.timers.call_form import UNTOUCHED
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.named_target import NamedTarget, refuse_without_answer
+from wangtimer.core.timers.named_target import (
+    NamedTarget,
+    refuse_headers_that_route,
+    refuse_without_answer,
+)
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
@@ -85,6 +90,7 @@ class TargetListQuery(Given):
 class TargetBody(CallFields):
     """A whole target: a field that is absent gets its default."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**CallFields.meant_elsewhere, **ELSEWHERE_THAN_TARGETS}
     is_call: ClassVar[bool] = True
 
     queue: _Queue = None
@@ -111,12 +117,14 @@ class TargetBody(CallFields):
         form = changed_form(UNTOUCHED, form_given(self))
         refuse_bad_form(asked, form, may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, form)
+        refuse_headers_that_route(asked.url, asked.headers)
         return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry, form)
 
 
 class TargetPatch(CallChange):
     """Changes of a target (JSON merge patch, RFC 7396): what is absent stays, null gives it its default."""
 
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**CallFields.meant_elsewhere, **ELSEWHERE_THAN_TARGETS}
     is_call: ClassVar[bool] = True
 
     queue: _Queue = None
@@ -147,6 +155,7 @@ class TargetPatch(CallChange):
         changed["form"] = changed_form(was.form, form_given(self))
         refuse_bad_form(asked, changed["form"], may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, changed["form"])
+        refuse_headers_that_route(asked.url, asked.headers)
         call = seals.changed(asked, was, _check)
         return was.changed_to(call, **changed)
 

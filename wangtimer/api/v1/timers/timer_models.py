@@ -29,6 +29,7 @@ from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CALLS,
+    ELSEWHERE_THAN_TASKS,
     ELSEWHERE_THAN_TIMERS,
     OF_CALLS,
     OF_TASKS,
@@ -218,6 +219,7 @@ class GivenTask(Given):
     """A task for the app's own Celery workers; the body of the timer is this object as JSON."""
 
     words_here: ClassVar[Mapping[str, str]] = OF_TASKS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = ELSEWHERE_THAN_TASKS
     example: ClassVar[str] = '{"task": "shop.tasks.expire", "args": [7]}'
 
     task: Annotated[
