@@ -116,14 +116,18 @@ class AlertJudge:
     def _look_at(self, app: str) -> LookedAt:
         now = int(self.clock.now_ms())
         try:
-            looked = self.troubles.look(app, self._behind.pop(app, FIRST_KEY), PAGE, now, now - REMEMBERED_MS)
+            after = self._behind.get(app, FIRST_KEY)
+            looked = self.troubles.look(app, after, PAGE, now, now - REMEMBERED_MS)
         except StoreAway as error:
-            self._away = error
+            self._away = error  # the next run goes on at this page
             return LookedAt(0, None)
         except Exception:
             log.exception("alerts_of_app_not_looked_at", app=app)
+            self._behind.pop(app, None)
             return LookedAt(0, None)
-        if looked.next_key is not None:
+        if looked.next_key is None:
+            self._behind.pop(app, None)
+        else:
             self._behind[app] = looked.next_key
         return looked
 

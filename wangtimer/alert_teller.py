@@ -23,7 +23,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.secret_parts import without
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.mailer import Mailer, MailNotTaken
-from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
+from wangtimer.store.sql.alert_messages import NOT_TRIED_PAUSE_MS, AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 
 log = structlog.get_logger()
@@ -43,8 +43,8 @@ HELD_MS, SENT_WITHIN_S = 120_000, 30.0
 TIMEOUTS = Timeouts(total_ms=10_000, connect_ms=5_000)
 # s, between the attempts of a message.
 PAUSES_S = (5, 30, 300, 1_800, 7_200)
-# A message that could not even be tried waits so long, and is given up after a day.
-NOT_TRIED_PAUSE_MS, LONGEST_WAIT_MS = 15_000, 86_400_000
+# A message that could not even be tried is given up after a day in which it gathered nothing.
+LONGEST_WAIT_MS = 86_400_000
 # Of an answer's body, whatever a deployment keeps of those of its targets: robots say in it whether they took it.
 ANSWER_BYTES, ANSWER_CHARACTERS = 4_096, 1_000
 MAIL_BYTES = 20_000
@@ -68,7 +68,8 @@ class MessageEnd(NamedTuple):
 class AlertCall:
     """A message on its way through the engine; nothing is ever told of how it ends but the rule."""
 
-    has_waited = False
+    # It takes a permit as any call, yet never stands behind the firings whose backlog it may tell of.
+    has_waited = True
     timeouts = TIMEOUTS
 
     def __init__(
@@ -287,7 +288,7 @@ class AlertTeller:
             return True
         if not ended.error:
             return self._messages.end(one, now, ended.refused, is_taken=True)
-        if (due_at := _again_at(ended, now)) is not None:
+        if (due_at := again_at(ended, now)) is not None:
             return self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
         if not self._messages.end(one, now, f"given up: {ended.error}"):
             return False
@@ -319,12 +320,13 @@ def _id_of(one: TakenMessage) -> str:
     return f"alert-{one.id}-{one.created_at}"
 
 
-def _again_at(ended: MessageEnd, now: int) -> int | None:
+def again_at(ended: MessageEnd, now: int) -> int | None:
     """Return when a message that was not taken is tried again, ms UTC; None: no more."""
     if ended.is_final:
         return None
     if not ended.was_tried:
-        return now + NOT_TRIED_PAUSE_MS if now - ended.one.created_at < LONGEST_WAIT_MS else None
+        newest_at = max(ended.one.created_at, ended.one.message.gathered_at)
+        return now + NOT_TRIED_PAUSE_MS if now - newest_at < LONGEST_WAIT_MS else None
     if ended.one.attempt > len(PAUSES_S):
         return None
     return now + 1_000 * PAUSES_S[ended.one.attempt - 1]

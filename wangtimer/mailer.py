@@ -18,7 +18,7 @@ from wangtimer.core.alerts.mail_server import MailServer
 # s; for each step of a mail, and for all of them: whoever has it in hand has it for two minutes.
 TIMEOUT_S, LONGEST_S = 10.0, 60.0
 # RFC 5321, 4.2.3.
-OK = 250
+READY, OK = 220, 250
 
 
 class MailNotTaken(Exception):
@@ -71,13 +71,19 @@ class Mailer:
     @contextmanager
     def _connected(self) -> Iterator[smtplib.SMTP]:
         server, ends_at = self.server, monotonic() + LONGEST_S
+        # Without a host it does not connect yet.
         if server.is_tls:
-            link: smtplib.SMTP = smtplib.SMTP_SSL(
-                server.host, server.port, timeout=TIMEOUT_S, context=self._trust()
-            )
+            link: smtplib.SMTP = smtplib.SMTP_SSL(timeout=TIMEOUT_S, context=self._trust())
         else:
-            link = smtplib.SMTP(server.host, server.port, timeout=TIMEOUT_S)
+            link = smtplib.SMTP(timeout=TIMEOUT_S)
+        # The name that the server's certificate is to have: it is kept by whoever gives the host at once.
+        vars(link)["_host"] = server.host
         with closing(link), _ended_at(link, ends_at):
+            code, said = link.connect(server.host, server.port)
+            if code != READY:
+                raise smtplib.SMTPConnectError(code, said)
+            if monotonic() >= ends_at:  # there was no connection yet that could have been cut off
+                raise TimeoutError
             if server.starts_tls:
                 link.starttls(context=self._trust())
             if server.user:

@@ -30,7 +30,7 @@ from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.alerts.alerted_lately import AlertedLately
 from wangtimer.core.apps.described_limits import AppLimit
-from wangtimer.core.errors import UnusableTls
+from wangtimer.core.errors import StoreAway, UnusableTls
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
@@ -429,8 +429,14 @@ class Wiring:
         return found[app]
 
     def _alerted(self) -> AlertedApps:
-        """Return the apps that have rules of alerts, as Redis was told; SQL is asked if it has lost them."""
-        told = self.alerted_apps.read()
+        """Return the apps that have rules of alerts, as Redis was told; SQL is asked if it has lost them, or is away.
+
+        Ends of accepted firings need SQL alone, and do not wait for Redis. Raises `StoreAway`.
+        """
+        try:
+            told = self.alerted_apps.read()
+        except StoreAway:
+            told = None
         return self.alert_rules.alerted() if told is None else told
 
     @once

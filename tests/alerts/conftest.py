@@ -18,6 +18,7 @@ from tests.callback.calls import MachineClock, egress_of
 from tests.store.alert_worlds import AlertWorld
 from wangtimer.alert_teller import AlertTeller
 from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.callback.permits import Permits
 from wangtimer.core.alerts.mail_server import MailServer
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
@@ -53,11 +54,12 @@ class Telling(AlertWorld):
         self.mailer: Mailer | None = None
         self.has_rules = True
         self.limits = Limits()
+        self.permits: Permits | None = None
         self._stack = stack
 
     def teller(self) -> AlertTeller:
         """Return a teller with an engine of its own, as another process has it."""
-        engine = DeliveryEngine(self.clock, self.egress, self.limits)
+        engine = DeliveryEngine(self.clock, self.egress, self.limits, permits=self.permits)
         engine.start()
         self._stack.callback(engine.stop, 1)
         secrets = (SigningSecret(1, SIGNING_KEY, 0, was_shown=True),)

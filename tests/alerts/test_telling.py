@@ -2,17 +2,23 @@
 
 import email.header
 import json
+import socket
+import ssl
 import time
-from threading import Event
+from collections.abc import Callable
+from contextlib import suppress
+from threading import Event, Thread, Timer
 
 import pytest
+import trustme
 from sqlalchemy import select, text
 from standardwebhooks import Webhook
 
 from tests.alerts import robots
-from tests.alerts.conftest import SENDER, SIGNING_KEY, Mailbox, Telling
+from tests.alerts.conftest import DEADLINE_S, SENDER, SIGNING_KEY, Mailbox, Telling
 from tests.alerts.robots import SECRET, TOKEN, Check, Got, Said
 from tests.callback.calls import egress_of
+from tests.certificates import pem_of
 from tests.docs.blocks import ROOT, blocks
 from tests.store.alert_worlds import FAILED, HOST, NOW, SUCCEEDED, Statements, rule
 from wangtimer.alert_teller import (
@@ -26,9 +32,13 @@ from wangtimer.alert_teller import (
 )
 from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
+from wangtimer.callback.permits import NoLimits, Permit, PermitAnswer
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
+from wangtimer.core.alerts.mail_server import MailServer
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.signing.signing_secret import SigningSecret
+from wangtimer.mailer import Mailer, MailNotTaken
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alert_rules
 
@@ -231,6 +241,51 @@ def test_a_mail_server_that_is_slow_at_each_step_is_left_after_a_minute_in_all(
     assert mailbox.mails == []
 
 
+def test_a_mail_server_whose_greeting_has_no_end_is_left_after_a_minute_in_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wangtimer.mailer.LONGEST_S", 0.5)
+    done = Event()
+
+    def greet(connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            while not done.wait(0.1):
+                connection.sendall(b"220-please wait\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        greeting = Thread(target=lambda: greet(server.accept()[0]))
+        greeting.start()
+        halting = Timer(DEADLINE_S, done.set)
+        halting.start()
+        mailer = Mailer(MailServer("127.0.0.1", server.getsockname()[1], SENDER))
+        with pytest.raises(MailNotTaken, match="took longer than"):
+            mailer.send(["ops@shop.example"], "subject", "text", "id", 0)
+        assert not done.is_set()
+        done.set()
+        halting.cancel()
+        greeting.join()
+
+
+@pytest.mark.parametrize("name", ["localhost", "other.example"])
+def test_a_mail_server_over_tls_is_to_have_the_certificate_of_its_name(name: str) -> None:
+    authority = trustme.CA()
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    authority.issue_cert(name).configure_cert(context)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        answering = Thread(target=_answer_over_tls, args=(server, context))
+        answering.start()
+        place = MailServer("localhost", server.getsockname()[1], SENDER, is_tls=True)
+        word = "443 so far" if name == "localhost" else "certificate verify failed"
+        with pytest.raises(MailNotTaken, match=word):
+            Mailer(place, pem_of(authority)).log_in()
+        answering.join()
+
+
+def _answer_over_tls(server: socket.socket, context: ssl.SSLContext) -> None:
+    with suppress(OSError), context.wrap_socket(server.accept()[0], server_side=True) as connection:
+        connection.sendall(b"443 so far\r\n")
+
+
 def test_a_mail_server_that_hangs_holds_up_no_webhook(
     telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -334,6 +389,32 @@ def test_an_app_with_many_messages_leaves_room_for_others(telling: Telling) -> N
     telling.tell_until(telling.teller(), lambda: len(quick.got) == 1)
     assert len(slow.got) <= MOST_OF_APP
     is_open.set()
+
+
+class OfWhoHasWaited(NoLimits):
+    """A limit in whose lane firings wait: who has not waited gets nothing."""
+
+    def may_begin(self, *_: object) -> bool:
+        return False
+
+    def ask(
+        self,
+        app: str,
+        _host: str,
+        has_waited: bool,
+        held: tuple[Permit, ...],
+        _longest_ms: int,
+        answer: Callable[[PermitAnswer], None],
+    ) -> None:
+        answer(held if has_waited else SharedLane.of_limit(app))
+
+
+def test_firings_that_wait_for_the_apps_limit_hold_up_no_alert(telling: Telling) -> None:
+    telling.permits = OfWhoHasWaited()
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
+    assert len(robot.taken) == 1
 
 
 def test_where_sql_goes_away_amid_messages_none_of_them_is_lost_for_its_lease(

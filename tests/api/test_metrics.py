@@ -12,7 +12,9 @@ from redis import Redis
 from tests.api.world import World, present
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer
+from wangtimer.alert_teller import NOT_TRIED_PAUSE_MS
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
+from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import DisabledHost
@@ -23,6 +25,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.consumers_seen import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
+from wangtimer.store.sql.alert_messages import gather
 
 OF_SQL = {
     "wangtimer_overdue_firings",
@@ -165,6 +168,23 @@ def test_alerts_that_nobody_sends_are_counted(world: World) -> None:
     assert figures(world)["wangtimer_overdue_alerts"] == 0
     world.clock.now += 1
     assert figures(world)["wangtimer_overdue_alerts"] == 1
+
+
+def test_alerts_that_are_put_off_again_and_again_are_counted(world: World) -> None:
+    now, messages = world.clock.now, world.wiring.alert_messages
+    told = AlertRule("shop", "ops", frozenset([AlertEvent.RECOVERED]), Destination(DestinationKind.MAIL))
+    world.wiring.alert_rules.put("shop", "ops", lambda _held: told, now)
+    alert = Alert(AlertEvent.RECOVERED, 7, "bill", now, now)
+    world.wiring.database.write(lambda sql: gather(sql, [(told, alert)], now))
+    for _ in range(5):
+        at = world.clock.now
+        (one,) = messages.take(1, at, at + 60_000)
+        messages.put_off(one, at + NOT_TRIED_PAUSE_MS, "no place", was_tried=False)
+        world.clock.now += NOT_TRIED_PAUSE_MS
+    assert figures(world)["wangtimer_overdue_alerts"] == 1
+    (tried,) = messages.take(1, world.clock.now, world.clock.now + 60_000)
+    messages.put_off(tried, world.clock.now + 300_000, "HTTP 500", was_tried=True)
+    assert figures(world)["wangtimer_overdue_alerts"] == 0
 
 
 def test_connected_groups_are_counted_and_what_waits_for_them(

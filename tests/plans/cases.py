@@ -563,7 +563,7 @@ class Stores:
             Case("AlertMessages.end", lambda: messages.end(taken[1], NOW)),
             Case("AlertMessages.answer", lambda: messages.answer(taken[2], "{}")),
             Case("AlertMessages.answer_of", lambda: messages.answer_of(taken[2].id)),
-            Case("AlertMessages.overdue", lambda: messages.overdue(NOW, 1_000)),
+            Case("AlertMessages.overdue", lambda: messages.overdue(NOW, 60_000, 1_000)),
             Case("AlertMessages.forget_tests", lambda: messages.forget_tests(NOW)),
             Case("AlertTroubles.next_app", lambda: troubles.next_app("app7")),
             Case("AlertTroubles.judge", lambda: troubles.judge("app7", 500, NOW)),

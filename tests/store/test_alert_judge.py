@@ -14,7 +14,7 @@ from wangtimer.core.alerts.alert_rule import AlertEvent, Per
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.pace import Pace
 from wangtimer.store.sql import alert_troubles
-from wangtimer.store.sql.alert_troubles import JudgedNotes, LookedAt
+from wangtimer.store.sql.alert_troubles import FIRST_KEY, JudgedNotes, LookedAt, LookKey
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_notes, alert_rules
 from wangtimer.testing.doubles import HandClock
@@ -115,6 +115,30 @@ def test_an_app_with_many_troubles_has_a_page_looked_at_then_each_other_app(
     judge.run()
     judge.run()
     assert pages[4:] == ["big", "small", "big", "small"]
+
+
+def test_a_look_goes_on_at_the_page_where_sql_went_away(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    judge, seen, is_away = judge_of(world), list[LookKey](), [False, True, False]
+    behind = ("ops", 7, "failed_for_good", "")
+
+    def look(_app: str, after: LookKey, *_: object) -> LookedAt:
+        seen.append(after)
+        judge.clock.sleep(alert_judge.LONGEST_LOOK_S)
+        if is_away.pop(0):
+            raise StoreAway("SQL", "switched off by the test")
+        return LookedAt(0, behind)
+
+    monkeypatch.setattr(world.troubles, "look", look)
+    judge.run()
+    with pytest.raises(StoreAway):
+        judge.run()
+    judge.run()
+    assert seen == [FIRST_KEY, behind, behind]
 
 
 def test_an_app_that_another_judge_is_at_is_left_to_it_and_others_are_not(world: AlertWorld) -> None:

@@ -15,11 +15,13 @@ from tests.store.alert_worlds import (
     Statements,
     rule,
 )
+from tests.store.members import outcome_of
+from wangtimer.alert_teller import LONGEST_WAIT_MS, MessageEnd, again_at
 from wangtimer.core.alerts.alert_message import MOST_NAMED
-from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Per
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Destination, DestinationKind, Per
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import Conflict, UnknownAlertRule
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql import alert_troubles
@@ -76,6 +78,38 @@ def test_a_success_between_begins_the_row_anew_though_nobody_looked_meanwhile(wo
     assert world.told() == []
     world.fire(bill, 180, PENDING)
     assert world.told() == [("ops", ROW, bill, 3)]
+
+
+def test_firings_that_were_skipped_between_hide_no_failures_in_a_row(world: AlertWorld) -> None:
+    """A timer of each second with overlap `skip`: each run takes a minute, and fails."""
+    world.put(rule("ops", "shop", ROW, in_a_row=5))
+    bill, told = world.timer(), []
+    for number in range(5):
+        _fire_many(world, bill, range(number * 60 + 1, number * 60 + 60), FiringStatus.SKIPPED)
+        world.fire(bill, number * 60, FAILED)
+        told += world.told()
+    assert told == [("ops", ROW, bill, 5)]
+
+
+def test_a_success_behind_very_many_skipped_or_accepted_firings_is_seen(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, RECOVERED))
+    skipped, accepted = world.timer("skipped"), world.timer("accepted")
+    for one in (skipped, accepted):
+        world.fire(one, 0, FAILED)
+    assert len(world.told()) == 2
+    for one, status in ((skipped, FiringStatus.SKIPPED), (accepted, FiringStatus.ACCEPTED)):
+        world.fire(one, 1, SUCCEEDED)
+        _fire_many(world, one, range(2, 402), status)
+    assert sorted(world.told()) == sorted(("ops", RECOVERED, one, 1) for one in (skipped, accepted))
+    world.fire(skipped, 402, FAILED)
+    assert world.told() == [("ops", FIRST, skipped, 1)]
+
+
+def _fire_many(world: AlertWorld, timer_id: int, seconds: range, status: FiringStatus) -> None:
+    ones = [Firing.planned(timer_id, NOW + second * SECOND, 0) for second in seconds]
+    world.sql.insert(ones)
+    world.sql.firings.settle([outcome_of(one.member, status, NOW + DAY_MS) for one in ones])
+    world.now = max(world.now, NOW + seconds.stop * SECOND)
 
 
 def test_what_failed_for_good_is_told_and_what_is_tried_again_is_not(world: AlertWorld) -> None:
@@ -521,6 +555,26 @@ def test_tests_of_a_rule_keep_a_distance_though_it_is_made_anew_and_those_of_an_
     assert world.messages.ask_test("shop", "more", world.now + BETWEEN_MS) is not None
 
 
+def test_a_message_that_could_not_be_tried_is_given_up_a_day_after_the_last_alert_it_gathered(
+    world: AlertWorld,
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer("first"), 0, FAILED)
+    world.judge()
+    began_at = world.now
+    (one,) = world.take()
+    world.messages.put_off(one, world.now, "no place", was_tried=False)
+    world.fire(world.timer("late"), (LONGEST_WAIT_MS - 5 * SECOND) // SECOND, FAILED)
+    world.judge()
+    gathered_at = world.now
+    (again,) = world.take()
+    assert (again.id, again.created_at) == (one.id, began_at)
+    ended = MessageEnd(again, "no place", was_tried=False)
+    assert again_at(ended, began_at + LONGEST_WAIT_MS) is not None
+    assert again_at(ended, gathered_at + LONGEST_WAIT_MS - 1) is not None
+    assert again_at(ended, gathered_at + LONGEST_WAIT_MS) is None
+
+
 def test_a_message_that_could_not_be_tried_has_used_no_attempt(world: AlertWorld) -> None:
     world.put(rule("ops", "shop", FOR_GOOD))
     world.fire(world.timer(), 0, FAILED)
@@ -532,6 +586,33 @@ def test_a_message_that_could_not_be_tried_has_used_no_attempt(world: AlertWorld
     assert world.rules.page("shop", "", 1)[0].error == "no place"
 
 
+OTHER_ADDRESS = Destination(DestinationKind.WEBHOOK, "http://127.0.0.1:9/new")
+
+
+@pytest.mark.parametrize("error", ["", "HTTP 500", "given up: timeout"])
+def test_what_a_process_has_in_hand_while_the_rule_is_changed_is_told_at_the_new_destination(
+    world: AlertWorld, error: str
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    bill = world.timer()
+    world.fire(bill, 0, FAILED)
+    world.judge()
+    (one,) = world.take()
+    world.now += SECOND
+    world.put(rule("ops", "shop", FOR_GOOD, destination=OTHER_ADDRESS))
+    world.now += SECOND
+    if error == "HTTP 500":
+        assert world.messages.put_off(one, world.now + DAY_MS, error, was_tried=True)
+    else:
+        assert world.messages.end(one, world.now, error, is_taken=not error)
+    (again,) = world.take()
+    assert (again.attempt, [alert.timer_id for alert in again.message.alerts]) == (1, [bill])
+    assert world.rules.page("shop", "", 1)[0].error == ""
+    world.messages.end(again, world.now, is_taken=True)
+    world.now += DAY_MS
+    assert world.take() == []
+
+
 def test_nothing_is_left_once_all_is_told(world: AlertWorld) -> None:
     world.put(rule("ops", "shop", FIRST, FOR_GOOD))
     world.fire(world.timer(), 0, PENDING, FAILED)
@@ -540,3 +621,13 @@ def test_nothing_is_left_once_all_is_told(world: AlertWorld) -> None:
         query = select(table)
         assert world.database.read(lambda sql, query=query: sql.execute(query).all()) == []
     assert world.rules.page("shop", "", 1)[0].told_at == world.now
+
+
+def test_a_new_destination_is_told_again_of_what_the_rule_still_tells_alone(world: AlertWorld) -> None:
+    world.put(rule("ops", "shop", FIRST, FOR_GOOD))
+    old, new = world.timer("old-1"), world.timer("new-1")
+    for one in (old, new):
+        world.fire(one, 0, FAILED)
+    assert len(world.told()) == 4
+    world.put(rule("ops", "shop", FOR_GOOD, key_prefix="new-", destination=OTHER_ADDRESS))
+    assert world.told() == [("ops", FOR_GOOD, new, 1)]

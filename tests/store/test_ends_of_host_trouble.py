@@ -3,15 +3,16 @@
 import pytest
 from sqlalchemy import update
 
-from tests.store.alert_worlds import FAILED, HOST, NOW, PENDING, SECOND, SUCCEEDED
+from tests.store.alert_worlds import FAILED, HOST, NOW, PENDING, SECOND, SUCCEEDED, rule
 from tests.store.members import outcome_of
 from tests.store.test_alerts_of_hosts import FIRST, FOR_GOOD, RECOVERED, ROW, HostWorld
 from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.alerts.alert_rule import AlertEvent
-from wangtimer.core.alerts.alerted_apps import MOST_PLACES
-from wangtimer.core.alerts.trouble import KNOWN_MS, QUIET_MS
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, Per
+from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
+from wangtimer.core.alerts.judging import Happened, judge
+from wangtimer.core.alerts.trouble import KNOWN_MS, QUIET_MS, Trouble, TroubleKey
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
@@ -132,6 +133,32 @@ def test_failures_with_successes_between_are_no_row(world: CallsWorld, is_known:
     (alert,) = [*world.alerts_at(34), *world.alerts_at(40)]
     assert (alert.times, alert.timers) == (4, 4)
     assert "4 attempts in a row of 4 timers failed" in alert.line
+
+
+@pytest.mark.parametrize("processes", [1, 8])
+def test_a_success_before_the_row_began_ends_it_for_no_process(processes: int) -> None:
+    """Each process had its last success a day ago; then one call in ten minutes, by each in turn, and all fail."""
+    clock, alerted = HandClock(NOW), AlertedApps({"shop": None}, {"shop": frozenset({HOST})})
+    marks = [AlertMarks(lambda: alerted, clock) for _ in range(processes)]
+    place = AlertPlace("shop", HOST)
+    for one in marks:
+        one.noted(outcome_of(Member(1, NOW, 1), SUCCEEDED), place)
+    told_by = rule("ops", "shop", ROW, in_a_row=5, per=Per.HOST)
+    held: dict[TroubleKey, Trouble] = {}
+    told: list[Alert] = []
+    for number in range(1, 6):
+        clock.move_to(NOW + DAY_MS + number * 600_000)
+        now = int(clock.now_ms())
+        failed = outcome_of(Member(100 + number, now, 1), PENDING, error="HTTP 503")
+        at = marks[number % processes].noted(failed, place).noted_at
+        assert at is not None
+        note = AlertNote(failed.member, PENDING, None, 503, "HTTP 503", place, at.known_at, at.well_at)
+        happened = [Happened(note, "shop", f"order-{number}")]
+        found = judge(happened, {"shop": [told_by]}, held, lambda _timer_id: 0, now + KNOWN_MS)
+        held |= found.troubles
+        told += [alert for _, alert in found.to_tell]
+        assert (number, len(told)) == (number, int(number == 5))
+    assert told[0].line.startswith("5 attempts in a row of 5 timers failed")
 
 
 def test_a_row_that_was_told_and_has_ended_is_said_to_be_none(world: CallsWorld) -> None:

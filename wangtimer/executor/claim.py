@@ -10,7 +10,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.backlog import CROWD_SHARE
 from wangtimer.core.flow.firing import Chunk, DueMember, Member
 from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
-from wangtimer.executor.admission import Admission
+from wangtimer.executor.capacity import Capacity
 from wangtimer.executor.room import Room
 from wangtimer.store.redis.slices import Taken
 
@@ -180,7 +180,7 @@ class Claims:
         self._claims: dict[str, Claim] = {}
         self._lock = Lock()
         self._most = most
-        self._admission = Admission(len((_FEW, _CROWD, _LATE)), self._has_room)
+        self._capacity = Capacity(len((_FEW, _CROWD, _LATE)), self._has_room)
 
     def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until there is room, then hold so many firings more; False where that took too long.
@@ -190,16 +190,16 @@ class Claims:
         * The last part of that is for small chunks, so that a crowd does not hold up firings due after it.
         """
         on_time = _CROWD if number * FEW_SHARE > self._most else _FEW
-        return self._admission.enter(number, lambda: _LATE if is_late() else on_time, timeout_s)
+        return self._capacity.enter(number, lambda: _LATE if is_late() else on_time, timeout_s)
 
     @property
     def held(self) -> int:
         """How many firings are held, or about to be held."""
-        return self._admission.held
+        return self._capacity.held
 
     def give_room(self, number: int) -> None:
         """Hold so many fewer."""
-        self._admission.give(number)
+        self._capacity.give(number)
 
     def _has_room(self, held: int, kind: int) -> bool:
         on_time = 2 * self._most

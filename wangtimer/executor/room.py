@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from wangtimer.executor.admission import Admission
+from wangtimer.executor.capacity import Capacity
 from wangtimer.store.redis.definitions import READ_BYTES
 
 # What a part of a chunk takes while it is judged: a text with a character beyond U+FFFF takes four times its bytes.
@@ -21,32 +21,32 @@ class Room:
     def __init__(self, most: int = 64_000_000, patience_s: float = 5.0) -> None:
         self._most = most
         self._patience_s = patience_s
-        self._admission = Admission(_KINDS, self._has_room)
+        self._capacity = Capacity(_KINDS, self._has_room)
 
     @property
     def held(self) -> int:
         """How many bytes are held."""
-        return self._admission.held
+        return self._capacity.held
 
     def has_any(self, is_late: bool) -> bool:
         """Tell whether there is room for a part of a chunk now."""
-        return self._admission.has_room(is_late)
+        return self._capacity.has_room(is_late)
 
     def wait(self, is_late: Callable[[], bool]) -> bool:
         """Wait until there is room for a part of a chunk; False where that took too long."""
-        return self._admission.enter(0, is_late, self._patience_s)
+        return self._capacity.enter(0, is_late, self._patience_s)
 
     def take(self, is_late: Callable[[], bool]) -> bool:
         """Wait for room for a part of a chunk as above, and hold it; `give` it back once the part is prepared."""
-        return self._admission.enter(PART_BYTES, is_late, self._patience_s)
+        return self._capacity.enter(PART_BYTES, is_late, self._patience_s)
 
     def hold(self, number: int) -> None:
         """Hold so many bytes more."""
-        self._admission.hold(number)
+        self._capacity.hold(number)
 
     def give(self, number: int) -> None:
         """Hold so many bytes less."""
-        self._admission.give(number)
+        self._capacity.give(number)
 
     def give_part(self) -> None:
         """Give back what `take` held for a part."""

@@ -12,7 +12,7 @@ from wangtimer.core.alerts.trouble import LastFiring, Trouble, TroubleKey
 # Those that are written where they are set.
 _OPTIONAL = (
     *("well_at", "error", "http_status", "lateness_ms"),
-    *("failed_at", "is_broken", "told_times", "told_timers"),
+    *("failed_at", "is_broken", "told_times", "told_timers", "began_at"),
 )
 
 
@@ -55,4 +55,5 @@ def trouble_from(row: Any) -> Trouble:
         fields.get("is_broken", False),
         fields.get("told_times", 0),
         fields.get("told_timers", 0),
+        fields.get("began_at", 0),
     )

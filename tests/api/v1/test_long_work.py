@@ -3,15 +3,18 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import select
 
 from tests.api.v1.world import URL, Answered, V1World
 from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.long_work import MOST_WAITING, PATIENCE_S
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.tables import alert_notes
 
 ONE = "/v1/firings/{firing_id}"
 
@@ -199,3 +202,21 @@ def test_work_that_is_done_is_noted_where_its_host_is_in_trouble(world: V1World)
     world.clock.now += 10_000
     assert done.say("ack").status == 204
     assert troubles.next_app(None) == "shop"
+
+
+def test_firings_whose_time_is_over_end_while_redis_is_away_and_are_noted_for_alerts(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wiring = work.world.wiring
+    told = AlertRule("shop", "ops", frozenset([AlertEvent.FIRST_FAILURE]), Destination(DestinationKind.MAIL))
+    wiring.alert_rules.put(told.app, told.name, lambda _held: told, work.world.clock.now)
+    work.accept(ack_by=work.world.clock.now - 1)
+
+    def be_away(*_: Any) -> None:
+        raise StoreAway("Redis", "switched off by the test")
+
+    monkeypatch.setattr(type(wiring.alerted_apps), "read", be_away)
+    assert wiring.long_work.sweep() == 1
+    assert work.status is not FiringStatus.ACCEPTED
+    query = select(alert_notes.c.app)
+    assert wiring.database.read(lambda sql: sql.execute(query).scalars().all()) == [told.app]

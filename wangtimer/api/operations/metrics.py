@@ -114,7 +114,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         _gauge(
             "wangtimer_overdue_alerts",
             f"Messages of alerts due over {SILENT_AFTER_MS // 1_000} s ago, not sent (counted up to {COUNTED_AT_MOST})",
-            wiring.alert_messages.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST),
+            wiring.alert_messages.overdue(now, SILENT_AFTER_MS, COUNTED_AT_MOST),
         ),
         _gauge(
             "wangtimer_planning_lag_seconds",

@@ -149,12 +149,16 @@ class Alert:
 
 @dataclass(frozen=True, slots=True)
 class AlertMessage:
-    """The alerts of one rule that are told together; `more`: how many others there were."""
+    """The alerts of one rule that are told together; `more`: how many others there were.
+
+    `gathered_at` is when the last of them came to the others, ms UTC; 0: none did.
+    """
 
     app: str
     rule: str
     alerts: tuple[Alert, ...] = ()
     more: int = 0
+    gathered_at: int = 0
 
     def with_more(self, alerts: Sequence[Alert]) -> "AlertMessage":
         """Return it with these too: as many as have room are named, the others counted."""
@@ -235,7 +239,8 @@ class AlertMessage:
             ]
             for one in self.alerts
         ]
-        return orjson.dumps({"alerts": rows, "more": self.more}).decode()
+        fields = {"alerts": rows, "more": self.more, "gathered_at": self.gathered_at}
+        return orjson.dumps(fields).decode()
 
     @classmethod
     def from_stored(cls, app: str, rule: str, text: str) -> "AlertMessage":
@@ -251,7 +256,7 @@ class AlertMessage:
             )
             for one in alerts
         )
-        return cls(app, rule, tuple(read), fields["more"])
+        return cls(app, rule, tuple(read), fields["more"], fields.get("gathered_at", 0))
 
 
 def _counted(number: int, thing: str) -> str:

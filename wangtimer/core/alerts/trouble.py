@@ -56,7 +56,7 @@ class Trouble:
     however late). One of a host is over when one of any of its timers has (`well_at`: when that was seen; None: it was
     not), and nothing failed for `QUIET_MS`: a success that was known after `failed_at`, when the last of it was.
     `is_broken`: it is of failures in a row, was told, and the row has ended since. `told_times` and `told_timers` are
-    how many there were when it was told.
+    how many there were when it was told. `began_at` is when the first of its `times` was known.
 
     `timer_name`, `error`, `http_status` and `lateness_ms` are those of the last of its `last` firings.
     """
@@ -81,6 +81,7 @@ class Trouble:
     is_broken: bool = False
     told_times: int = 0
     told_timers: int = 0
+    began_at: int = 0
 
     @property
     def timer_ids(self) -> tuple[int, ...]:
@@ -133,6 +134,7 @@ class Trouble:
             since=self.since if self.times else now,
             last_at=now,
             failed_at=max(self.failed_at, known_at),
+            began_at=min(self.began_at, known_at) if self.times else known_at,
             times=self.times + 1,
             late_ms=late_ms if self.key.event is AlertEvent.LATE else None,
             place=place if place.text else self.place,
@@ -144,8 +146,12 @@ class Trouble:
         )
 
     def after_success(self, known_at: int) -> "Trouble":
-        """Return it once a call to its host has succeeded; known before its last failure, it ends a row alone."""
-        one = self._broken() if self.key.event is AlertEvent.FAILURES_IN_A_ROW else self
+        """Return it once a call to its host has succeeded; known before its last failure, it ends a row alone.
+
+        Known before the first failure of a row, it ends nothing: it may be of yesterday.
+        """
+        is_row_ended = self.key.event is AlertEvent.FAILURES_IN_A_ROW and known_at >= self.began_at
+        one = self._broken() if is_row_ended else self
         return replace(one, well_at=known_at) if known_at >= self.failed_at else one
 
     def _broken(self) -> "Trouble":

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import Any
 
@@ -24,6 +24,8 @@ log = structlog.get_logger()
 BETWEEN_MS = 10_000
 # ms; what is told of a host waits so long, so that one message has all of its timers.
 GATHERS_MS = 5_000
+# ms; a message that could not even be tried waits so long.
+NOT_TRIED_PAUSE_MS = 15_000
 # Messages among which one statement looks for old tests.
 LOOKED_AT = 1_000
 # So many are looked at to take some, so that each app has its turn: more than the rules of all apps that have no room.
@@ -39,6 +41,7 @@ class TakenMessage:
     attempt: int
     created_at: int
     is_test: bool = False
+    due_at: int = 0
 
 
 def gather(sql: Connection, to_tell: Iterable[ToTell], now: int, grown: Iterable[ToTell] = ()) -> None:
@@ -57,7 +60,7 @@ def gather(sql: Connection, to_tell: Iterable[ToTell], now: int, grown: Iterable
             grew = message.updated(by_more.get(key, ())).with_more(by_new.get(key, ()))
             if grew != message:
                 changing = update(alert_messages).where(alert_messages.c.id == row["id"])
-                sql.execute(changing.values(content=grew.stored()))
+                sql.execute(changing.values(content=replace(grew, gathered_at=now).stored()))
         elif key in by_new:
             message = AlertMessage(*key).with_more(by_new[key])
             made.append(_written(message, now, _due_at(rule, by_new[key], now)))
@@ -136,13 +139,15 @@ class AlertMessages:
         """Forget a message that was taken, or is given up for this error; the rule shows which.
 
         One that was taken may have an error too: some of its addresses were refused. Whoever held it for too long ends
-        nothing: another process has it by now. False: a judge is at its rule, nothing was done, and it is to be tried
-        again soon.
+        nothing: another process has it by now. Where its rule tells somebody else since it was taken, it is told there,
+        whatever came of it. False: a judge is at its rule, nothing was done, and it is to be tried again soon.
         """
 
         def work(sql: Connection) -> bool:
             if not _lock_rule(sql, one):
                 return False
+            if _goes_elsewhere(sql, one):
+                return True
             if not sql.execute(delete(alert_messages).where(_as_taken(one))).rowcount:
                 return True
             shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
@@ -156,12 +161,15 @@ class AlertMessages:
     def put_off(self, one: TakenMessage, due_at: int, error: str, *, was_tried: bool) -> bool:
         """Let a message wait until `due_at` (ms UTC); one that was not tried has not used an attempt.
 
-        False, as of `end`: it is to be tried again soon.
+        Where its rule tells somebody else since it was taken, it is due there now, with all attempts. False, as of
+        `end`: it is to be tried again soon.
         """
 
         def work(sql: Connection) -> bool:
             if not _lock_rule(sql, one):
                 return False
+            if _goes_elsewhere(sql, one):
+                return True
             attempt = one.attempt if was_tried else one.attempt - 1
             waiting = update(alert_messages).where(_as_taken(one))
             if sql.execute(waiting.values(due_at=due_at, taken_until=0, attempt=attempt)).rowcount:
@@ -209,13 +217,17 @@ class AlertMessages:
         found: str | None = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
         return found
 
-    def overdue(self, before: int, most: int) -> int:
-        """Return how many messages were due before then, ms UTC, and are not sent, among the `most` longest due.
+    def overdue(self, now: int, late_ms: int, most: int) -> int:
+        """Return how many messages were due `late_ms` before now (ms UTC), and are not sent, of the `most` longest due.
 
-        One that waits for an older one of its rule is not counted: that one may be put off on schedule.
+        One that could never be tried counts from when it was made: it is put off again and again. One that waits for an
+        older one of its rule is not counted: that one may be put off on schedule.
         """
-        one = alert_messages.c
-        due = select(one.id, one.app, one.rule, one.is_test).where(one.due_at < before, one.answer.is_(None))
+        one, before = alert_messages.c, now - late_ms
+        is_late = or_(one.due_at < before, and_(one.attempt == 0, one.created_at < before))
+        due = select(one.id, one.app, one.rule, one.is_test).where(
+            one.due_at <= now + NOT_TRIED_PAUSE_MS, is_late, one.answer.is_(None)
+        )
         ordered = by_index(due.order_by(one.due_at).limit(most), "alert_message_due", alert_messages)
         longest = ordered.subquery("longest")
         counts = (longest.c.is_test == 1) | ~_is_behind_another(longest.c)
@@ -274,6 +286,17 @@ def _lock_rule(sql: Connection, one: TakenMessage) -> bool:
     return sql.execute(query).one_or_none() is None
 
 
+def _goes_elsewhere(sql: Connection, one: TakenMessage) -> bool:
+    """Let a message go to its rule's new destination, with all attempts, if that is another since it was taken.
+
+    Whoever changes the destination makes it due at that moment; nobody else does that to a message in hand. The rule's
+    lock is held.
+    """
+    is_moved = and_(_as_taken(one), alert_messages.c.is_test == 0, alert_messages.c.due_at != one.due_at)
+    going = update(alert_messages).where(is_moved).values(attempt=0, taken_until=0)
+    return bool(sql.execute(going).rowcount)
+
+
 def _is_behind_another(one: Any = alert_messages.c) -> ColumnElement[bool]:
     """Return the condition that an older message of the same rule is there; tests hold up nothing."""
     older = alert_messages.alias("older")
@@ -316,5 +339,10 @@ def _message_of(row: RowMapping) -> AlertMessage:
 
 def _taken(row: RowMapping) -> TakenMessage:
     return TakenMessage(
-        row["id"], _message_of(row), row["attempt"] + 1, row["created_at"], bool(row["is_test"])
+        row["id"],
+        _message_of(row),
+        row["attempt"] + 1,
+        row["created_at"],
+        bool(row["is_test"]),
+        row["due_at"],
     )

@@ -1,7 +1,7 @@
 """Troubles in SQL: what notes make of them, and which are over."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
@@ -35,8 +35,11 @@ from wangtimer.store.sql.trouble_rows import (
     write_troubles,
 )
 
-# Firings of a timer that are looked at to count its failures in a row.
+# The latest firings of a timer that are looked at for a success, or to count its failures in a row.
 MOST_LOOKED_AT = 200
+# Where these do not say enough, as most were skipped or wait for an `:ack`: so many, of so few timers in one
+# transaction, in statements of fewer.
+MOST_LOOKED_BACK, LOOKS_BACK, LOOKS_BACK_A_STATEMENT = 5_000, 20, 5
 _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
 # ms; trouble of a timer that is deleted is forgotten so long after its last failure.
 DELETED_AFTER_MS = 120_000
@@ -44,12 +47,16 @@ DELETED_AFTER_MS = 120_000
 MOST_KEYS = 5_000
 # Timers that one statement looks at.
 LOOKS_A_STATEMENT = 100
+# ms; a run of the judge, after which others have their turn to be looked back at.
+LOOKS_TURN_MS = 5_000
 # Of an app; a further one is not kept, and told to nobody: whoever has so many open ones is told already.
 MOST_TROUBLES = 10_000
 # The first of an app's keys lies behind it.
 FIRST_KEY = ("", -1, "", "")
 # Rule, timer, event and place.
 LookKey = tuple[str, int, str, str]
+# Which trouble it is of those asked about, the trouble, a timer of it, and the moment from which its firings count.
+Look = tuple[int, Trouble, int, int]
 # When the last attempt of a firing that succeeded was known to have done so.
 _KNOWN_AT = "COALESCE(done_at, sent_at + cost_ms, sent_at, fire_at) AS known_at"
 
@@ -182,10 +189,14 @@ class AlertTroubles:
         keys = {key for one in happened for rule in rules.get(one.app, ()) for key in keys_of(one, rule)}
         held = troubles_of(sql, keys)
         counts: dict[int, int] = {}
+        looks_back = iter(range(LOOKS_BACK))
+
+        def may_look_back() -> bool:
+            return next(looks_back, None) is not None
 
         def failures_now(timer_id: int) -> int:
             if timer_id not in counts:
-                counts[timer_id] = _failures_in_a_row(sql, timer_id, now)
+                counts[timer_id] = _failures_in_a_row(sql, timer_id, now, may_look_back)
             return counts[timer_id]
 
         found = judge(happened, rules, held, failures_now, now)
@@ -252,17 +263,16 @@ def _over_of_kinds(sql: Connection, troubles: Sequence[Trouble], now: int) -> li
 def _as_looked_at(one: Trouble) -> Trouble:
     """Return a trouble without what does not matter for whether it is over: whose it is, and what was told of it."""
     key = TroubleKey("", "", one.key.timer_id, AlertEvent.FIRST_FAILURE)
-    untold = replace(one, told_at=None, told_times=0, told_timers=0, is_broken=False)
+    untold = replace(one, told_at=None, told_times=0, told_timers=0, is_broken=False, began_at=0)
     return replace(untold, key=key, since=0, times=0, timers=NO_TIMERS, opened_at=0)
 
 
 def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
     """Return those of the troubles that are over: their host was seen to answer, or a firing of theirs succeeded.
 
-    Each timer has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on.
-    Of a range the latest firings alone are looked at. Of a host, a success counts that came after its last failure.
+    Of a host, a success counts that came after its last failure. Of each timer the latest firings are looked at; of a
+    few timers that had more of them many, of others in their turn.
     """
-    hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
     over = {place for place, one in enumerate(troubles) if one.well_at is not None}
     asked = [
         (place, one, *looked_at)
@@ -270,18 +280,42 @@ def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[
         if place not in over
         for looked_at in _moments(one)
     ]
-    for start in range(0, len(asked), LOOKS_A_STATEMENT):
-        looks = [
-            f"SELECT * FROM (SELECT {place:d} AS place FROM (SELECT status, lateness_ms, {_KNOWN_AT} FROM firing {hint}"
-            f"WHERE timer_id = {timer_id:d} AND fire_at BETWEEN {fire_at:d} AND {now:d}"
-            f" ORDER BY fire_at DESC LIMIT {MOST_LOOKED_AT}) AS latest{number:d}"
-            f" WHERE status = '{FiringStatus.SUCCEEDED.value}'"
-            f"{'' if one.late_ms is None else f' AND lateness_ms <= {one.late_ms:d}'}"
-            f"{f' AND known_at >= {one.failed_at:d}' if one.key.is_of_host else ''} LIMIT 1) AS look{number:d}"
-            for number, (place, one, timer_id, fire_at) in enumerate(asked[start : start + LOOKS_A_STATEMENT])
-        ]
-        over |= {place for (place,) in sql.exec_driver_sql(" UNION ALL ".join(looks))}
+    found, full = _succeeded_among(sql, asked, now, MOST_LOOKED_AT, LOOKS_A_STATEMENT)
+    over |= found
+    if left := [one for one in full if one[0] not in over]:
+        first = now // LOOKS_TURN_MS * LOOKS_BACK % len(left)
+        some = [*left[first:], *left[:first]][:LOOKS_BACK]
+        over |= _succeeded_among(sql, some, now, MOST_LOOKED_BACK, LOOKS_BACK_A_STATEMENT)[0]
     return [one for place, one in enumerate(troubles) if place in over]
+
+
+def _succeeded_among(
+    sql: Connection, asked: Sequence[Look], now: int, most: int, together: int
+) -> tuple[set[int], list[Look]]:
+    """Return the places of those of which one of the `most` latest firings says that they are over, and the looks that
+    may have more firings than these.
+
+    Each timer has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on.
+    """
+    hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
+    over, full = set[int](), list[Look]()
+    for start in range(0, len(asked), together):
+        part = asked[start : start + together]
+        looks = [
+            f"SELECT {number:d} AS number, COUNT(*) AS firings, MAX(status = '{FiringStatus.SUCCEEDED.value}'"
+            f"{'' if one.late_ms is None else f' AND COALESCE(lateness_ms <= {one.late_ms:d}, 0)'}"
+            f"{f' AND known_at >= {one.failed_at:d}' if one.key.is_of_host else ''}) AS is_over"
+            f" FROM (SELECT status, lateness_ms, {_KNOWN_AT} FROM firing {hint}"
+            f"WHERE timer_id = {timer_id:d} AND fire_at BETWEEN {fire_at:d} AND {now:d}"
+            f" ORDER BY fire_at DESC LIMIT {most:d}) AS latest{number:d}"
+            for number, (_, one, timer_id, fire_at) in enumerate(part)
+        ]
+        for number, firings_read, is_over in sql.exec_driver_sql(" UNION ALL ".join(looks)):
+            if is_over:
+                over.add(part[number][0])
+            elif firings_read >= most:
+                full.append(part[number])
+    return over, full
 
 
 def _moments(one: Trouble) -> list[tuple[int, int]]:
@@ -382,15 +416,30 @@ def _owners(sql: Connection, timer_ids: Collection[int]) -> dict[int, tuple[str,
     return {row.id: (row.app, row.name) for row in sql.execute(by_index(living, "PRIMARY", timers))}
 
 
-def _failures_in_a_row(sql: Connection, timer_id: int, now: int) -> int:
-    """Return how many attempts of a timer's latest firings have failed since one succeeded, by their moments."""
+def _failures_in_a_row(sql: Connection, timer_id: int, now: int, may_look_back: Callable[[], bool]) -> int:
+    """Return how many attempts of a timer's latest firings have failed since one succeeded, by their moments.
+
+    `may_look_back`: whether many firings may be read, where the latest ones do not say it.
+    """
     own = and_(firings.c.timer_id == timer_id, firings.c.fire_at <= now)
     query = by_index(select(firings.c.status, firings.c.attempt).where(own), "firing_of_timer")
-    number = 0
-    for status, attempt in sql.execute(query.order_by(firings.c.fire_at.desc()).limit(MOST_LOOKED_AT)):
-        if status == FiringStatus.SUCCEEDED.value:
+    latest, number = query.order_by(firings.c.fire_at.desc()), 0
+    for most in (MOST_LOOKED_AT, MOST_LOOKED_BACK):
+        rows = sql.execute(latest.limit(most)).all()
+        number, is_all = _failed_in_a_row(rows)
+        is_enough = is_all or len(rows) < most or number >= MOST_LOOKED_AT
+        if is_enough or most == MOST_LOOKED_BACK or not may_look_back():
             break
+    return number
+
+
+def _failed_in_a_row(rows: Iterable[Any]) -> tuple[int, bool]:
+    """Return how many attempts have failed since the first firing that succeeded, and whether there was one."""
+    number = 0
+    for status, attempt in rows:
+        if status == FiringStatus.SUCCEEDED.value:
+            return number, True
         if status in _STATES:
             made = number_in_row(attempt) if attempt else 0
             number += made if status == FiringStatus.FAILED.value else max(0, made - 1)
-    return number
+    return number, False

@@ -1,6 +1,6 @@
 """Troubles that are told again, since their rule tells somebody else now."""
 
-from sqlalchemy import Connection, and_, select, update
+from sqlalchemy import Connection, and_, func, or_, select, update
 
 from wangtimer.core.alerts.alert_rule import AlertRule
 from wangtimer.store.sql.alert_messages import gather
@@ -23,7 +23,7 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
     )
     rows = sql.execute(by_index(waiting, "alert_message_of_rule", alert_messages)).all()
     if rows:
-        # One that a process has in hand right now is not due before that has ended.
+        # One that a process has in hand right now goes there once that has ended: by this moment it is known.
         moved = update(alert_messages).where(alert_messages.c.id.in_([row.id for row in rows]))
         sql.execute(moved.values(due_at=now))
         # The new one has all its attempts before it.
@@ -32,7 +32,13 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
         )
     told_before = min((row.created_at for row in rows), default=None)
     open_ones = select(alerts).where(alerts.c.app == rule.app, alerts.c.rule == rule.name)
-    told = open_ones.where(alerts.c.told_at.is_not(None))
+    # Others are told by it no more.
+    has_prefix = func.substr(alerts.c.timer_name, 1, len(rule.key_prefix)) == rule.key_prefix
+    told = open_ones.where(
+        alerts.c.told_at.is_not(None),
+        alerts.c.event.in_(sorted(event.value for event in rule.events)),
+        or_(alerts.c.timer_id == 0, has_prefix),
+    )
     if told_before is not None:
         told = told.where(alerts.c.told_at < told_before)
     ordered = by_index(told, "PRIMARY", alerts).order_by(alerts.c.timer_id, alerts.c.event)

@@ -1,4 +1,4 @@
-"""Admission: how much is held, and who waits to hold more."""
+"""Capacity: how much is held, and who waits to hold more."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -13,7 +13,7 @@ class _Waiter:
     is_in: Event = field(default_factory=Event)
 
 
-class Admission:
+class Capacity:
     """Lets in those for whom there is room; the others wait, one line for each kind, and kind 0 goes first.
 
     `has_room(held, kind)` tells whether one of this kind may come in. While one waits its kind may grow, as what was on

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from threading import Thread
 
-from wangtimer.executor.admission import Admission
+from wangtimer.executor.capacity import Capacity
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.room import PART_BYTES, Room
 
@@ -38,8 +38,8 @@ class Crowd:
             time.sleep(0.001)
 
 
-def admission(most: int) -> Admission:
-    return Admission(2, lambda held, kind: held + 1 <= (most // 2 if kind == LATE else most))
+def capacity(most: int) -> Capacity:
+    return Capacity(2, lambda held, kind: held + 1 <= (most // 2 if kind == LATE else most))
 
 
 def test_who_gives_room_asks_only_those_who_come_in() -> None:
@@ -68,7 +68,7 @@ def test_who_settles_a_firing_asks_only_those_whose_chunk_comes_in() -> None:
 
 
 def test_what_is_on_time_goes_first_and_each_kind_in_the_order_of_arrival() -> None:
-    it, crowd = admission(most=4), Crowd()
+    it, crowd = capacity(most=4), Crowd()
     it.hold(4)
     for name, kind in (("late 1", LATE), ("late 2", LATE), ("on time 1", ON_TIME), ("on time 2", ON_TIME)):
         crowd.wait_with(name, lambda kind: it.enter(1, kind, 60), kind)
@@ -85,7 +85,7 @@ def test_what_is_on_time_goes_first_and_each_kind_in_the_order_of_arrival() -> N
 
 
 def test_what_has_become_late_while_it_waited_has_the_room_of_late_ones() -> None:
-    it, crowd = admission(most=4), Crowd()
+    it, crowd = capacity(most=4), Crowd()
     it.hold(4)
     crowd.wait_with("late by now", lambda kind: it.enter(1, kind, 60), ON_TIME, LATE)
     crowd.wait_with("on time", lambda kind: it.enter(1, kind, 60), ON_TIME)
@@ -97,7 +97,7 @@ def test_what_has_become_late_while_it_waited_has_the_room_of_late_ones() -> Non
 
 
 def test_who_has_waited_too_long_holds_nothing_and_takes_no_room_from_the_next() -> None:
-    it, crowd = admission(most=1), Crowd()
+    it, crowd = capacity(most=1), Crowd()
     it.hold(1)
     assert not it.enter(1, lambda: ON_TIME, 0.01)
     crowd.wait_with("next", lambda kind: it.enter(1, kind, 60), ON_TIME)
