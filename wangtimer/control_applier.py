@@ -35,6 +35,8 @@ PAGE = 500
 LONGEST_S = 5.0
 # Timers that wait while others are changed. A further one is left to the next sweep.
 MOST_ASKED = 5_000
+# Of so many timers the change fails for SQL: then SQL is away for all.
+MOST_AWAY = 3
 
 
 @dataclass(slots=True)
@@ -70,43 +72,58 @@ class ControlApplier:
             try:
                 with self._lock:
                     asked, self._asked = self._asked, {}
-                self._apply(asked)
+                _, away = self._apply(asked)
+                _raise_one_of(away)
             finally:
                 self._busy.release()
 
     def sweep(self) -> None:
-        """Apply what is on record and was not applied yet; then it is forgotten. Raises `StoreAway`."""
+        """Apply what is on record and was not applied yet; then it is forgotten.
+
+        Raises `StoreAway`; where SQL is away for a few timers only, after all others were looked at. Theirs stay.
+        """
         ends_at, number = self.clock.monotonic() + LONGEST_S, 0
+        all_away: dict[int, StoreAway] = {}
         while self.clock.monotonic() < ends_at:
             page = self.controls.behind(self._behind, PAGE)
             last = _last_of_each(page)
-            faults = self._apply({timer_id: page[key] for timer_id, key in last.items()})
+            faults, away = self._apply({timer_id: page[key] for timer_id, key in last.items()})
             told = {last[one]: _why_not(page[last[one]], fault) for one, fault in faults.items()}
-            self.controls.forget(list(page), told)
-            number += len(page)
+            done = [key for key in page if key[0] not in away]
+            self.controls.forget(done, told)
+            number += len(done)
+            all_away |= away
             # From the first one on again, whoever has the most.
             self._behind = max(page) if len(page) == PAGE else FIRST_KEY
             if len(page) < PAGE:
                 break
         if number:
             log.info("controls_applied", firings=number)
+        _raise_one_of(all_away)
 
-    def _apply(self, controls: Mapping[int, str]) -> dict[int, str]:
-        """Return why controls were not applied, by their timers' ids."""
-        faults = {}
+    def _apply(self, controls: Mapping[int, str]) -> tuple[dict[int, str], dict[int, StoreAway]]:
+        """Return why controls were not applied, and of which SQL is away, both by their timers' ids.
+
+        Raises `StoreAway` where it is away for several of them: each further one would take its time too.
+        """
+        faults: dict[int, str] = {}
+        away: dict[int, StoreAway] = {}
         apps = self.lists.apps_of(controls) if controls else {}
         with calling(CALLER):
             for timer_id, app in apps.items():
                 try:
                     self._change(app, timer_id, control_from(controls[timer_id]))
-                except StoreAway:
-                    raise
+                except StoreAway as error:
+                    # It may be this timer alone, such as one whose row is held. Others wait behind it.
+                    away[timer_id] = error
+                    if len(away) == MOST_AWAY:
+                        raise
                 except Exception as fault:
                     # It would fail each time, and others wait behind it.
                     log.error("control_not_applied", timer_id=timer_id, error=repr(fault))
                     is_told = isinstance(fault, WangTimerError)
                     faults[timer_id] = str(fault) if is_told else "a fault of the service; its log says which"
-        return faults
+        return faults, away
 
     def _change(self, app: str, timer_id: int, control: ReplyControl) -> None:
         # Changed since by its owner, or by this control before.
@@ -144,6 +161,11 @@ def put_off(timer: Timer, control: ReplyControl) -> Timer:
 
 def _with_schedule(timer: Timer, schedule: Schedule) -> Timer:
     return replace(timer, definition=timer.definition._replace(schedule=schedule))
+
+
+def _raise_one_of(away: Mapping[int, StoreAway]) -> None:
+    for error in away.values():
+        raise error
 
 
 def _last_of_each(page: Mapping[MemberKey, str]) -> dict[int, MemberKey]:

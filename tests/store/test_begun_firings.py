@@ -7,7 +7,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import delete, event, insert, select, text, update
+from sqlalchemy import Connection, delete, event, insert, select, text, update
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import real_sql
@@ -340,6 +340,35 @@ def test_of_many_older_ones_the_last_are_cancelled_at_once_and_the_rest_a_few_at
         SKIPPED
     }
     assert held.to_cancel.page((0, 0)) == []
+
+
+def test_more_older_ones_than_one_transaction_may_move_are_moved_in_several(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What one did stands, though the next has to give up."""
+    most = MANY // 4
+    monkeypatch.setattr("wangtimer.store.sql.firings_to_cancel.MOST_NOTED", most)
+    held = make(Overlap.CANCEL_OLDER)
+    moments = _with_many(held)
+    seen = []
+
+    def written(work: Callable[[Connection], Any], *passed: Any, **named: Any) -> Any:
+        if len(seen) == 2:
+            raise StoreAway("sql", "it is away")
+        seen.append(Database.write(held.database, work, *passed, **named))
+        return seen[-1]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(held.database, "write", written)
+        with pytest.raises(StoreAway):
+            held.judge(FIRST)
+    assert len(held.on_record) == MANY - 2 * most
+    assert held.judge(FIRST) is GO
+    assert held.on_record == {FIRST: 0}
+    assert held.cancel_rest() == MANY - most
+    records = held.sql.firings.records(held.id, MANY, before=FIRST)
+    assert {(one.firing.status, one.error) for one in records} == {(SKIPPED, cancelled_by(FIRST))}
+    assert len(records) == len(moments)
 
 
 def test_each_of_many_older_ones_is_noted_and_names_the_newer_one(make: Make) -> None:

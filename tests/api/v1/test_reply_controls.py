@@ -3,11 +3,13 @@
 import pytest
 
 from tests.api.v1.world import URL, V1World
+from wangtimer.control_applier import MOST_AWAY
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import LEAST_AHEAD_MS, ControlKind, ReplyControl
 from wangtimer.core.timers.timer import Timer
+from wangtimer.registrar import Registrar
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.reply_controls import FIRST_KEY
 from wangtimer.store.sql.tables import reply_controls
@@ -120,6 +122,50 @@ def test_while_sql_is_away_it_stays_on_record(answered: Answered, monkeypatch: p
     assert kept(answered.world) == 1
     answered.wiring.control_applier.sweep()
     assert not answered.timer.definition.is_enabled
+
+
+def test_one_timer_for_which_sql_is_away_holds_up_no_other(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where its row is held by somebody, or its edit is too long for a statement's time."""
+    monkeypatch.setattr("wangtimer.control_applier.PAGE", 1)
+    first, *others = [Answered(world, f"paced-{number}") for number in range(3)]
+    for one in (first, *others):
+        one.settle(one.outcome(one.control(ControlKind.STOP)))
+    disable = type(world.wiring.registrar).disable
+
+    def be_away_for_one(registrar: Registrar, app: str, timer_id: int, version: int | None = None) -> Timer:
+        if timer_id == first.timer_id:
+            raise StoreAway("sql", "the row is held")
+        return disable(registrar, app, timer_id, version)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(world.wiring.registrar), "disable", be_away_for_one)
+        with pytest.raises(StoreAway):
+            world.wiring.control_applier.sweep()
+        assert [one.timer.definition.is_enabled for one in (first, *others)] == [True, False, False]
+        assert kept(world) == 1
+    world.wiring.control_applier.sweep()
+    assert (first.timer.definition.is_enabled, kept(world)) == (False, 0)
+
+
+def test_where_sql_is_away_for_several_no_further_one_is_tried(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = [Answered(world, f"paced-{number}") for number in range(MOST_AWAY + 2)]
+    for one in several:
+        one.settle(one.outcome(one.control(ControlKind.STOP)))
+    tried = []
+
+    def be_away(_: object, app: str, timer_id: int, version: int) -> None:
+        tried.append(timer_id)
+        raise StoreAway("sql", "it is away")
+
+    monkeypatch.setattr(type(world.wiring.registrar), "disable", be_away)
+    with pytest.raises(StoreAway):
+        world.wiring.control_applier.sweep()
+    assert len(tried) == MOST_AWAY
+    assert kept(world) == len(several)
 
 
 def test_more_than_a_page_is_done(world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:

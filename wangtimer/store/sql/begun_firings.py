@@ -17,7 +17,7 @@ from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, ju
 from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import free_and_held, rows_of
-from wangtimer.store.sql.firings_to_cancel import cancel_older, forget_to_cancel
+from wangtimer.store.sql.firings_to_cancel import cancel_older, forget_to_cancel, note_oldest
 from wangtimer.store.sql.keyset import behind, by_index, in_this_order, update_by_index
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel, timers
@@ -122,16 +122,19 @@ class BegunFirings:
         * One that goes is on record from now on. A repeat finds it there, and it goes again.
         * One that waits is on record too; its row is due again later.
         * Those that it cancels have their outcomes, as `noted` returns these. Of many the rest are noted as to be
-          cancelled, and have theirs in a while; one of them that is asked about has it now.
+          cancelled, and have theirs in a while; one of them that is asked about has it now. Of very many the oldest
+          are noted first, in transactions of their own.
 
         The timers' rows are locked, so that two processes never judge at once. Absent are firings of timers of which
         others held the row, or that of one of these firings, all the while.
         """
         judged: dict[Member, Judged] = {}
 
-        def work(sql: Connection) -> dict[Member, Judged]:
+        def work(sql: Connection) -> dict[Member, Judged] | None:
             held = _locked(sql, [one for one in members if one not in judged])
             found = held.judged_all((one for one in members if one.timer_id in held.begun), now)
+            if note_oldest(sql, held.cancels):
+                return None
             if held.cancelled:
                 cancel_older(sql, held.cancels, held.cancelled, held.rows, noted)
                 forget_to_cancel(sql, [key for key in held.cancelled if key in held.to_cancel])
@@ -144,7 +147,7 @@ class BegunFirings:
         for pause_s in PAUSES_S if members else ():
             self._sleep(pause_s)
             try:
-                judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+                judged |= self._write_till_judged(work)
             except StoreAway:
                 if not judged:
                     raise
@@ -152,6 +155,15 @@ class BegunFirings:
             if len(judged) == len(set(members)):
                 break
         return judged
+
+    def _write_till_judged(
+        self, work: Callable[[Connection], dict[Member, Judged] | None]
+    ) -> dict[Member, Judged]:
+        """Repeat this, each time in a transaction of its own, until it has no older ones to note first."""
+        while True:
+            found = self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
+            if found is not None:
+                return found
 
     def end(self, keys: Collection[MemberKey], now: int) -> list[Firing]:
         """Forget those of these firings that have an outcome; return those that waited for them and go now.

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select
+from sqlalchemy import ColumnElement, Connection, and_, or_, select, text
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
@@ -23,6 +23,8 @@ MOST_AT_ONCE = 500
 _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 _KEY = (firings_to_cancel.c.timer_id, firings_to_cancel.c.fire_at)
 
+# So many move to `firing_to_cancel` in one transaction, in under a second. A statement may take 4.5 s.
+MOST_NOTED = 20_000
 Noted = Callable[[Outcome], Outcome]
 
 
@@ -85,6 +87,32 @@ def cancel_older(
     _note(sql, {key: by[key] for key in held})
     if len(last) == MOST_AT_ONCE:
         _note_rest(sql, newest)
+
+
+def note_oldest(sql: Connection, newest: Mapping[int, int]) -> bool:
+    """Note the oldest before the newest of one of these timers, if one transaction may not move all; say whether.
+
+    Whoever is told so ends the transaction, and judges anew: then fewer are on record.
+    """
+    for timer_id, fire_at in newest.items():
+        before = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
+        query = select(begun_firings.c.fire_at).where(before).order_by(*begun_firings.primary_key)
+        query = by_index(query.limit(1).offset(MOST_NOTED), "PRIMARY", begun_firings)
+        if (end := sql.execute(query).scalar()) is not None:
+            _note_until(sql, timer_id, end, fire_at)
+            return True
+    return False
+
+
+def _note_until(sql: Connection, timer_id: int, end: int, by: int) -> None:
+    """Note what is on record of a timer before a moment as to be cancelled by another one."""
+    is_sqlite = sql.dialect.name == "sqlite"
+    ignore, hint = ("OR IGNORE", "") if is_sqlite else ("IGNORE", " FORCE INDEX (PRIMARY)")
+    named = {"timer_id": timer_id, "end": end, "by": by}
+    its = "WHERE timer_id = :timer_id AND fire_at < :end"
+    noting = f"INSERT {ignore} INTO firing_to_cancel (timer_id, fire_at, cancelled_by)"
+    sql.execute(text(f"{noting} SELECT timer_id, fire_at, :by FROM begun_firing{hint} {its}"), named)
+    sql.execute(text(f"DELETE FROM begun_firing {its}"), named)
 
 
 def cancel_rows(
