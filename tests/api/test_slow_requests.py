@@ -244,7 +244,7 @@ def test_enabling_more_moments_than_a_request_may_plan_stores_none(budgeted_worl
     assert made_within_budget(budgeted_world, body["timers"][:400], enable=True).json["created"] == 400
 
 
-def made_within_budget(world: World, timers: list[dict[str, Any]], **fields: object) -> Answered:
+def made_within_budget(world: World, timers: list[dict[str, Any]], **fields: Any) -> Answered:
     """Make timers; what else runs on the core counts for the budget too, so that they are asked for up to 3 times."""
     answers = (world.post(DEFS, app="shop", timers=timers, **fields) for _ in range(3))
     return next(one for one in answers if one.code != 40012)
