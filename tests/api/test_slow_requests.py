@@ -238,10 +238,10 @@ def test_a_batch_over_the_budget_is_refused_whole_and_says_what_to_do(budgeted_w
 
 
 def test_enabling_more_moments_than_a_request_may_plan_stores_none(budgeted_world: World) -> None:
-    body = {"app": "shop", "enable": True, "timers": timers_of(1_000, cron="* * * * * *")}
-    assert budgeted_world.post(DEFS, **body).code == 40012
+    timers = timers_of(1_000, cron="* * * * * *")
+    assert budgeted_world.post(DEFS, app="shop", enable=True, timers=timers).code == 40012
     assert budgeted_world.stored() == (0, 0)
-    assert made_within_budget(budgeted_world, body["timers"][:400], enable=True).json["created"] == 400
+    assert made_within_budget(budgeted_world, timers[:400], enable=True).json["created"] == 400
 
 
 def made_within_budget(world: World, timers: list[dict[str, Any]], **fields: Any) -> Answered:
