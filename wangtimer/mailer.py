@@ -76,7 +76,7 @@ class Mailer:
             link: smtplib.SMTP = smtplib.SMTP_SSL(timeout=TIMEOUT_S, context=self._trust())
         else:
             link = smtplib.SMTP(timeout=TIMEOUT_S)
-        # The name that the server's certificate is to have: it is kept by whoever gives the host at once.
+        # The name that the server's certificate must have. smtplib keeps it only where the host is given at once.
         vars(link)["_host"] = server.host
         with closing(link), _ended_at(link, ends_at):
             code, said = link.connect(server.host, server.port)

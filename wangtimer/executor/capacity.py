@@ -17,8 +17,8 @@ class Capacity:
     """Lets in those for whom there is room; the others wait, one line for each kind, and kind 0 goes first.
 
     `has_room(held, kind)` tells whether one of this kind may come in. While one waits its kind may grow, as what was on
-    time becomes late. Who gives something back lets in those that have room now, and wakes no other: to wake hundreds
-    of threads each time, most of which go on waiting, would take the time that those need who are in.
+    time becomes late. Who gives something back lets in those that have room now, and wakes no other. If hundreds of
+    threads were woken each time, most of them to wait again, they would take the CPU from those that are in.
     """
 
     def __init__(self, kinds: int, has_room: Callable[[int, int], bool]) -> None:

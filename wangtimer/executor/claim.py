@@ -18,8 +18,9 @@ from wangtimer.store.redis.slices import Taken
 SAFETY_S = 1.0
 # A chunk is small if it has at most a fiftieth of the firings that a process may hold.
 FEW_SHARE = 50
-# Who may come in: a small chunk that is on time, a large one, and what is late.
-_FEW, _CROWD, _LATE = range(3)
+# The kinds of chunks that wait for room: a small one that is on time, a large one, and one that is late.
+_KINDS = 3
+_FEW, _CROWD, _LATE = range(_KINDS)
 # Renewing ends this long after the last possible answer, so that a hung engine cannot hold a member for ever.
 MARGIN_S = 60.0
 
@@ -180,7 +181,7 @@ class Claims:
         self._claims: dict[str, Claim] = {}
         self._lock = Lock()
         self._most = most
-        self._capacity = Capacity(len((_FEW, _CROWD, _LATE)), self._has_room)
+        self._capacity = Capacity(_KINDS, self._has_room)
 
     def take_room(self, number: int, is_late: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until there is room, then hold so many firings more; False where that took too long.

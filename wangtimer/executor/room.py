@@ -7,7 +7,7 @@ from wangtimer.store.redis.definitions import READ_BYTES
 
 # What a part of a chunk takes while it is judged: a text with a character beyond U+FFFF takes four times its bytes.
 PART_BYTES = 4 * READ_BYTES
-# Who may come in: what is on time, and what is late (as a number: `is_late`).
+# The kinds of parts that wait for room: one that is on time, and one that is late (as a number: `is_late`).
 _KINDS = 2
 
 
