@@ -9,7 +9,7 @@ import pytest
 from wangtimer.client import consumer_words
 from wangtimer.client.answer import Answer
 from wangtimer.client.consumer_words import Speaker, Word
-from wangtimer.client.errors import refused
+from wangtimer.client.errors import BadAnswer, ClientError, refused
 from wangtimer.client.transport import Call, Transport
 from wangtimer.stream.stream_app import MOST_BODY_BYTES
 
@@ -21,8 +21,9 @@ TOO_LARGE = {"type": "", "title": "", "status": 413, "detail": "the body is too 
 class Stream:
     """Takes bodies up to a size; counts those that it refused, and notes the ids that it was told."""
 
-    def __init__(self, most_bytes: int) -> None:
+    def __init__(self, most_bytes: int, refusal: ClientError | None = None) -> None:
         self.most_bytes = most_bytes
+        self.refusal = refused(cast("Any", TOO_LARGE)) if refusal is None else refusal
         self.refusals = 0
         self.told: list[str] = []
 
@@ -30,7 +31,7 @@ class Stream:
         assert call.body is not None
         if len(json.dumps(call.body, ensure_ascii=False).encode()) > self.most_bytes:
             self.refusals += 1
-            raise refused(cast("Any", TOO_LARGE))
+            raise self.refusal
         firings = call.body["firings"]
         self.told += [one["id"] for one in firings]
         return Answer(call.path, 200, {"items": [{"id": one["id"]} for one in firings]})
@@ -57,9 +58,16 @@ def test_many_long_errors_go_in_bodies_that_the_stream_takes() -> None:
     assert (sorted(map(int, stream.told)), stream.refusals) == (list(range(500)), 0)
 
 
-def test_what_is_too_large_all_the_same_is_told_in_halves(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "refusal",
+    [None, BadAnswer("/words answered 413, not as WangTimer does: <html>", 413)],
+    ids=["ours", "a proxy's"],
+)
+def test_what_is_too_large_all_the_same_is_told_in_halves(
+    monkeypatch: pytest.MonkeyPatch, refusal: ClientError | None
+) -> None:
     monkeypatch.setattr(consumer_words, "PATIENCE_S", 0.0)
-    stream = Stream(50_000)
+    stream = Stream(50_000, refusal)
     told_by(stream, nacks(20))
     assert sorted(map(int, stream.told)) == list(range(20))
 

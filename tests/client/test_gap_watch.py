@@ -130,9 +130,10 @@ def test_so_many_that_they_are_not_counted_are_a_gap_each_time_and_told_once(wat
     assert watch.see(call(2_000, 2_001, None, MOST_LOST)).order is GAP
     assert watch.see(call(2_100, 2_101, None, MOST_LOST)) == Sighting(GAP, 100, 99)
     assert watch.see(call(2_101, 2_102, None, MOST_LOST)) == Sighting(GAP, 1)
-    # What one that was not counted passed over is told by the next.
+    # What one that was not counted passed over is told by the next, which was counted, and so is that one itself.
     assert watch.see(call(2_200, 2_201, lost=None)) == Sighting(GAP, 0, 98)
-    assert watch.see(call(2_201, 2_202, None, MOST_LOST)) == Sighting(GAP, MOST_LOST)
+    assert watch.see(call(2_201, 2_202, None, MOST_LOST)) == Sighting(GAP, 100)
+    assert watch.see(call(2_202, 2_203, None, MOST_LOST)) == Sighting(GAP, 1)
 
 
 def test_where_nobody_counted_what_was_passed_over_is_a_gap(watch: GapWatch) -> None:

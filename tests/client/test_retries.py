@@ -411,8 +411,9 @@ def test_a_change_that_meets_its_own_work_leaves_its_key_out(told: Told, client:
 
 def test_it_gives_up_after_its_retries_and_says_what_it_met(told: Told, client: Client) -> None:
     told.fails = [503] * 9
-    with pytest.raises(BadAnswer, match="answered 503, not as WangTimer does: <html>away"):
+    with pytest.raises(BadAnswer, match="answered 503, not as WangTimer does: <html>away") as raised:
         client.get_timer(7)
+    assert raised.value.status == 503
     assert len(told.came) == 4
 
 

@@ -168,6 +168,96 @@ def test_a_channel_that_one_app_s_message_closes_costs_no_message_of_another_app
     assert broker.connections == 1
 
 
+def test_what_is_published_behind_a_channel_s_end_costs_no_message_of_another_app(
+    make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    """The broker has two channels: as the idle one is let go, the end of the other is read, in the midst of a turn."""
+
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if event == "app.missing":
+            broker.close_channel(channel, 404, "NOT_FOUND - no exchange 'app.missing' in vhost '/secret'")
+        elif event != OPENED:
+            broker.ack(channel, tag)
+
+    with ScriptedBroker(answer, most_channels=2) as broker:
+        engine = make_engine(broker.url)
+        engine.submit([a_message(outcomes, GOOD, member=at(1))])
+        outcomes.wait(1)
+        time.sleep(0.2)
+        places = {2: MISSING, 3: OTHER, 4: MISSING}
+        engine.submit([a_message(outcomes, place, member=at(number)) for number, place in places.items()])
+        outcomes.wait(4)
+    replies = replies_of(outcomes)
+    assert (replies["1"].error, replies["3"].error) == ("", "")
+    assert replies["2"].error == "the broker refuses exchange 'app.missing': 404 NOT_FOUND"
+    assert replies["4"].error == f"not sent: {replies['2'].error}"
+    assert (broker.connections, broker.published.count("app.missing")) == (1, 1)
+
+
+def test_more_apps_than_the_broker_has_channels_share_one_connection(
+    make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    opened: list[int] = []
+
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if event == OPENED:
+            opened.append(channel)
+        else:
+            broker.ack(channel, tag)
+
+    def send(number: int, app: str) -> None:
+        engine.submit([a_message(outcomes, GOOD, member=at(number), app=app)])
+        outcomes.wait(number)
+
+    with ScriptedBroker(answer, most_channels=3) as broker:
+        engine = make_engine(broker.url, every_app=True)
+        for number, app in enumerate(("a", "b", "c", "a", "d", "a", "b", "a"), 1):
+            send(number, app)
+    assert [reply.error for _, reply in outcomes.replies] == [""] * 8
+    assert broker.connections == 1
+    assert len(opened) == 5, "the one that was used last is kept"
+
+
+def test_messages_that_all_channels_of_the_broker_wait_for_cost_no_connection(
+    make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if event != OPENED:
+            Timer(0.3, broker.ack, (channel, tag)).start()
+
+    with ScriptedBroker(answer, most_channels=2) as broker:
+        engine = make_engine(broker.url, every_app=True)
+        engine.submit(
+            [a_message(outcomes, GOOD, member=at(number), app=f"app-{number}") for number in (1, 2, 3)]
+        )
+        outcomes.wait(3)
+    replies = replies_of(outcomes)
+    assert (replies["1"].error, replies["2"].error) == ("", "")
+    assert replies["3"].error == "not sent: messages to 2 exchanges of apps wait for the broker's confirm"
+    assert broker.connections == 1
+
+
+def test_two_attempts_that_both_came_back_are_both_refused(
+    make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    """The first was given up, and is confirmed together with the second."""
+
+    def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
+        if tag == 2:
+            for _ in range(2):
+                broker.give_back(channel, at(1).firing_id)
+            broker.ack_up_to(channel, 2)
+
+    with ScriptedBroker(answer) as broker:
+        engine = make_engine(broker.url)
+        engine.submit([a_message(outcomes, GOOD, member=at(1), timeouts=Timeouts(100))])
+        outcomes.wait(1)
+        engine.submit([a_message(outcomes, GOOD, member=at(1))])
+        first, second = outcomes.wait(2)
+    assert first.error.startswith("timed out after 1")
+    assert second.error == "the broker routed the message to no queue (NO_ROUTE)"
+
+
 def test_a_message_with_a_short_time_out_ends_alone(make_engine: MakeEngine, outcomes: Outcomes) -> None:
     def answer(broker: ScriptedBroker, channel: int, event: str, tag: int) -> None:
         if event != OPENED:

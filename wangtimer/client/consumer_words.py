@@ -8,7 +8,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from .errors import Refused
+from .errors import BadAnswer, Refused
 from .transport import Call, Transport
 
 MOST_AT_ONCE = 500
@@ -106,7 +106,8 @@ class Speaker:
             )
             items = answer.body["items"]
         except Exception as error:  # whatever it is: all further words go through this thread
-            if isinstance(error, Refused) and error.status == TOO_LARGE and len(words) > 1:
+            # A proxy says so in words of its own.
+            if isinstance(error, Refused | BadAnswer) and error.status == TOO_LARGE and len(words) > 1:
                 half = len(words) // 2
                 return [*self._tell(verb, words[:half]), *self._tell(verb, words[half:])]
             _log.warning("the stream could not be told of %d firings: %s", len(words), error)

@@ -33,7 +33,11 @@ class Unreachable(ClientError):
 
 
 class BadAnswer(ClientError):
-    """The answer is not WangTimer's."""
+    """The answer is not WangTimer's. `status` is that of HTTP, None where it is not what was wrong."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class Problem(TypedDict):

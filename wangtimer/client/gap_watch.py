@@ -63,8 +63,10 @@ class _Timer:
     # What calls told since that know only a part of what was lost, and the moment of the first of them; 0: none did.
     part_lost: int = 0
     part_since: int = 0
-    # Whether the newest call told of `MOST_LOST`, or more: what was lost since is not in that count.
+    # Whether the newest call that was counted told of `MOST_LOST`, or more: what was lost since is not in that count.
     told_most: bool = False
+    # Calls since that one that were not counted, with those that they passed over.
+    uncounted: int = 0
 
     def tells_at_least(self, call: ReceivedCall) -> bool:
         """Whether a call knows only a part of what was lost: it tells no last success, and an earlier one did."""
@@ -79,9 +81,11 @@ class _Timer:
 
     def take(self, call: ReceivedCall, sighting: Sighting) -> None:
         """Remember what a newer call told; one that was not counted tells nothing."""
-        self.newest, self.told_most = _ms(call.fire_at), (call.lost_since or 0) >= MOST_LOST
+        self.newest = _ms(call.fire_at)
         if call.lost_since is None:
+            self.uncounted += sighting.unseen + 1
             return
+        self.told_most, self.uncounted = call.lost_since >= MOST_LOST, 0
         if self.tells_at_least(call):
             self.part_lost += sighting.lost
             self.part_since = self.part_since or self.newest
@@ -159,8 +163,8 @@ def _sighting(seen: _Timer | None, call: ReceivedCall, sequence: int) -> Sightin
     elif lost < MOST_LOST:
         lost = max(0, lost - seen.told_since(call.last_success_at))
     elif seen.told_most:
-        # Those passed over since the newest call, and that call itself, whose firing may have failed.
-        lost = min(lost, unseen + 1)
+        # Those since the newest call that was counted, and that call itself, whose firing may have failed.
+        lost = min(lost, unseen + 1 + seen.uncounted)
     was_elsewhere = call.last_success_at is not None and _ms(call.last_success_at) > seen.newest
     order = CallOrder.GAP if lost or was_elsewhere else CallOrder.IN_ORDER
     return Sighting(order, lost, unseen)

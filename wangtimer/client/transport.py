@@ -217,7 +217,8 @@ def _read(response: requests.Response, call: Call) -> Mapping[str, Any]:
     if not is_good and _is_problem(answer):
         raise refused(cast(Problem, {**answer, "status": response.status_code}))
     shown = response.text[:SHOWN_CHARACTERS]
-    raise BadAnswer(f"{call.path} answered {response.status_code}, not as WangTimer does: {shown}")
+    status = response.status_code
+    raise BadAnswer(f"{call.path} answered {status}, not as WangTimer does: {shown}", status)
 
 
 def _is_under_way(error: ClientError) -> bool:

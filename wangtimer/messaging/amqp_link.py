@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 PERSISTENT = 2
 # The broker closes a connection of which it hears nothing for so long, and we do.
 HEARTBEAT_S = 30
-# A channel for each app and exchange: RabbitMQ closes it for one bad message. RabbitMQ has 2,047 at most.
+# A channel for each app and exchange: RabbitMQ closes it for one bad message. Its own bound of them is 2,047.
 MOST_CHANNELS = 500
 MOST_BUSY_CHANNELS = 2_000
 # s. A channel that the broker closed is not opened again before: that takes two of its answers.
@@ -43,10 +43,21 @@ _Way = tuple[str, str]
 class _ConfirmingChannel(Channel):
     """A channel of one app to one exchange in confirm mode; once the broker has closed it, it is not opened again.
 
-    py-amqp raises the end of a channel in whatever is read then, also in the wait for another channel.
+    It is opened and let go without a wait for the broker, which takes what comes on a connection in its order.
+    py-amqp waits, reads for others meanwhile, and raises the end of any channel in whatever is read then.
     """
 
     why_closed = ""
+
+    def open(self) -> None:
+        self.send_method(spec.Channel.Open, "s", ("",))
+        self.confirm_select(nowait=True)
+        self.is_open = True
+
+    def let_go(self) -> None:
+        """Close it; its number is free once the broker has said so."""
+        self.is_closing = True
+        self.send_method(spec.Channel.Close, "BsBB", (0, "", 0, 0))
 
     def _on_close(self, reply_code: int, reply_text: str, _class_id: int, _method_id: int) -> None:
         self.send_method(spec.Channel.CloseOk)
@@ -72,20 +83,20 @@ class _Publishing:
         self.channel = channel
         self.last_tag = 0
         self.numbers: dict[int, tuple[int, str]] = {}  # with the id of the message
-        self.returned: dict[str, str] = {}  # why, by the id of the message
+        # Why, by the id of the message: once for each of its attempts that came back.
+        self.returned: dict[str, list[str]] = {}
         self.confirms: list[Confirm] = []
-        channel.confirm_select()
         channel.events["basic_ack"].add(self._note_ack)
         channel.events["basic_nack"].add(self._note_nack)
         channel.events["basic_return"].add(self._note_return)
 
     def _note_return(self, error: Exception, _exchange: str, _key: str, message: Any) -> None:
         said = getattr(error, "reply_text", "") or "NO_ROUTE"
-        self.returned[str(message.properties.get("message_id"))] = str(said)
+        self.returned.setdefault(str(message.properties.get("message_id")), []).append(str(said))
 
     def _note_ack(self, tag: int, multiple: bool) -> None:
         for number, message_id in self._taken_out(tag, multiple):
-            why = self.returned.pop(message_id, None) if self.returned else None
+            why = self._why_returned(message_id)
             if why is None:
                 self.confirms.append(Confirm(number, BrokerAnswer.TAKEN))
             else:
@@ -95,8 +106,18 @@ class _Publishing:
     def _note_nack(self, tag: int, multiple: bool) -> None:
         error = "the broker did not take the message (nack): a queue is full, or its disk failed"
         for number, message_id in self._taken_out(tag, multiple):
-            self.returned.pop(message_id, None)
+            self._why_returned(message_id)
             self.confirms.append(Confirm(number, BrokerAnswer.REJECTED, error))
+
+    def _why_returned(self, message_id: str) -> str | None:
+        """Return why one attempt of a message came back, and forget it; two may stand once the first is given up."""
+        if message_id not in self.returned:
+            return None
+        whys = self.returned[message_id]
+        why = whys.pop()
+        if not whys:
+            del self.returned[message_id]
+        return why
 
     def _taken_out(self, tag: int, multiple: bool) -> list[tuple[int, str]]:
         if not multiple:
@@ -146,7 +167,7 @@ class AmqpLink:
             )
             self._connection = Transport(asked).establish_connection()  # type: ignore[no-untyped-call]
             self._connection.Channel = _ConfirmingChannel
-            # Else a broker that freezes while a channel is opened would hold this thread for ever.
+            # Else a broker that freezes while a channel is closed would hold this thread for ever.
             self._connection.sock.settimeout(self._timeout_s)
         except Exception as error:
             self.close()
@@ -162,8 +183,6 @@ class AmqpLink:
         exchange, routing_key, content = message.written or _written(message)
         message.written = None
         way = (message.app, exchange)
-        if way in self._closed:
-            self._refuse_closed(way)
         try:
             publishing = self._publishing(way)
             # Not `basic_publish`: it looks for an event of the broker before each message, 15 µs.
@@ -237,32 +256,44 @@ class AmqpLink:
             self._closed[way] = (time.monotonic() + CLOSED_FOR_S, why)
             publishing.channel.collect()
 
+    def _publishing(self, way: _Way) -> _Publishing:
+        """Return its channel, as the one used last; raises ValueError where it was closed, or there is none left."""
+        held = self._by_way.pop(way, None)
+        if held is None:
+            self._refuse_closed(way)
+            held = self._opened()
+        self._by_way[way] = held
+        if held.channel.why_closed:
+            # The broker's word was read as another channel was let go: what is published on it ends the connection.
+            self._gather()
+            self._refuse_closed(way)
+        return held
+
     def _refuse_closed(self, way: _Way) -> None:
         """Raise ValueError while the channel was closed a moment ago."""
-        until, why = self._closed[way]
+        until, why = self._closed.get(way, (0.0, ""))
         if time.monotonic() < until:
             raise ValueError(why)
-        del self._closed[way]
+        self._closed.pop(way, None)
 
-    def _publishing(self, way: _Way) -> _Publishing:
-        held = self._by_way.get(way)
-        if held is not None:
-            return held
-        assert self._connection is not None, "the link is not open"
-        if len(self._by_way) >= MOST_CHANNELS:
-            self._close_an_idle_one()
-        made = self._by_way[way] = _Publishing(self._connection.channel())
-        return made
+    def _opened(self) -> _Publishing:
+        connection = self._connection
+        assert connection is not None, "the link is not open"
+        if len(self._by_way) >= min(MOST_CHANNELS, connection.channel_max):
+            self._let_one_go(connection)
+        return _Publishing(connection.channel())
 
-    def _close_an_idle_one(self) -> None:
+    def _let_one_go(self, connection: Connection) -> None:
+        """Close the channel that was idle the longest; wait for the broker's word only where no number is free."""
+        most = min(MOST_BUSY_CHANNELS, connection.channel_max)
         every = self._by_way.items()
         idle = next((way for way, one in every if not one.numbers and not one.confirms), None)
+        has_free = len(connection.channels) <= most  # with the connection's own
         if idle is not None:
-            self._by_way.pop(idle).channel.close()
-        elif len(self._by_way) >= MOST_BUSY_CHANNELS:
-            raise ValueError(
-                f"messages to {MOST_BUSY_CHANNELS} exchanges of apps wait for the broker's confirm"
-            )
+            channel = self._by_way.pop(idle).channel
+            channel.let_go() if has_free else channel.close()
+        elif not has_free:
+            raise ValueError(f"messages to {most} exchanges of apps wait for the broker's confirm")
 
     def _broken(self, error: Exception) -> LinkBroken:
         self.close()

@@ -88,6 +88,7 @@ def test_a_target_is_shown_as_it_was_made(world: V1World, body: dict[str, Any]) 
         ({"celery": CELERY, "firstByteTimeout": "5s"}, "/firstByteTimeout"),
         ({"queue": EVENTS, "allowControl": True}, "/allowControl"),
         ({"queue": EVENTS, "headers": {"CC": "x"}}, "/headers/CC"),
+        ({"celery": CELERY, "headers": {"BCC": "x"}}, "/headers/BCC"),
         ({"consumers": {"group": "work"}, "allowControl": True}, "/allowControl"),
         ({"consumers": {"group": "work", "fallbackUrl": "ftp://shop.example"}}, "/consumers/fallbackUrl"),
         ({"url": "queue://orders/exchange?name=shop.events"}, "/url"),

@@ -155,7 +155,7 @@ def refuse_without_answer(url: str, timeouts: Timeouts, form: CallForm) -> None:
 
 def refuse_headers_that_route(url: str, headers: tuple[tuple[str, str], ...]) -> None:
     """Raise `InvalidInput` for headers from which RabbitMQ reads further routing keys."""
-    if not is_message_url(url) or place_from(url).kind is not PlaceKind.EXCHANGE:
+    if not is_message_url(url) or place_from(url).kind not in (PlaceKind.EXCHANGE, PlaceKind.CELERY):
         return
     for name, _ in headers:
         if name in ROUTING_HEADERS:

@@ -35,9 +35,11 @@ class ConsumersSeen:
         """Tell whether a consumer of the group was connected within the last 10 s; True while nobody knows."""
         with self._reading:
             if self._clock.monotonic() - self._read_at >= BELIEVED_FOR_S:
-                self._read()
-                # Not before: a Redis that hangs would hold up each firing for longer than this is believed.
-                self._read_at = self._clock.monotonic()
+                try:
+                    self._read()
+                finally:
+                    # Not before: a Redis that hangs would hold up each firing for longer than this is believed.
+                    self._read_at = self._clock.monotonic()
             return self._present is None or group.key in self._present
 
     def count(self) -> int:
