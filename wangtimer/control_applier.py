@@ -1,9 +1,11 @@
 """The control applier: stops timers, puts them off, or sets their next moment, as their targets' answers say."""
 
+from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Lock
+from typing import NamedTuple
 
 import structlog
 
@@ -35,8 +37,16 @@ PAGE = 500
 LONGEST_S = 5.0
 # Timers that wait while others are changed. A further one is left to the next sweep.
 MOST_ASKED = 5_000
-# Of so many timers the change fails for SQL: then SQL is away for all.
+# Of so many timers the change fails for SQL: then no further one is tried for now, since each would take its time.
 MOST_AWAY = 3
+
+
+class _Applied(NamedTuple):
+    """What became of timers, by their ids: why some were not changed, for which SQL is away, which were not tried."""
+
+    faults: dict[int, str]
+    away: dict[int, StoreAway]
+    left: set[int]
 
 
 @dataclass(slots=True)
@@ -72,27 +82,32 @@ class ControlApplier:
             try:
                 with self._lock:
                     asked, self._asked = self._asked, {}
-                _, away = self._apply(asked)
-                _raise_one_of(away)
+                _raise_one_of(self._apply(asked).away)
             finally:
                 self._busy.release()
 
     def sweep(self) -> None:
         """Apply what is on record and was not applied yet; then it is forgotten.
 
-        Raises `StoreAway`; where SQL is away for a few timers only, after all others were looked at. Theirs stay.
+        It goes on where the one before it ended, from the first one on again behind the last. Raises `StoreAway`, also
+        where SQL is away for a few timers only: those stay on record.
         """
         ends_at, number = self.clock.monotonic() + LONGEST_S, 0
         all_away: dict[int, StoreAway] = {}
         while self.clock.monotonic() < ends_at:
             page = self.controls.behind(self._behind, PAGE)
             last = _last_of_each(page)
-            faults, away = self._apply({timer_id: page[key] for timer_id, key in last.items()})
-            told = {last[one]: _why_not(page[last[one]], fault) for one, fault in faults.items()}
-            done = [key for key in page if key[0] not in away]
+            applied = self._apply({timer_id: page[key] for timer_id, key in last.items()}, ends_at)
+            told = {last[one]: _why_not(page[last[one]], fault) for one, fault in applied.faults.items()}
+            stays = applied.away.keys() | applied.left
+            done = [key for key in page if key[0] not in stays]
             self.controls.forget(done, told)
             number += len(done)
-            all_away |= away
+            all_away |= applied.away
+            if applied.left:
+                next_id = min(applied.left)
+                self._behind = max((key for key in page if key[0] < next_id), default=self._behind)
+                break
             # From the first one on again, whoever has the most.
             self._behind = max(page) if len(page) == PAGE else FIRST_KEY
             if len(page) < PAGE:
@@ -101,29 +116,28 @@ class ControlApplier:
             log.info("controls_applied", firings=number)
         _raise_one_of(all_away)
 
-    def _apply(self, controls: Mapping[int, str]) -> tuple[dict[int, str], dict[int, StoreAway]]:
-        """Return why controls were not applied, and of which SQL is away, both by their timers' ids.
-
-        Raises `StoreAway` where it is away for several of them: each further one would take its time too.
-        """
+    def _apply(self, controls: Mapping[int, str], ends_at: float = float("inf")) -> _Applied:
+        """Change timers in the order of their ids, until then (s, of the stop-watch), or SQL is away for several."""
         faults: dict[int, str] = {}
         away: dict[int, StoreAway] = {}
         apps = self.lists.apps_of(controls) if controls else {}
+        left = deque(sorted(apps))
         with calling(CALLER):
-            for timer_id, app in apps.items():
+            while left and len(away) < MOST_AWAY:
+                timer_id = left.popleft()
                 try:
-                    self._change(app, timer_id, control_from(controls[timer_id]))
+                    self._change(apps[timer_id], timer_id, control_from(controls[timer_id]))
                 except StoreAway as error:
                     # It may be this timer alone, such as one whose row is held. Others wait behind it.
                     away[timer_id] = error
-                    if len(away) == MOST_AWAY:
-                        raise
                 except Exception as fault:
                     # It would fail each time, and others wait behind it.
                     log.error("control_not_applied", timer_id=timer_id, error=repr(fault))
                     is_told = isinstance(fault, WangTimerError)
                     faults[timer_id] = str(fault) if is_told else "a fault of the service; its log says which"
-        return faults, away
+                if self.clock.monotonic() >= ends_at:
+                    break
+        return _Applied(faults, away, set(left))
 
     def _change(self, app: str, timer_id: int, control: ReplyControl) -> None:
         # Changed since by its owner, or by this control before.

@@ -7,7 +7,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete, event, insert, select, text, update
+from sqlalchemy import delete, event, insert, select, text, update
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import real_sql
@@ -194,7 +194,7 @@ def test_nothing_is_refused_and_nothing_written_before_its_moment(make: Make, ov
     held = make(overlap)
     held.judge(FIRST)
     member = held.member(SECOND)
-    assert held.begun.judge([member], SECOND - 1)[member].is_early
+    assert held.begun.judge([member], SECOND - 1)[member].is_undecided
     assert held.on_record == {FIRST: 0}
     assert held.row(FIRST).status is PENDING
 
@@ -342,28 +342,22 @@ def test_of_many_older_ones_the_last_are_cancelled_at_once_and_the_rest_a_few_at
     assert held.to_cancel.page((0, 0)) == []
 
 
-def test_more_older_ones_than_one_transaction_may_move_are_moved_in_several(
+def test_more_older_ones_than_one_transaction_may_move_hold_up_no_firing_of_another_timer(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What one did stands, though the next has to give up."""
+    """Their timer's firing is undecided until they are noted, a part each time that it is judged."""
     most = MANY // 4
     monkeypatch.setattr("wangtimer.store.sql.firings_to_cancel.MOST_NOTED", most)
     held = make(Overlap.CANCEL_OLDER)
+    other = Held(held.database, Overlap.CANCEL_OLDER, "other")
     moments = _with_many(held)
-    seen = []
-
-    def written(work: Callable[[Connection], Any], *passed: Any, **named: Any) -> Any:
-        if len(seen) == 2:
-            raise StoreAway("sql", "it is away")
-        seen.append(Database.write(held.database, work, *passed, **named))
-        return seen[-1]
-
-    with monkeypatch.context() as patched:
-        patched.setattr(held.database, "write", written)
-        with pytest.raises(StoreAway):
-            held.judge(FIRST)
-    assert len(held.on_record) == MANY - 2 * most
-    assert held.judge(FIRST) is GO
+    member, beside = held.member(FIRST), other.member(FIRST)
+    judged = held.begun.judge([member, beside], LATE)
+    assert (judged[member].course, judged[member].is_undecided) == (None, True)
+    assert (judged[beside].course, other.on_record[FIRST]) == (GO, 0)
+    assert len(held.on_record) == MANY - most + 1
+    assert held.row(FIRST).status is PENDING
+    assert [held.judge(FIRST) for _ in range(3)] == [None, None, GO]
     assert held.on_record == {FIRST: 0}
     assert held.cancel_rest() == MANY - most
     records = held.sql.firings.records(held.id, MANY, before=FIRST)

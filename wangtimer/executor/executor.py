@@ -530,8 +530,8 @@ class Executor:
     ) -> dict[Member, str]:
         """Return which firings are not made because another one of their timer is not done, and why.
 
-        Firings that wait for another one get a verdict in `verdicts`. Nothing is refused before its moment: until then
-        the other one may be done.
+        Firings that wait for another one get a verdict in `verdicts`, and those that are undecided: they are judged
+        again, at their moment or at once. Nothing is refused before its moment: until then the other one may be done.
         """
         apps = _with_policy(wanted, definitions)
         judged = self._judge_overlaps(
@@ -541,7 +541,7 @@ class Executor:
         )
         refused = {}
         for member, found in judged.items():
-            if found.is_early:
+            if found.is_undecided:
                 verdicts[member] = PutBack(self._looks_again_at(member.fire_at) + self._verifier.lead_ms)
             elif found.course is None:
                 verdicts[member] = Drop(None)

@@ -1,9 +1,11 @@
 """What answers make of their timers is on record with their outcome, and done by a sweep where its message was lost."""
 
+from typing import Any
+
 import pytest
 
 from tests.api.v1.world import URL, V1World
-from wangtimer.control_applier import MOST_AWAY
+from wangtimer.control_applier import LONGEST_S, MOST_AWAY
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -166,6 +168,49 @@ def test_where_sql_is_away_for_several_no_further_one_is_tried(
         world.wiring.control_applier.sweep()
     assert len(tried) == MOST_AWAY
     assert kept(world) == len(several)
+
+
+def test_several_timers_for_which_sql_is_away_hold_up_none_behind_them(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was done beside them is forgotten, and the next sweep goes on behind them."""
+    several = [Answered(world, f"paced-{number}") for number in range(MOST_AWAY + 3)]
+    several.sort(key=lambda one: one.timer_id)
+    for one in several:
+        one.settle(one.outcome(one.control(ControlKind.STOP)))
+    held = {one.timer_id for one in several[1 : MOST_AWAY + 1]}
+    disable = type(world.wiring.registrar).disable
+
+    def be_away_for_some(registrar: Registrar, app: str, timer_id: int, version: int | None = None) -> Timer:
+        if timer_id in held:
+            raise StoreAway("sql", "the row is held")
+        return disable(registrar, app, timer_id, version)
+
+    monkeypatch.setattr(type(world.wiring.registrar), "disable", be_away_for_some)
+    with pytest.raises(StoreAway):
+        world.wiring.control_applier.sweep()
+    assert kept(world) == len(several) - 1
+    world.wiring.control_applier.sweep()
+    assert kept(world) == MOST_AWAY
+    assert [one.timer.definition.is_enabled for one in several] == [one.timer_id in held for one in several]
+
+
+def test_a_sweep_that_takes_long_ends_within_its_page_and_the_next_goes_on_there(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    several = [Answered(world, f"paced-{number}") for number in range(3)]
+    for one in several:
+        one.settle(one.outcome(one.control(ControlKind.STOP)))
+    disable = type(world.wiring.registrar).disable
+
+    def be_slow(registrar: Registrar, *passed: Any) -> Timer:
+        world.clock.sleep(LONGEST_S)
+        return disable(registrar, *passed)
+
+    monkeypatch.setattr(type(world.wiring.registrar), "disable", be_slow)
+    for left in (2, 1, 0):
+        world.wiring.control_applier.sweep()
+        assert kept(world) == left
 
 
 def test_more_than_a_page_is_done(world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:

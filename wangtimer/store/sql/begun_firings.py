@@ -17,7 +17,13 @@ from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, ju
 from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import free_and_held, rows_of
-from wangtimer.store.sql.firings_to_cancel import cancel_older, forget_to_cancel, note_oldest
+from wangtimer.store.sql.firings_to_cancel import (
+    MOST_AT_ONCE,
+    cancel_older,
+    forget_to_cancel,
+    last_before,
+    note_oldest,
+)
 from wangtimer.store.sql.keyset import behind, by_index, in_this_order, update_by_index
 from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel, timers
@@ -33,14 +39,14 @@ _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 class Judged(NamedTuple):
     """What a firing is to do now, and why; `row` is its row as it waits.
 
-    None in place of a course: its attempt is over. `is_early`: it is not to be sent at once, and its moment has not
-    come: nothing was written.
+    None in place of a course: its attempt is over. `is_undecided`: it is not to be sent at once, nothing was written of
+    it, and it is to be judged again. Its moment has not come, or very many older ones are still to be noted.
     """
 
     course: Course | None
     reason: str = ""
     row: Firing | None = None
-    is_early: bool = False
+    is_undecided: bool = False
 
 
 @dataclass(slots=True)
@@ -74,6 +80,13 @@ class _Begun:
     def _still_counts(self, timer_id: int, one: Begun) -> bool:
         return (timer_id, one.fire_at) not in self.cancelled
 
+    def leave_out(self, timer_ids: Collection[int]) -> None:
+        """Forget what judging made of the firings of these timers."""
+        self.cancels = {one: by for one, by in self.cancels.items() if one not in timer_ids}
+        self.cancelled = {key: by for key, by in self.cancelled.items() if key[0] not in timer_ids}
+        self.begins = [one for one in self.begins if one[0] not in timer_ids]
+        self.turns = [key for key in self.turns if key[0] not in timer_ids]
+
     def judged(self, member: Member, now: int) -> Judged:
         """Judge a firing, and note what follows from it for the others."""
         row = self.rows.get(member.key)
@@ -86,7 +99,7 @@ class _Begun:
         own = begun.get(member.fire_at)
         found = self._judge(row, own, [one for one in begun.values() if one is not own])
         if found != GO and member.fire_at > now:
-            return Judged(found.course, is_early=True)
+            return Judged(found.course, is_undecided=True)
         for fire_at in found.cancelled:
             del begun[fire_at]
             self.cancelled[member.timer_id, fire_at] = member.fire_at
@@ -123,20 +136,23 @@ class BegunFirings:
         * One that waits is on record too; its row is due again later.
         * Those that it cancels have their outcomes, as `noted` returns these. Of many the rest are noted as to be
           cancelled, and have theirs in a while; one of them that is asked about has it now. Of very many the oldest
-          are noted first, in transactions of their own.
+          are noted first, a part each time that their timer's firing is judged: until then it is undecided.
 
         The timers' rows are locked, so that two processes never judge at once. Absent are firings of timers of which
         others held the row, or that of one of these firings, all the while.
         """
         judged: dict[Member, Judged] = {}
 
-        def work(sql: Connection) -> dict[Member, Judged] | None:
+        def work(sql: Connection) -> dict[Member, Judged]:
             held = _locked(sql, [one for one in members if one not in judged])
             found = held.judged_all((one for one in members if one.timer_id in held.begun), now)
-            if note_oldest(sql, held.cancels):
-                return None
+            last = last_before(sql, held.cancels)
+            if undecided := note_oldest(sql, held.cancels) if len(last) == MOST_AT_ONCE else set():
+                held.leave_out(undecided)
+                found |= {one: Judged(None, is_undecided=True) for one in found if one.timer_id in undecided}
+                last = last_before(sql, held.cancels)
             if held.cancelled:
-                cancel_older(sql, held.cancels, held.cancelled, held.rows, noted)
+                cancel_older(sql, held.cancels, last, held.cancelled, held.rows, noted)
                 forget_to_cancel(sql, [key for key in held.cancelled if key in held.to_cancel])
             for one in found.values():
                 if one.course is Course.WAIT and one.row is not None:
@@ -147,7 +163,7 @@ class BegunFirings:
         for pause_s in PAUSES_S if members else ():
             self._sleep(pause_s)
             try:
-                judged |= self._write_till_judged(work)
+                judged |= self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
             except StoreAway:
                 if not judged:
                     raise
@@ -155,15 +171,6 @@ class BegunFirings:
             if len(judged) == len(set(members)):
                 break
         return judged
-
-    def _write_till_judged(
-        self, work: Callable[[Connection], dict[Member, Judged] | None]
-    ) -> dict[Member, Judged]:
-        """Repeat this, each time in a transaction of its own, until it has no older ones to note first."""
-        while True:
-            found = self._database.write(work, Step.SQL_JUDGE_OVERLAP, waits_for_locks=False)
-            if found is not None:
-                return found
 
     def end(self, keys: Collection[MemberKey], now: int) -> list[Firing]:
         """Forget those of these firings that have an outcome; return those that waited for them and go now.

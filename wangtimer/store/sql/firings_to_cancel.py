@@ -23,8 +23,8 @@ MOST_AT_ONCE = 500
 _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 _KEY = (firings_to_cancel.c.timer_id, firings_to_cancel.c.fire_at)
 
-# So many move to `firing_to_cancel` in one transaction, in under a second. A statement may take 4.5 s.
-MOST_NOTED = 20_000
+# So many move to `firing_to_cancel` in one transaction, in under half a second: all that comes with them waits for it.
+MOST_NOTED = 10_000
 Noted = Callable[[Outcome], Outcome]
 
 
@@ -69,18 +69,19 @@ class FiringsToCancel:
 def cancel_older(
     sql: Connection,
     newest: Mapping[int, int],
-    cancelled: dict[MemberKey, int],
+    last: Mapping[MemberKey, int],
+    cancelled: Mapping[MemberKey, int],
     rows: dict[MemberKey, Firing],
     noted: Noted,
 ) -> None:
     """Cancel all that is on record before the newest firing of each timer, in the caller's transaction.
 
-    `newest` has that firing's moment by timer, `cancelled` those that are cancelled now and by which moment, `rows` the
-    rows that are locked already. The last few of those on record have their outcomes now. The rest are noted as to be
-    cancelled, and so are those whose rows others hold. On record as begun is none of them any more.
+    `newest` has that firing's moment by timer, `last` what `last_before` found of them, `cancelled` those that are
+    cancelled now and by which moment, `rows` the rows that are locked already. The last few of those on record have
+    their outcomes now. The rest are noted as to be cancelled, and so are those whose rows others hold. On record as
+    begun is none of them any more.
     """
-    last = _last_before(sql, newest)
-    by = last | cancelled
+    by = {**last, **cancelled}
     free, held = free_and_held(sql, [key for key in by if key not in rows])
     cancel_rows(sql, free | rows, by, noted)
     _forget_begun(sql, by)
@@ -89,19 +90,36 @@ def cancel_older(
         _note_rest(sql, newest)
 
 
-def note_oldest(sql: Connection, newest: Mapping[int, int]) -> bool:
-    """Note the oldest before the newest of one of these timers, if one transaction may not move all; say whether.
+def last_before(sql: Connection, newest: Mapping[int, int]) -> dict[MemberKey, int]:
+    """Return the last few that are on record before the newest of each timer, and by which each is cancelled."""
+    before: list[ColumnElement[bool]] = [
+        and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
+        for timer_id, fire_at in newest.items()
+    ]
+    if not before:
+        return {}
+    order = begun_firings.c.timer_id.desc(), begun_firings.c.fire_at.desc()
+    query = select(begun_firings.c.timer_id, begun_firings.c.fire_at).where(or_(*before))
+    query = by_index(query.order_by(*order).limit(MOST_AT_ONCE), "PRIMARY", begun_firings)
+    return {(row.timer_id, row.fire_at): newest[row.timer_id] for row in sql.execute(query)}
 
-    Whoever is told so ends the transaction, and judges anew: then fewer are on record.
+
+def note_oldest(sql: Connection, newest: Mapping[int, int]) -> set[int]:
+    """Return the timers of which one transaction may not move all that is on record before their newest firing.
+
+    Of one of them the oldest are noted, as many as may be. The others' turns come as they are judged again.
     """
+    too_many: dict[int, int] = {}
     for timer_id, fire_at in newest.items():
         before = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
         query = select(begun_firings.c.fire_at).where(before).order_by(*begun_firings.primary_key)
         query = by_index(query.limit(1).offset(MOST_NOTED), "PRIMARY", begun_firings)
         if (end := sql.execute(query).scalar()) is not None:
-            _note_until(sql, timer_id, end, fire_at)
-            return True
-    return False
+            too_many[timer_id] = end
+    for timer_id, end in too_many.items():
+        _note_until(sql, timer_id, end, newest[timer_id])
+        break
+    return set(too_many)
 
 
 def _note_until(sql: Connection, timer_id: int, end: int, by: int) -> None:
@@ -112,7 +130,9 @@ def _note_until(sql: Connection, timer_id: int, end: int, by: int) -> None:
     its = "WHERE timer_id = :timer_id AND fire_at < :end"
     noting = f"INSERT {ignore} INTO firing_to_cancel (timer_id, fire_at, cancelled_by)"
     sql.execute(text(f"{noting} SELECT timer_id, fire_at, :by FROM begun_firing{hint} {its}"), named)
-    sql.execute(text(f"DELETE FROM begun_firing {its}"), named)
+    # Of several tables by its form, which takes a hint.
+    deleting = "DELETE FROM begun_firing" if is_sqlite else f"DELETE begun_firing FROM begun_firing{hint}"
+    sql.execute(text(f"{deleting} {its}"), named)
 
 
 def cancel_rows(
@@ -153,20 +173,6 @@ def forget_to_cancel(sql: Connection, keys: Iterable[MemberKey]) -> None:
     """Forget that these firings are to be cancelled, in the caller's transaction."""
     for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
         delete_of_keys(sql, firings_to_cancel, part, "PRIMARY")
-
-
-def _last_before(sql: Connection, newest: Mapping[int, int]) -> dict[MemberKey, int]:
-    """Return the last few that are on record before the newest of each timer, and by which each is cancelled."""
-    before: list[ColumnElement[bool]] = [
-        and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
-        for timer_id, fire_at in newest.items()
-    ]
-    if not before:
-        return {}
-    order = begun_firings.c.timer_id.desc(), begun_firings.c.fire_at.desc()
-    query = select(begun_firings.c.timer_id, begun_firings.c.fire_at).where(or_(*before))
-    query = by_index(query.order_by(*order).limit(MOST_AT_ONCE), "PRIMARY", begun_firings)
-    return {(row.timer_id, row.fire_at): newest[row.timer_id] for row in sql.execute(query)}
 
 
 def _skipped(row: Firing, by: int) -> Outcome:
