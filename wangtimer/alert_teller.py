@@ -68,8 +68,9 @@ class MessageEnd(NamedTuple):
 class AlertCall:
     """A message on its way through the engine; nothing is ever told of how it ends but the rule."""
 
-    # It takes a permit as any call, yet never stands behind the firings whose backlog it may tell of.
-    has_waited = True
+    has_waited = False
+    # Else it would stand behind the firings whose backlog it may tell of. Messages of a rule are 10 s apart.
+    is_counted = False
     timeouts = TIMEOUTS
 
     def __init__(
@@ -290,10 +291,7 @@ class AlertTeller:
             return self._messages.end(one, now, ended.refused, is_taken=True)
         if (due_at := again_at(ended, now)) is not None:
             return self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
-        if not self._messages.end(one, now, f"given up: {ended.error}"):
-            return False
-        log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=ended.error)
-        return True
+        return self._messages.end(one, now, f"given up: {ended.error}")
 
     def _run(self) -> None:
         while True:

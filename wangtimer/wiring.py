@@ -428,10 +428,15 @@ class Wiring:
             raise ValueError(found.bad[app])
         return found[app]
 
-    def _alerted(self) -> AlertedApps:
+    @once
+    def _alerted(self) -> AlertedLately:
+        """The apps that have rules of alerts, as they were read lately."""
+        return AlertedLately(self._read_alerted, self.clock)
+
+    def _read_alerted(self) -> AlertedApps:
         """Return the apps that have rules of alerts, as Redis was told; SQL is asked if it has lost them, or is away.
 
-        Ends of accepted firings need SQL alone, and do not wait for Redis. Raises `StoreAway`.
+        Ends of accepted firings need SQL alone. Raises `StoreAway`.
         """
         try:
             told = self.alerted_apps.read()
@@ -1041,8 +1046,8 @@ class Wiring:
             self.clock,
             self.chance,
             RetryPolicy(self.settings.most_attempts),
-            AlertMarks(AlertedLately(self._alerted, self.clock), self.clock),
-            self._alerted,
+            AlertMarks(self._alerted, self.clock),
+            self._alerted.known,
             self.consumer_words.tell,
             self.overlaps.end,
         )
@@ -1064,7 +1069,7 @@ class Wiring:
             FiringsToCancel(self.database),
             self.timers,
             place_of,
-            self._alerted,
+            self._alerted.known,
         )
 
     @once

@@ -391,30 +391,48 @@ def test_an_app_with_many_messages_leaves_room_for_others(telling: Telling) -> N
     is_open.set()
 
 
-class OfWhoHasWaited(NoLimits):
-    """A limit in whose lane firings wait: who has not waited gets nothing."""
+class Full(NoLimits):
+    """A limit that leaves no call; it may be paused, too."""
+
+    is_paused = False
 
     def may_begin(self, *_: object) -> bool:
         return False
+
+    def is_open(self, _app: str, _host: str) -> bool:
+        return not self.is_paused
 
     def ask(
         self,
         app: str,
         _host: str,
-        has_waited: bool,
-        held: tuple[Permit, ...],
+        _has_waited: bool,
+        _held: tuple[Permit, ...],
         _longest_ms: int,
         answer: Callable[[PermitAnswer], None],
     ) -> None:
-        answer(held if has_waited else SharedLane.of_limit(app))
+        answer(SharedLane.of_limit(app))
 
 
 def test_firings_that_wait_for_the_apps_limit_hold_up_no_alert(telling: Telling) -> None:
-    telling.permits = OfWhoHasWaited()
+    telling.permits = Full()
     robot, to = webhook_of(telling)
     alerted(telling, to)
     telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
     assert len(robot.taken) == 1
+
+
+def test_alerts_of_a_paused_app_wait(telling: Telling) -> None:
+    telling.permits = full = Full()
+    full.is_paused = True
+    robot, to = webhook_of(telling)
+    alerted(telling, to)
+    teller = telling.teller()
+    telling.tell_until(teller, lambda: "have to wait" in telling.shown().error)
+    assert robot.got == []
+    full.is_paused = False
+    telling.clock.ahead_s += NOT_TRIED_PAUSE_MS / 1_000
+    telling.tell_until(teller, lambda: len(robot.taken) == 1)
 
 
 def test_where_sql_goes_away_amid_messages_none_of_them_is_lost_for_its_lease(

@@ -54,6 +54,7 @@ class PlainCall:
     permits: tuple[Permit, ...] = ()
     is_written: bool = False
     has_waited: bool = False
+    is_counted: bool = True
 
     def on_written(self) -> None:
         self.is_written = True
@@ -80,7 +81,7 @@ class Outcomes:
         may_send: Callable[[], bool] = lambda: True,
         timeout_ms: int | None = None,
         timeouts: Timeouts = AS_DEPLOYED,
-    ) -> Call:
+    ) -> "PlainCall":
         request = Request(url, method, headers, body, app=app)
         return PlainCall(
             request,

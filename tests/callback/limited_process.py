@@ -32,6 +32,7 @@ class EndlessCall:
 
     timeouts = AS_DEPLOYED
     has_waited = False
+    is_counted = True
 
     def __init__(self, request: Request, submit: Callable[[list[Call]], None]) -> None:
         self.request = request

@@ -22,10 +22,14 @@ class HandPermits:
     def __init__(self) -> None:
         self.asked: list[tuple[bool, Callable[[PermitAnswer], None]]] = []
         self.back: list[tuple[str, bool]] = []
+        self.is_paused = False
         self._lock = Lock()
 
     def may_begin(self, app: str, _host: str, permits: Sequence[Permit], _longest_ms: int) -> bool:
         return app != LIMITED or bool(permits)
+
+    def is_open(self, _app: str, _host: str) -> bool:
+        return not self.is_paused
 
     def ask(
         self,
@@ -91,6 +95,21 @@ def test_an_app_without_a_limit_asks_nobody(
     limited.submit([outcomes.call(target.url, app="free")])
     assert outcomes.wait(1)[0].succeeded
     assert permits.asked == permits.back == []
+
+
+def test_a_call_that_no_limit_counts_asks_nobody_unless_it_is_paused(
+    limited: DeliveryEngine, target: Target, outcomes: Outcomes, permits: HandPermits
+) -> None:
+    first, second = (outcomes.call(target.url, app=LIMITED) for _ in range(2))
+    first.is_counted = second.is_counted = False
+    limited.submit([first])
+    assert outcomes.wait(1)[0].succeeded
+    assert permits.asked == permits.back == []
+    permits.is_paused = True
+    limited.submit([second])
+    permits.answer(0, SharedLane.of_limit(LIMITED))
+    outcomes.wait(2)
+    assert outcomes.without_room == [SharedLane.of_limit(LIMITED)]
 
 
 def test_who_gets_no_permit_goes_to_the_limits_lane_and_frees_its_place(

@@ -119,6 +119,28 @@ def test_who_has_rules_is_read_every_few_seconds_and_kept_while_that_fails() -> 
     assert found == []
 
 
+def test_who_has_rules_is_not_guessed_where_it_must_be_known_and_asked_for_once_in_a_few_seconds() -> None:
+    clock, asked, is_away = HandClock(NOW), 0, True
+
+    def read() -> AlertedApps:
+        nonlocal asked
+        asked += 1
+        if is_away:
+            raise StoreAway("Redis", "no connection")
+        return WITH_RULES
+
+    lately = AlertedLately(read, clock)
+    with pytest.raises(StoreAway):
+        lately.known()
+    is_away = False
+    assert lately.known() == WITH_RULES
+    is_away, asked = True, 0
+    assert {lately.known() == WITH_RULES for _ in range(9)} == {True}
+    clock.sleep(READ_EVERY_S)
+    assert {lately.known() == WITH_RULES for _ in range(9)} == {True}
+    assert asked == 1
+
+
 def test_the_mark_waits_with_its_outcome_and_nothing_else_is_lost() -> None:
     marked = noted(outcome(S.FAILED, host_failing_ms=0), AlertPlace("shop", "h:80", "t"), WITH_RULES)
     assert Outcome.from_wire(marked.to_wire()) == marked

@@ -269,6 +269,7 @@ def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
     it.sql_is_away = True
     throttle = it.start()
     assert not throttle.may_begin("any", HOST, (), 0)
+    assert not throttle.is_open("any", HOST)
     lane = SharedLane.of_limit("any")
     assert throttle.take_all({lane: 5})[lane] == ([], 0.0)
     throttle.ask("any", HOST, False, (), 0, it.answers.append)
@@ -284,6 +285,7 @@ def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
     throttle.run_once()
     assert it.answers == [None, ()]
     assert throttle.may_begin("any", HOST, (), 0)
+    assert throttle.is_open("any", HOST)
     assert it.permits.trips == []
 
 

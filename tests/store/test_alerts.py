@@ -1,9 +1,10 @@
 """Alerts, as SQL has them: what is noted, which of it is told, when it is over, and who sends it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import Connection, select, update
 
 from tests.store.alert_worlds import (
     FAILED,
@@ -20,13 +21,13 @@ from wangtimer.alert_teller import LONGEST_WAIT_MS, MessageEnd, again_at
 from wangtimer.core.alerts.alert_message import MOST_NAMED
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Destination, DestinationKind, Per
 from wangtimer.core.alerts.alerted_apps import AlertedApps
-from wangtimer.core.errors import Conflict, UnknownAlertRule
+from wangtimer.core.errors import Conflict, StoreAway, UnknownAlertRule
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql import alert_troubles
 from wangtimer.store.sql.alert_messages import BETWEEN_MS
-from wangtimer.store.sql.alert_troubles import DELETED_AFTER_MS, FIRST_KEY
+from wangtimer.store.sql.alert_troubles import DELETED_AFTER_MS, FIRST_KEY, MOST_LOOKED_BACK, Look
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts, firings, timers
 
@@ -103,6 +104,29 @@ def test_a_success_behind_very_many_skipped_or_accepted_firings_is_seen(world: A
     assert sorted(world.told()) == sorted(("ops", RECOVERED, one, 1) for one in (skipped, accepted))
     world.fire(skipped, 402, FAILED)
     assert world.told() == [("ops", FIRST, skipped, 1)]
+
+
+def test_a_look_back_for_which_sql_has_too_little_time_costs_no_other_look(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(sql: Connection, asked: Sequence[Look], now: int, most: int, together: int) -> object:
+        if most == MOST_LOOKED_BACK:
+            raise StoreAway("SQL", "the statement took too long")
+        return looked(sql, asked, now, most, together)
+
+    looked = alert_troubles._succeeded_among
+    world.put(rule("ops", "shop", FIRST, RECOVERED))
+    far, near = world.timer("far"), world.timer("near")
+    for one in (far, near):
+        world.fire(one, 0, FAILED)
+    assert len(world.told()) == 2
+    for one in (far, near):
+        world.fire(one, 1, SUCCEEDED)
+    _fire_many(world, far, range(2, 402), FiringStatus.SKIPPED)
+    with monkeypatch.context() as patched:
+        patched.setattr(alert_troubles, "_succeeded_among", slow)
+        assert world.told() == [("ops", RECOVERED, near, 1)]
+    assert world.told() == [("ops", RECOVERED, far, 1)]
 
 
 def _fire_many(world: AlertWorld, timer_id: int, seconds: range, status: FiringStatus) -> None:
@@ -611,6 +635,19 @@ def test_what_a_process_has_in_hand_while_the_rule_is_changed_is_told_at_the_new
     world.messages.end(again, world.now, is_taken=True)
     world.now += DAY_MS
     assert world.take() == []
+
+
+def test_what_a_dead_process_had_in_hand_has_all_its_attempts_at_the_new_destination(
+    world: AlertWorld,
+) -> None:
+    world.put(rule("ops", "shop", FOR_GOOD))
+    world.fire(world.timer(), 0, FAILED)
+    world.judge()
+    (held,) = world.take()
+    world.now += DAY_MS
+    world.put(rule("ops", "shop", FOR_GOOD, destination=OTHER_ADDRESS))
+    (again,) = world.take()
+    assert (again.id, again.attempt) == (held.id, 1)
 
 
 def test_nothing_is_left_once_all_is_told(world: AlertWorld) -> None:

@@ -51,6 +51,8 @@ class Admissions:
             if any(now > permit.begins_by for permit in call.permits):
                 self.give_back(call, is_unused=True)
         request = call.request
+        if not call.is_counted:
+            return self._permits.is_open(request.app, request.host)
         return self._permits.may_begin(request.app, request.host, call.permits, self._longest_ms(call))
 
     def is_unlimited(self, app: str, host: str) -> bool:

@@ -25,7 +25,7 @@ class Call(Protocol):
     nothing is sent, `on_held_back` is called, and the engine forgets the call.
 
     `permits` are those that it was pulled with, or got from the engine, which gives them back. `has_waited`: it was
-    pulled from a lane.
+    pulled from a lane. Unless it `is_counted` no limit applies to it, and it waits for pauses alone.
     """
 
     permits: tuple[Permit, ...]
@@ -33,6 +33,10 @@ class Call(Protocol):
     @property
     def has_waited(self) -> bool:
         """Whether it has waited in a lane."""
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether limits count it."""
 
     @property
     def request(self) -> Request:

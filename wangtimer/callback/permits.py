@@ -32,6 +32,9 @@ class Permits(Protocol):
         `longest_ms` is how long the call may take; 0: as long as calls without time-outs of their own, here and below.
         """
 
+    def is_open(self, app: str, host: str) -> bool:
+        """Tell whether no pause holds calls of this app to this host and port; False while nobody knows."""
+
     def ask(
         self,
         app: str,
@@ -55,6 +58,10 @@ class NoLimits:
     """There is no limit."""
 
     def may_begin(self, _app: str, _host: str, _permits: Sequence[Permit], _longest_ms: int) -> bool:
+        """Return True."""
+        return True
+
+    def is_open(self, _app: str, _host: str) -> bool:
         """Return True."""
         return True
 

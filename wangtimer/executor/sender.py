@@ -496,6 +496,8 @@ class Attempt:
         self.secrets = (*secrets, ack_token) if ack_token else secrets
         self.permits: tuple[Permit, ...] = ()
 
+    is_counted = True
+
     @property
     def has_waited(self) -> bool:
         """Whether it was pulled from a lane."""

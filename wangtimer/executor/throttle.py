@@ -102,6 +102,10 @@ class Throttle:
             return True
         return rules.pauses.lane_of(app, host) is None and not self._lacking(app, host, permits, longest_ms)
 
+    def is_open(self, app: str, host: str) -> bool:
+        """Tell whether no pause holds calls of this app to this host; False while this process knows no rules yet."""
+        return self._rules.are_known and self.pauses.lane_of(app, host) is None
+
     def needs_permits(self, lane: SharedLane) -> bool:
         """Tell whether firings from the lane of a limit need its permits."""
         return not self._rules.are_known or self._rules.limits.limit_of(lane) is not None

@@ -1,6 +1,7 @@
 """Who has rules of alerts, for processes that make no calls: read again every few seconds."""
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.errors import StoreAway
@@ -16,13 +17,18 @@ class AlertedLately:
     def __init__(self, read: Callable[[], AlertedApps], clock: Clock) -> None:
         self._read = read
         self._pace = Pace(clock, READ_EVERY_S)
-        self._last = NOBODY
+        self._last: AlertedApps | None = None
 
     def __call__(self) -> AlertedApps:
         """Return them."""
         if self._pace.is_due():
-            try:
+            with suppress(StoreAway):
                 self._last = self._read()
-            except StoreAway:
-                return self._last
+        return NOBODY if self._last is None else self._last
+
+    def known(self) -> AlertedApps:
+        """Return them; raises `StoreAway` while they were never read."""
+        self()
+        if self._last is None:
+            self._last = self._read()
         return self._last

@@ -153,6 +153,8 @@ class AlertMessages:
             shown: dict[str, Any] = {"error": error[:ERROR_CHARACTERS]}
             if is_taken or not error:
                 shown["told_at"] = now
+            else:
+                log.warning("alert_not_taken", app=one.message.app, rule=one.message.rule, error=error)
             sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
             return True
 

@@ -1,11 +1,13 @@
 """Troubles in SQL: what notes make of them, and which are over."""
 
+import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any, NamedTuple
 
+import structlog
 from sqlalchemy import Connection, RowMapping, and_, func, select
 from sqlalchemy.engine import Dialect
 
@@ -15,6 +17,7 @@ from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertNote
 from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, tells_of_end, told_if_due
 from wangtimer.core.alerts.timer_count import NO_TIMERS
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.retry import number_in_row
@@ -35,6 +38,8 @@ from wangtimer.store.sql.trouble_rows import (
     write_troubles,
 )
 
+log = structlog.get_logger()
+
 # The latest firings of a timer that are looked at for a success, or to count its failures in a row.
 MOST_LOOKED_AT = 200
 # Where these do not say enough, as most were skipped or wait for an `:ack`: so many, of so few timers in one
@@ -47,16 +52,14 @@ DELETED_AFTER_MS = 120_000
 MOST_KEYS = 5_000
 # Timers that one statement looks at.
 LOOKS_A_STATEMENT = 100
-# ms; a run of the judge, after which others have their turn to be looked back at.
-LOOKS_TURN_MS = 5_000
 # Of an app; a further one is not kept, and told to nobody: whoever has so many open ones is told already.
 MOST_TROUBLES = 10_000
 # The first of an app's keys lies behind it.
 FIRST_KEY = ("", -1, "", "")
 # Rule, timer, event and place.
 LookKey = tuple[str, int, str, str]
-# Which trouble it is of those asked about, the trouble, a timer of it, and the moment from which its firings count.
-Look = tuple[int, Trouble, int, int]
+# A trouble, a timer of it, and the moment from which its firings count.
+Look = tuple[Trouble, int, int]
 # When the last attempt of a firing that succeeded was known to have done so.
 _KNOWN_AT = "COALESCE(done_at, sent_at + cost_ms, sent_at, fire_at) AS known_at"
 
@@ -81,12 +84,17 @@ class LookedAt(NamedTuple):
 
 
 class Looks(NamedTuple):
-    """What a look at a page found: which troubles are over, which are to be forgotten, which may be to tell now."""
+    """What a look at a page found: which troubles are over, which are to be forgotten, which may be to tell now.
+
+    `open` are those that may be over all the same: of `full` there are more firings than were looked at.
+    """
 
     keys: list[LookKey]
     over: list[Trouble]
     old: list[Trouble]
     ripe: list[Trouble]
+    open: list[Trouble]
+    full: list[Look]
 
 
 class AlertTroubles:
@@ -149,18 +157,37 @@ class AlertTroubles:
             rows = sql.execute(ordered).mappings().all()
             keys = [(row["rule"], row["timer_id"], row["event"], row["place"]) for row in rows]
             found = read_troubles(rows)
-            over = _over_of_kinds(sql, [one for one in found if one.is_quiet(now)], now)
+            quiet = [one for one in found if one.is_quiet(now)]
+            over, full = _over_of_kinds(sql, quiet, now)
             still = [one for one in found if one not in over]
             old = _forgotten_among(sql, [one for one in still if one.last_at < forgotten_before])
             old += _deleted_among(sql, [one for one in still if one not in old], now)
             ripe = [one for one in still if one not in old and _may_be_ripe(one, now)]
-            return Looks(keys, over, old, ripe)
+            return Looks(keys, over, old, ripe, [one for one in quiet if one not in over], full)
 
         found = self._database.read(read)
+        found.over.extend(self._looked_back(found, now))
         if found.over or found.old or found.ripe:
             self._database.write(partial(self._end, found=found, now=now), Step.SQL_END_TROUBLES)
         changed = any(one.key.is_of_host for one in (*found.over, *found.old))
         return LookedAt(len(found.over), None if len(found.keys) < limit else found.keys[-1], changed)
+
+    def _looked_back(self, found: Looks, now: int) -> list[Trouble]:
+        """Return those that are over by firings further back, of a few timers, of others in their turn.
+
+        Nothing else hangs on it: these firings may be on so many pages that SQL has too little time.
+        """
+        if not found.full:
+            return []
+        some = random.sample(found.full, min(LOOKS_BACK, len(found.full)))
+        try:
+            over, _ = self._database.read(
+                lambda sql: _succeeded_among(sql, some, now, MOST_LOOKED_BACK, LOOKS_BACK_A_STATEMENT)
+            )
+        except StoreAway as error:
+            log.info("alerts_not_looked_back", error=str(error))
+            return []
+        return [one for one in found.open if _as_looked_at(one) in over]
 
     def _is_free(self, sql: Connection, app: str) -> bool:
         """Tell whether no other judge is at this app, and keep others from it: the first of its rules is its lock.
@@ -253,11 +280,16 @@ def _without_room(sql: Connection, new: Sequence[Trouble]) -> dict[TroubleKey, A
     return left
 
 
-def _over_of_kinds(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
-    """Return those of the troubles that are over. Those of several rules and events are asked about once."""
+def _over_of_kinds(
+    sql: Connection, troubles: Sequence[Trouble], now: int
+) -> tuple[list[Trouble], list[Look]]:
+    """Return those of the troubles that are over, and the looks of which there are more firings.
+
+    Those of several rules and events are asked about once.
+    """
     kinds = [_as_looked_at(one) for one in troubles]
-    over = set(_over_among(sql, list(dict.fromkeys(kinds)), now))
-    return [one for one, kind in zip(troubles, kinds, strict=True) if kind in over]
+    over, full = _over_among(sql, list(dict.fromkeys(kinds)), now)
+    return [one for one, kind in zip(troubles, kinds, strict=True) if kind in over], full
 
 
 def _as_looked_at(one: Trouble) -> Trouble:
@@ -267,38 +299,29 @@ def _as_looked_at(one: Trouble) -> Trouble:
     return replace(untold, key=key, since=0, times=0, timers=NO_TIMERS, opened_at=0)
 
 
-def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> list[Trouble]:
+def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> tuple[set[Trouble], list[Look]]:
     """Return those of the troubles that are over: their host was seen to answer, or a firing of theirs succeeded.
 
-    Of a host, a success counts that came after its last failure. Of each timer the latest firings are looked at; of a
-    few timers that had more of them many, of others in their turn.
+    Of a host, a success counts that came after its last failure. Of each timer the latest firings are looked at; the
+    looks of which there are more come with them.
     """
-    over = {place for place, one in enumerate(troubles) if one.well_at is not None}
-    asked = [
-        (place, one, *looked_at)
-        for place, one in enumerate(troubles)
-        if place not in over
-        for looked_at in _moments(one)
-    ]
+    over = {one for one in troubles if one.well_at is not None}
+    asked = [(one, *looked_at) for one in troubles if one not in over for looked_at in _moments(one)]
     found, full = _succeeded_among(sql, asked, now, MOST_LOOKED_AT, LOOKS_A_STATEMENT)
     over |= found
-    if left := [one for one in full if one[0] not in over]:
-        first = now // LOOKS_TURN_MS * LOOKS_BACK % len(left)
-        some = [*left[first:], *left[:first]][:LOOKS_BACK]
-        over |= _succeeded_among(sql, some, now, MOST_LOOKED_BACK, LOOKS_BACK_A_STATEMENT)[0]
-    return [one for place, one in enumerate(troubles) if place in over]
+    return over, [one for one in full if one[0] not in over]
 
 
 def _succeeded_among(
     sql: Connection, asked: Sequence[Look], now: int, most: int, together: int
-) -> tuple[set[int], list[Look]]:
-    """Return the places of those of which one of the `most` latest firings says that they are over, and the looks that
-    may have more firings than these.
+) -> tuple[set[Trouble], list[Look]]:
+    """Return those of which one of the `most` latest firings says that they are over, and the looks that may have more
+    firings than these.
 
     Each timer has a range of an index of its own: joined, MariaDB reads all firings of a timer from the first one on.
     """
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
-    over, full = set[int](), list[Look]()
+    over, full = set[Trouble](), list[Look]()
     for start in range(0, len(asked), together):
         part = asked[start : start + together]
         looks = [
@@ -308,7 +331,7 @@ def _succeeded_among(
             f" FROM (SELECT status, lateness_ms, {_KNOWN_AT} FROM firing {hint}"
             f"WHERE timer_id = {timer_id:d} AND fire_at BETWEEN {fire_at:d} AND {now:d}"
             f" ORDER BY fire_at DESC LIMIT {most:d}) AS latest{number:d}"
-            for number, (_, one, timer_id, fire_at) in enumerate(part)
+            for number, (one, timer_id, fire_at) in enumerate(part)
         ]
         for number, firings_read, is_over in sql.exec_driver_sql(" UNION ALL ".join(looks)):
             if is_over:

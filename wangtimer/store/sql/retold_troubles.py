@@ -26,9 +26,9 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
         # One that a process has in hand right now goes there once that has ended: by this moment it is known.
         moved = update(alert_messages).where(alert_messages.c.id.in_([row.id for row in rows]))
         sql.execute(moved.values(due_at=now))
-        # The new one has all its attempts before it.
+        # The new one has all its attempts before it; a process that died with one in hand has it no more.
         sql.execute(
-            moved.where(alert_messages.c.taken_until == 0, alert_messages.c.attempt > 0).values(attempt=0)
+            moved.where(alert_messages.c.taken_until <= now, alert_messages.c.attempt > 0).values(attempt=0)
         )
     told_before = min((row.created_at for row in rows), default=None)
     open_ones = select(alerts).where(alerts.c.app == rule.app, alerts.c.rule == rule.name)
