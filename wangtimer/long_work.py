@@ -10,7 +10,7 @@ import structlog
 from wangtimer.callback.origin import read_url, told_host
 from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
-from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import (
     Conflict,
     NotOnRecord,
@@ -30,7 +30,14 @@ from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import Definition, TimerStatus
 from wangtimer.store.hot import HotStore
-from wangtimer.store.sql.accepted_firings import TIME_OVER_ERROR, AcceptedFiring, AcceptedFirings, AckState
+from wangtimer.store.sql.accepted_firings import (
+    FIRST_OVERDUE,
+    TIME_OVER_ERROR,
+    AcceptedFiring,
+    AcceptedFirings,
+    AckState,
+    OverdueKey,
+)
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timers import TimerStore
@@ -50,7 +57,7 @@ LONGEST_SWEEP_S = 2.0
 ERROR_CHARACTERS = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class LongWork:
     """Takes targets' words on accepted firings, and ends those whose time is over.
 
@@ -75,6 +82,7 @@ class LongWork:
     # Told of firings that are done, of timers whose firings are not to overlap.
     end_overlaps: Callable[[Collection[MemberKey]], None] = lambda _keys: None
     waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
+    _swept_to: OverdueKey = field(default=FIRST_OVERDUE, init=False)
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
         """Record that a firing is done; a repeat changes nothing."""
@@ -118,23 +126,31 @@ class LongWork:
     def sweep(self) -> int:
         """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`.
 
-        One whose timer or target cannot be read here is left to a process that can.
+        The next one goes on where this one had to end. One whose timer or target cannot be read here is left to a
+        process that can.
         """
         ends_at, number, left = self.clock.monotonic() + LONGEST_SWEEP_S, 0, 0
         while self.clock.monotonic() < ends_at:
-            page = self.accepted.overdue(self._now, PAGE, left)
-            definitions = self.timers.definitions({one.member.timer_id for one in page})
-            read = [one for one in page if one.member.timer_id not in definitions.bad]
-            ended = self._end(
-                [(one, definitions.get(one.member.timer_id)) for one in read], TIME_OVER_ERROR, NOT_ACKED
-            )
+            page, next_key = self.accepted.overdue(self._now, PAGE, self._swept_to)
+            # Before they end: should that fail, those behind them have their turn.
+            self._swept_to = next_key or FIRST_OVERDUE
+            ended = self._end_overdue(page) if page else 0
             number += ended
             left += len(page) - ended
-            if len(page) < PAGE:
+            if next_key is None:
                 break
         if number or left:
             log.info("not_acknowledged", firings=number, left=left)
         return number
+
+    def _end_overdue(self, page: Sequence[AcceptedFiring]) -> int:
+        definitions = self.timers.definitions({one.member.timer_id for one in page})
+        read = [
+            (one, definitions.get(one.member.timer_id))
+            for one in page
+            if one.member.timer_id not in definitions.bad
+        ]
+        return self._end(read, TIME_OVER_ERROR, NOT_ACKED)
 
     @property
     def _now(self) -> int:
@@ -204,7 +220,7 @@ class LongWork:
         is_final: bool = False,
     ) -> int:
         """End firings as failed attempts, to be tried again where their policies say so; return how many ended."""
-        of_apps, alerted, outcomes = self.apps.retries(), self.alerted() if page else NOBODY, []
+        of_apps, alerted, outcomes = self.apps.retries(), self.alerted(), []
         for one, its in page:
             try:
                 outcome = self._outcome(one, its, of_apps, error, reason, is_final)

@@ -91,10 +91,12 @@ def test_what_is_overdue_is_found_the_longest_overdue_first(held: Held, database
     other = Firing.planned(8, AT, 0)
     database.write(lambda sql: insert_missing(sql, [other]))
     held.settle(ACCEPTED._replace(member=other.member, due_at=ACK_BY - 5))
-    assert held.accepted.overdue(ACK_BY - 6, 10) == []
-    found = held.accepted.overdue(ACK_BY, 10)
-    assert [one.member for one in found] == [other.member, ONE]
-    assert held.accepted.overdue(ACK_BY, 1) == found[:1]
+    assert held.accepted.overdue(ACK_BY - 6, 10) == ([], None)
+    found, next_key = held.accepted.overdue(ACK_BY, 10)
+    assert ([one.member for one in found], next_key) == ([other.member, ONE], None)
+    first, next_key = held.accepted.overdue(ACK_BY, 1)
+    assert (first, next_key) == (found[:1], (ACK_BY - 5, AT, 8))
+    assert held.accepted.overdue(ACK_BY, 10, next_key) == (found[1:], None)
 
 
 def test_the_end_is_the_failure_of_its_attempt_with_all_that_was_measured(held: Held) -> None:

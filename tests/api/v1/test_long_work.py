@@ -103,6 +103,30 @@ def test_a_sweep_leaves_what_it_cannot_read_to_others_and_ends_the_rest(
     assert (unread.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
 
 
+def test_a_page_that_sql_cannot_end_holds_up_none_behind_it(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, other = Work(world, "first"), Work(world, "other")
+    for number, one in enumerate((first, other)):
+        one.accept(ack_by=world.clock.now - 9 + number)
+    end = type(world.wiring.accepted_firings).end
+
+    def be_away_for_first(self: Any, outcomes: Any) -> Any:
+        if outcomes[0][0].member == first.attempt:
+            raise StoreAway("SQL", "its row is held")
+        return end(self, outcomes)
+
+    monkeypatch.setattr("wangtimer.long_work.PAGE", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(world.wiring.accepted_firings), "end", be_away_for_first)
+        with pytest.raises(StoreAway):
+            world.wiring.long_work.sweep()
+        assert world.wiring.long_work.sweep() == 1
+        assert (first.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
+    assert world.wiring.long_work.sweep() == 1
+    assert first.status is FiringStatus.PENDING
+
+
 @pytest.mark.parametrize("verb", ["nack", "heartbeat"])
 def test_a_word_of_a_timer_that_cannot_be_read_here_is_to_be_said_again(
     work: Work, monkeypatch: pytest.MonkeyPatch, verb: str

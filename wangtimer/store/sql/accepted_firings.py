@@ -25,12 +25,17 @@ from wangtimer.store.sql.alert_notes import note_outcomes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
-from wangtimer.store.sql.keyset import by_index, update_by_index
+from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import attempts, begun_firings, firings, firings_to_cancel
 
 # The error on record of an accepted attempt of which nothing was said in time.
 TIME_OVER_ERROR = "the target answered 202, and did not say in time that it is done"
 ACCEPTED, PENDING = FiringStatus.ACCEPTED.value, FiringStatus.PENDING.value
+
+
+# When it was to be done, its moment (both ms UTC) and its timer.
+OverdueKey = tuple[int, int, int]
+FIRST_OVERDUE: OverdueKey = (-1, 0, 0)
 
 
 class AckState(Enum):
@@ -78,6 +83,13 @@ class AcceptedFiring:
         )
 
 
+class OverduePage(NamedTuple):
+    """Some that are overdue, and the key to go on behind; None at the end."""
+
+    firings: list[AcceptedFiring]
+    next_key: OverdueKey | None
+
+
 class Ended(NamedTuple):
     """How many accepted firings ended, and which of them are to be tried again."""
 
@@ -99,23 +111,25 @@ class AcceptedFirings:
         state = _state_of(row, member)
         return state, None if row is None or state is not AckState.COUNTS else _read(row)
 
-    def overdue(self, now: int, limit: int, skipped: int = 0) -> list[AcceptedFiring]:
-        """Return those that were to be done by `now` (ms UTC), the longest overdue first, `limit` at most.
+    def overdue(self, now: int, limit: int, after: OverdueKey = FIRST_OVERDUE) -> OverduePage:
+        """Return those behind this key that were to be done by `now` (ms UTC), the longest overdue first.
 
-        The first `skipped` are left out, and those that a newer firing cancels, though their rows do not say so yet.
+        `limit` are read; left out are those that a newer firing cancels, though their rows do not say so yet.
         """
         noted = and_(
             firings_to_cancel.c.timer_id == firings.c.timer_id,
             firings_to_cancel.c.fire_at == firings.c.fire_at,
         )
-        late = and_(
-            firings.c.status == ACCEPTED, firings.c.due_at <= now, firings_to_cancel.c.timer_id.is_(None)
-        )
-        # A join: of NOT EXISTS MariaDB may read the whole other table first.
-        query = select(firings).select_from(firings.outerjoin(firings_to_cancel, noted)).where(late)
-        query = by_index(query.order_by(firings.c.due_at).limit(limit).offset(skipped), "firing_due")
+        key = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
+        late = and_(firings.c.status == ACCEPTED, firings.c.due_at <= now, behind(key, after))
+        columns = (firings, firings_to_cancel.c.timer_id.is_not(None).label("is_noted"))
+        query = select(*columns).select_from(firings.outerjoin(firings_to_cancel, noted)).where(late)
+        query = by_index(query.order_by(*key).limit(limit), "firing_due")
         query = by_index(query, "PRIMARY", firings_to_cancel)
-        return self._database.read(lambda sql: [_read(row) for row in sql.execute(query).mappings()])
+        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
+        last = rows[-1] if len(rows) == limit else None
+        next_key = None if last is None else (last["due_at"], last["fire_at"], last["timer_id"])
+        return OverduePage([_read(row) for row in rows if not row["is_noted"]], next_key)
 
     def acknowledge(self, member: Member, now: int, noted_at: NotedAt | None = None) -> tuple[AckState, bool]:
         """Record that the work is done; it counts also for an attempt whose time was over, if others follow it.
