@@ -345,24 +345,60 @@ def test_of_many_older_ones_the_last_are_cancelled_at_once_and_the_rest_a_few_at
 def test_more_older_ones_than_one_transaction_may_move_hold_up_no_firing_of_another_timer(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Their timer's firing is undecided until they are noted, a part each time that it is judged."""
+    """Their timer's newest firing waits until they are noted, a part each time that it is judged."""
     most = MANY // 4
     monkeypatch.setattr("wangtimer.store.sql.firings_to_cancel.MOST_NOTED", most)
     held = make(Overlap.CANCEL_OLDER)
     other = Held(held.database, Overlap.CANCEL_OLDER, "other")
     moments = _with_many(held)
     member, beside = held.member(FIRST), other.member(FIRST)
-    judged = held.begun.judge([member, beside], LATE)
-    assert (judged[member].course, judged[member].is_undecided) == (None, True)
-    assert (judged[beside].course, other.on_record[FIRST]) == (GO, 0)
+    judged = held.begun.judge([member, beside], FIRST)
+    assert (judged[member].course, judged[beside].course) == (WAIT, GO)
+    # What waited for another firing was not missed, however late it is by then.
+    assert (held.row(FIRST).has_queued, held.row(FIRST).due_at) == (True, FIRST + 1)
     assert len(held.on_record) == MANY - most + 1
-    assert held.row(FIRST).status is PENDING
-    assert [held.judge(FIRST) for _ in range(3)] == [None, None, GO]
+    assert [held.judge(FIRST) for _ in range(3)] == [WAIT, WAIT, GO]
+    assert held.row(FIRST).due_at == LATE
     assert held.on_record == {FIRST: 0}
     assert held.cancel_rest() == MANY - most
     records = held.sql.firings.records(held.id, MANY, before=FIRST)
     assert {(one.firing.status, one.error) for one in records} == {(SKIPPED, cancelled_by(FIRST))}
     assert len(records) == len(moments)
+
+
+def test_what_newer_ones_that_wait_cancel_is_judged_with_them_again(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.store.sql.firings_to_cancel.MOST_NOTED", MANY // 4)
+    held = make(Overlap.CANCEL_OLDER)
+    _with_many(held)
+    members = [held.member(at) for at in (FIRST, SECOND)]
+    judged = held.begun.judge(members, LATE)
+    assert [(judged[one].course, judged[one].is_undecided) for one in members] == [
+        (None, True),
+        (WAIT, False),
+    ]
+    assert held.row(FIRST).status is PENDING
+    for _ in range(3):
+        judged = held.begun.judge(members, LATE)
+    assert [judged[one].course for one in members] == [None, GO]
+    assert (held.row(FIRST).status, held.row(SECOND).status) == (SKIPPED, PENDING)
+
+
+def test_older_ones_of_several_timers_are_few_enough_for_one_transaction_together(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.store.sql.firings_to_cancel.MOST_NOTED", MANY + 1)
+    held = make(Overlap.CANCEL_OLDER)
+    ones = [held, *(Held(held.database, Overlap.CANCEL_OLDER, f"other-{number}") for number in range(2))]
+    for one in ones:
+        _with_many(one)
+    courses = []
+    for _ in range(3):
+        judged = held.begun.judge([one.member(FIRST) for one in ones], LATE)
+        courses.append([judged[one.member(FIRST)].course for one in ones])
+    assert sorted(map(str, courses[0])) == sorted(map(str, (GO, WAIT, WAIT)))
+    assert courses[-1] == [GO] * 3
 
 
 def test_each_of_many_older_ones_is_noted_and_names_the_newer_one(make: Make) -> None:

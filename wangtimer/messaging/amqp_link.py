@@ -60,9 +60,9 @@ class _ConfirmingChannel(Channel):
         self.send_method(spec.Channel.Close, "BsBB", (0, "", 0, 0))
 
     def _on_close(self, reply_code: int, reply_text: str, _class_id: int, _method_id: int) -> None:
-        self.send_method(spec.Channel.CloseOk)
         self.is_open = False
         self.why_closed = f"{reply_code} {_first_words(reply_text)}"
+        self.send_method(spec.Channel.CloseOk)
         _logger.warning("broker.channel_closed", extra={"said": reply_text[:300]})
 
 
@@ -284,16 +284,23 @@ class AmqpLink:
         return _Publishing(connection.channel())
 
     def _let_one_go(self, connection: Connection) -> None:
-        """Close the channel that was idle the longest; wait for the broker's word only where no number is free."""
+        """Close the channel that was idle the longest; wait for the broker's word only where no number is free.
+
+        Where none is idle there may be more than usual. Raises ValueError where there is no number left for one.
+        """
         most = min(MOST_BUSY_CHANNELS, connection.channel_max)
-        every = self._by_way.items()
-        idle = next((way for way, one in every if not one.numbers and not one.confirms), None)
-        has_free = len(connection.channels) <= most  # with the connection's own
-        if idle is not None:
-            channel = self._by_way.pop(idle).channel
-            channel.let_go() if has_free else channel.close()
-        elif not has_free:
-            raise ValueError(f"messages to {most} exchanges of apps wait for the broker's confirm")
+        for _ in range(2):
+            every = self._by_way.items()
+            idle = next((way for way, one in every if not one.numbers and not one.confirms), None)
+            has_free = len(connection.channels) <= most  # with the connection's own
+            if idle is not None:
+                channel = self._by_way.pop(idle).channel
+                channel.let_go() if has_free else channel.close()
+                return
+            if has_free:
+                return
+            self._read()  # confirms, and the broker's word on those that were let go
+        raise ValueError(f"messages to {most} exchanges of apps wait for the broker's confirm")
 
     def _broken(self, error: Exception) -> LinkBroken:
         self.close()

@@ -42,6 +42,7 @@ class TakenMessage:
     created_at: int
     is_test: bool = False
     due_at: int = 0
+    taken_until: int = 0
 
 
 def gather(sql: Connection, to_tell: Iterable[ToTell], now: int, grown: Iterable[ToTell] = ()) -> None:
@@ -131,7 +132,7 @@ class AlertMessages:
             for row in rows:
                 changing = update(alert_messages).where(alert_messages.c.id == row["id"])
                 sql.execute(changing.values(attempt=row["attempt"] + 1, taken_until=until))
-            return [_taken(row) for row in rows]
+            return [_taken(row, until) for row in rows]
 
         return self._database.write(work, Step.SQL_TAKE_ALERTS)
 
@@ -269,7 +270,7 @@ def _as_taken(one: TakenMessage) -> ColumnElement[bool]:
     return and_(
         alert_messages.c.id == one.id,
         alert_messages.c.attempt == one.attempt,
-        alert_messages.c.taken_until > 0,
+        alert_messages.c.taken_until == one.taken_until,
     )
 
 
@@ -339,7 +340,7 @@ def _message_of(row: RowMapping) -> AlertMessage:
         return AlertMessage(row["app"], row["rule"], more=1)
 
 
-def _taken(row: RowMapping) -> TakenMessage:
+def _taken(row: RowMapping, until: int) -> TakenMessage:
     return TakenMessage(
         row["id"],
         _message_of(row),
@@ -347,4 +348,5 @@ def _taken(row: RowMapping) -> TakenMessage:
         row["created_at"],
         bool(row["is_test"]),
         row["due_at"],
+        until,
     )

@@ -42,9 +42,8 @@ log = structlog.get_logger()
 
 # The latest firings of a timer that are looked at for a success, or to count its failures in a row.
 MOST_LOOKED_AT = 200
-# Where these do not say enough, as most were skipped or wait for an `:ack`: so many, of so few timers in one
-# transaction, in statements of fewer.
-MOST_LOOKED_BACK, LOOKS_BACK, LOOKS_BACK_A_STATEMENT = 5_000, 20, 5
+# Where these do not say enough, as most were skipped or wait for an `:ack`: so many, of so few timers at once.
+MOST_LOOKED_BACK, LOOKS_BACK = 5_000, 20
 _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACCEPTED))
 # ms; trouble of a timer that is deleted is forgotten so long after its last failure.
 DELETED_AFTER_MS = 120_000
@@ -89,12 +88,12 @@ class Looks(NamedTuple):
     `open` are those that may be over all the same: of `full` there are more firings than were looked at.
     """
 
-    keys: list[LookKey]
-    over: list[Trouble]
-    old: list[Trouble]
-    ripe: list[Trouble]
-    open: list[Trouble]
-    full: list[Look]
+    keys: Sequence[LookKey] = ()
+    over: Sequence[Trouble] = ()
+    old: Sequence[Trouble] = ()
+    ripe: Sequence[Trouble] = ()
+    open: Sequence[Trouble] = ()
+    full: Sequence[Look] = ()
 
 
 class AlertTroubles:
@@ -166,27 +165,33 @@ class AlertTroubles:
             return Looks(keys, over, old, ripe, [one for one in quiet if one not in over], full)
 
         found = self._database.read(read)
-        found.over.extend(self._looked_back(found, now))
+        self._end_found(found, now)
+        back = self._looked_back(found, now)
+        self._end_found(Looks(over=back), now)
+        over = [*found.over, *back]
+        changed = any(one.key.is_of_host for one in (*over, *found.old))
+        return LookedAt(len(over), None if len(found.keys) < limit else found.keys[-1], changed)
+
+    def _end_found(self, found: Looks, now: int) -> None:
         if found.over or found.old or found.ripe:
             self._database.write(partial(self._end, found=found, now=now), Step.SQL_END_TROUBLES)
-        changed = any(one.key.is_of_host for one in (*found.over, *found.old))
-        return LookedAt(len(found.over), None if len(found.keys) < limit else found.keys[-1], changed)
 
     def _looked_back(self, found: Looks, now: int) -> list[Trouble]:
         """Return those that are over by firings further back, of a few timers, of others in their turn.
 
-        Nothing else hangs on it: these firings may be on so many pages that SQL has too little time.
+        Each timer is a read of its own, in another order each time: its firings may be on so many pages that SQL has
+        too little time.
         """
-        if not found.full:
-            return []
-        some = random.sample(found.full, min(LOOKS_BACK, len(found.full)))
+        over: set[Trouble] = set()
+
+        def read(sql: Connection, look: Look) -> set[Trouble]:
+            return _succeeded_among(sql, [look], now, MOST_LOOKED_BACK)[0]
+
         try:
-            over, _ = self._database.read(
-                lambda sql: _succeeded_among(sql, some, now, MOST_LOOKED_BACK, LOOKS_BACK_A_STATEMENT)
-            )
+            for look in random.sample(found.full, min(LOOKS_BACK, len(found.full))):
+                over |= self._database.read(partial(read, look=look))
         except StoreAway as error:
             log.info("alerts_not_looked_back", error=str(error))
-            return []
         return [one for one in found.open if _as_looked_at(one) in over]
 
     def _is_free(self, sql: Connection, app: str) -> bool:
@@ -307,13 +312,13 @@ def _over_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> tuple
     """
     over = {one for one in troubles if one.well_at is not None}
     asked = [(one, *looked_at) for one in troubles if one not in over for looked_at in _moments(one)]
-    found, full = _succeeded_among(sql, asked, now, MOST_LOOKED_AT, LOOKS_A_STATEMENT)
+    found, full = _succeeded_among(sql, asked, now, MOST_LOOKED_AT)
     over |= found
     return over, [one for one in full if one[0] not in over]
 
 
 def _succeeded_among(
-    sql: Connection, asked: Sequence[Look], now: int, most: int, together: int
+    sql: Connection, asked: Sequence[Look], now: int, most: int
 ) -> tuple[set[Trouble], list[Look]]:
     """Return those of which one of the `most` latest firings says that they are over, and the looks that may have more
     firings than these.
@@ -322,8 +327,8 @@ def _succeeded_among(
     """
     hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (firing_of_timer) "
     over, full = set[Trouble](), list[Look]()
-    for start in range(0, len(asked), together):
-        part = asked[start : start + together]
+    for start in range(0, len(asked), LOOKS_A_STATEMENT):
+        part = asked[start : start + LOOKS_A_STATEMENT]
         looks = [
             f"SELECT {number:d} AS number, COUNT(*) AS firings, MAX(status = '{FiringStatus.SUCCEEDED.value}'"
             f"{'' if one.late_ms is None else f' AND COALESCE(lateness_ms <= {one.late_ms:d}, 0)'}"

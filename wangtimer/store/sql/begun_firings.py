@@ -40,7 +40,7 @@ class Judged(NamedTuple):
     """What a firing is to do now, and why; `row` is its row as it waits.
 
     None in place of a course: its attempt is over. `is_undecided`: it is not to be sent at once, nothing was written of
-    it, and it is to be judged again. Its moment has not come, or very many older ones are still to be noted.
+    it, and it is to be judged again: its moment has not come, or one that cancels it waits.
     """
 
     course: Course | None
@@ -80,12 +80,26 @@ class _Begun:
     def _still_counts(self, timer_id: int, one: Begun) -> bool:
         return (timer_id, one.fire_at) not in self.cancelled
 
-    def leave_out(self, timer_ids: Collection[int]) -> None:
-        """Forget what judging made of the firings of these timers."""
+    def put_off(
+        self, timer_ids: Collection[int], members: Iterable[Member], now: int
+    ) -> dict[Member, Judged]:
+        """Let the newest firings of these timers, which cancel very many, wait; return what all of theirs are to do.
+
+        They are on record as waiting, so none of them was missed. The older ones are judged with them again.
+        """
+        newest = {(one, self.cancels[one]) for one in timer_ids}
         self.cancels = {one: by for one, by in self.cancels.items() if one not in timer_ids}
         self.cancelled = {key: by for key, by in self.cancelled.items() if key[0] not in timer_ids}
         self.begins = [one for one in self.begins if one[0] not in timer_ids]
+        self.begins += [(timer_id, Begun(fire_at, True)) for timer_id, fire_at in sorted(newest)]
         self.turns = [key for key in self.turns if key[0] not in timer_ids]
+        return {
+            one: Judged(Course.WAIT, row=_due_again(self.rows[one.key], max(now, one.fire_at + 1)))
+            if one.key in newest
+            else Judged(None, is_undecided=True)
+            for one in members
+            if one.timer_id in timer_ids
+        }
 
     def judged(self, member: Member, now: int) -> Judged:
         """Judge a firing, and note what follows from it for the others."""
@@ -105,7 +119,7 @@ class _Begun:
             self.cancelled[member.timer_id, fire_at] = member.fire_at
             self.cancels[member.timer_id] = member.fire_at
         if found.course is Course.WAIT:
-            row = row._replace(due_at=now + LOOK_AGAIN_MS, lane="")
+            row = _due_again(row, now + LOOK_AGAIN_MS)
         if found.course is not Course.SKIP:
             begun[member.fire_at] = Begun(member.fire_at, found.course is Course.WAIT)
             if own is None:
@@ -136,7 +150,7 @@ class BegunFirings:
         * One that waits is on record too; its row is due again later.
         * Those that it cancels have their outcomes, as `noted` returns these. Of many the rest are noted as to be
           cancelled, and have theirs in a while; one of them that is asked about has it now. Of very many the oldest
-          are noted first, a part each time that their timer's firing is judged: until then it is undecided.
+          are noted first, a part each time that the newest is judged: until then it waits.
 
         The timers' rows are locked, so that two processes never judge at once. Absent are firings of timers of which
         others held the row, or that of one of these firings, all the while.
@@ -147,9 +161,8 @@ class BegunFirings:
             held = _locked(sql, [one for one in members if one not in judged])
             found = held.judged_all((one for one in members if one.timer_id in held.begun), now)
             last = last_before(sql, held.cancels)
-            if undecided := note_oldest(sql, held.cancels) if len(last) == MOST_AT_ONCE else set():
-                held.leave_out(undecided)
-                found |= {one: Judged(None, is_undecided=True) for one in found if one.timer_id in undecided}
+            if too_many := note_oldest(sql, held.cancels) if len(last) == MOST_AT_ONCE else []:
+                found |= held.put_off(too_many, found, now)
                 last = last_before(sql, held.cancels)
             if held.cancelled:
                 cancel_older(sql, held.cancels, last, held.cancelled, held.rows, noted)
@@ -332,6 +345,10 @@ def _wake(sql: Connection, timer_ids: Collection[int], now: int) -> tuple[list[F
     for row in woken:
         _put_off(sql, row)
     return woken, {timer_id for timer_id, _ in held}
+
+
+def _due_again(row: Firing, due_at: int) -> Firing:
+    return row._replace(due_at=due_at, lane="")
 
 
 def _put_off(sql: Connection, row: Firing) -> None:

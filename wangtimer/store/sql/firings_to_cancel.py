@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from sqlalchemy import ColumnElement, Connection, and_, or_, select, text
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, text
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
@@ -23,7 +23,7 @@ MOST_AT_ONCE = 500
 _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 _KEY = (firings_to_cancel.c.timer_id, firings_to_cancel.c.fire_at)
 
-# So many move to `firing_to_cancel` in one transaction, in under half a second: all that comes with them waits for it.
+# So many move to `firing_to_cancel` in one transaction, or twice as many: what is judged with them waits for it.
 MOST_NOTED = 10_000
 Noted = Callable[[Outcome], Outcome]
 
@@ -104,22 +104,32 @@ def last_before(sql: Connection, newest: Mapping[int, int]) -> dict[MemberKey, i
     return {(row.timer_id, row.fire_at): newest[row.timer_id] for row in sql.execute(query)}
 
 
-def note_oldest(sql: Connection, newest: Mapping[int, int]) -> set[int]:
-    """Return the timers of which one transaction may not move all that is on record before their newest firing.
+def note_oldest(sql: Connection, newest: Mapping[int, int]) -> list[int]:
+    """Return the timers of which this transaction is not to move all that is on record before their newest firing.
 
-    Of one of them the oldest are noted, as many as may be. The others' turns come as they are judged again.
+    What the others have is few enough for one. Of the first of these the oldest are noted, as many as may be; the
+    turns of the rest come as they are judged again.
     """
-    too_many: dict[int, int] = {}
+    room, too_many = MOST_NOTED, list[int]()
     for timer_id, fire_at in newest.items():
-        before = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
-        query = select(begun_firings.c.fire_at).where(before).order_by(*begun_firings.primary_key)
-        query = by_index(query.limit(1).offset(MOST_NOTED), "PRIMARY", begun_firings)
-        if (end := sql.execute(query).scalar()) is not None:
-            too_many[timer_id] = end
-    for timer_id, end in too_many.items():
-        _note_until(sql, timer_id, end, newest[timer_id])
-        break
-    return set(too_many)
+        older = _before(timer_id, fire_at).limit(room + 1).subquery()
+        number = sql.execute(select(func.count()).select_from(older)).scalar_one()
+        if number > room:
+            too_many.append(timer_id)
+        else:
+            room -= number
+    if too_many:
+        first, by = too_many[0], newest[too_many[0]]
+        end = sql.execute(_before(first, by).limit(1).offset(MOST_NOTED)).scalar_one_or_none()
+        _note_until(sql, first, by if end is None else end, by)
+    return too_many
+
+
+def _before(timer_id: int, fire_at: int) -> Select[int]:
+    """Return the query of what is on record of a timer before a moment, the oldest first."""
+    its = and_(begun_firings.c.timer_id == timer_id, begun_firings.c.fire_at < fire_at)
+    query = select(begun_firings.c.fire_at).where(its).order_by(*begun_firings.primary_key)
+    return by_index(query, "PRIMARY", begun_firings)
 
 
 def _note_until(sql: Connection, timer_id: int, end: int, by: int) -> None:
