@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from standardwebhooks import Webhook
@@ -261,3 +262,22 @@ def test_a_stop_gives_back_what_was_not_sent(
     engine.submit(calls)
     assert len(engine.stop(1)) == 50
     assert not rabbitmq.taken("app.direct")
+
+
+def test_a_broker_that_allows_few_channels_takes_the_messages_of_many_apps_on_one_connection(
+    scratch: Path, make_engine: MakeEngine, outcomes: Outcomes
+) -> None:
+    """One of them goes to an exchange that is not there, each time: that ends its own channel."""
+    missing = MessagePlace("orders", PlaceKind.EXCHANGE, "app.missing", "app.k")
+    with RabbitMQ(scratch, "channel_max = 4") as few:
+        few.declare("app.direct")
+        engine = make_engine(few.url, every_app=True)
+        for turn in range(12):
+            places = [(f"app-{turn % 6}", DIRECT), ("lost", missing), (f"app-{(turn + 1) % 6}", DIRECT)]
+            engine.submit([a_message(outcomes, place, app=app) for app, place in places])
+            outcomes.wait(3 * (turn + 1))
+        failed = [(call.request.app, reply.error) for call, reply in outcomes.replies if not reply.succeeded]
+        assert {app for app, _ in failed} == {"lost"}
+        assert all("404 NOT_FOUND" in error for _, error in failed), failed
+        assert len(failed) == 12
+        assert few.waiting("app.direct") == 24

@@ -19,16 +19,19 @@ _LOGIN_WITHIN_S = 120
 
 
 class RabbitMQ:
-    """`with RabbitMQ(directory) as broker: broker.url`; what is durable outlives a kill and a start."""
+    """`with RabbitMQ(directory) as broker: broker.url`; what is durable outlives a kill and a start.
 
-    def __init__(self, directory: Path) -> None:
+    `settings` are lines of its configuration.
+    """
+
+    def __init__(self, directory: Path, *settings: str) -> None:
         find_program("rabbitmq-server", PACKAGE)
         self.port = free_port()
         names_port = free_port()
         epmd = [find_program("epmd", PACKAGE), "-port", str(names_port), "-address", HOST]
         (directory / "names").mkdir(parents=True)
         self._names = ServerProcess(epmd, directory / "names", lambda: _listens(names_port))
-        (directory / "test.conf").write_text("log.file.level = error\n")
+        (directory / "test.conf").write_text("\n".join(("log.file.level = error", *settings, "")))
         variables = {
             "HOME": directory,
             "ERL_EPMD_PORT": names_port,
