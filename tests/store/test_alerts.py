@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, event, select, update
+from sqlalchemy.exc import OperationalError
 
 from tests.store.alert_worlds import (
     FAILED,
@@ -90,6 +91,30 @@ def test_firings_that_were_skipped_between_hide_no_failures_in_a_row(world: Aler
         world.fire(bill, number * 60, FAILED)
         told += world.told()
     assert told == [("ops", ROW, bill, 5)]
+
+
+def test_a_row_of_failures_for_which_sql_has_too_little_time_holds_up_nothing_else_of_the_app(
+    world: AlertWorld,
+) -> None:
+    over_time = OperationalError("", {}, Exception(1969, "Query execution was interrupted"))
+
+    def be_slow(_sql: object, _cursor: object, _text: str, given: object, *_: object) -> None:
+        if str(MOST_LOOKED_BACK) in str(given):
+            looked_back.append(given)
+            raise over_time
+
+    looked_back: list[object] = []
+    world.put(rule("ops", "shop", ROW, FOR_GOOD, in_a_row=5))
+    bill, other = world.timer(), world.timer("other")
+    for engine in world.database.engines:
+        event.listen(engine, "before_cursor_execute", be_slow)
+    for number in range(5):
+        _fire_many(world, bill, range(number * 60 + 1, number * 60 + 60), FiringStatus.SKIPPED)
+        world.fire(bill, number * 60, FAILED)
+    world.fire(other, 300, FAILED)
+    told = {(event, timer_id) for _, event, timer_id, _ in world.told()}
+    assert told == {(FOR_GOOD, bill), (FOR_GOOD, other)}
+    assert looked_back
 
 
 def test_a_success_behind_very_many_skipped_or_accepted_firings_is_seen(world: AlertWorld) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import structlog
 from sqlalchemy import Connection, RowMapping, and_, func, select
 from sqlalchemy.engine import Dialect
+from sqlalchemy.exc import OperationalError
 
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_place import AlertPlace
@@ -26,7 +27,7 @@ from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.alert_messages import gather
 from wangtimer.store.sql.alert_rules import rules_of
 from wangtimer.store.sql.asked import asked_for, delete_of_attempts, in_parts, with_keys
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import Database, was_over_time
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import alert_notes, alert_rules, alerts, firings, timers
 from wangtimer.store.sql.trouble_rows import (
@@ -447,13 +448,20 @@ def _owners(sql: Connection, timer_ids: Collection[int]) -> dict[int, tuple[str,
 def _failures_in_a_row(sql: Connection, timer_id: int, now: int, may_look_back: Callable[[], bool]) -> int:
     """Return how many attempts of a timer's latest firings have failed since one succeeded, by their moments.
 
-    `may_look_back`: whether many firings may be read, where the latest ones do not say it.
+    `may_look_back`: whether many firings may be read, where the latest ones do not say it. Where SQL has too little
+    time for them, the latest count.
     """
     own = and_(firings.c.timer_id == timer_id, firings.c.fire_at <= now)
     query = by_index(select(firings.c.status, firings.c.attempt).where(own), "firing_of_timer")
     latest, number = query.order_by(firings.c.fire_at.desc()), 0
     for most in (MOST_LOOKED_AT, MOST_LOOKED_BACK):
-        rows = sql.execute(latest.limit(most)).all()
+        try:
+            rows = sql.execute(latest.limit(most)).all()
+        except OperationalError as error:
+            if most == MOST_LOOKED_AT or not was_over_time(error):
+                raise
+            log.info("alerts_not_looked_back", timer_id=timer_id)
+            break
         number, is_all = _failed_in_a_row(rows)
         is_enough = is_all or len(rows) < most or number >= MOST_LOOKED_AT
         if is_enough or most == MOST_LOOKED_BACK or not may_look_back():

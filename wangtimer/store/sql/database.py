@@ -25,6 +25,8 @@ _COLLISIONS = {1213, _LOCK_WAIT}
 # MySQL: unknown column, table, index, function; syntax; a statement too large. These do not pass with time, so SQL does
 # not count as away.
 _MISTAKES = {1054, 1146, 1176, 1305, 1064, 1153}
+# MariaDB, MySQL: the server ended a statement for its time. What its transaction did before stands.
+_OVER_TIME = {1969, 3024}
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
 # s; how long a client waits for an answer, and how long the server may work on a statement: less, so that it never
@@ -157,6 +159,11 @@ class Database:
                 else:
                     # The server refuses (read-only, disk full, no access), but may accept later.
                     raise StoreAway("SQL", _cause(error)) from error
+
+
+def was_over_time(error: DBAPIError) -> bool:
+    """Tell whether the server ended a statement because it took too long; its transaction may go on."""
+    return _code(error) in _OVER_TIME
 
 
 def missing_file(url: str) -> Path | None:
