@@ -623,7 +623,8 @@ def test_trouble_and_its_end_are_two_messages(telling: Telling) -> None:
     robot, to = webhook_of(telling)
     timer_id = alerted(telling, to, "bill", FIRST, RECOVERED)
     teller = telling.teller()
-    telling.tell_until(teller, lambda: len(robot.got) == 1)
+    # Not only sent: after its end is written the next one of the rule waits.
+    telling.tell_until(teller, lambda: telling.shown().told_at is not None)
     telling.fire(timer_id, 1, SUCCEEDED)
     telling.now = max(telling.now, int(telling.clock.now_ms()))
     telling.judge()
