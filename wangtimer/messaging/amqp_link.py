@@ -96,7 +96,7 @@ class _Publishing:
 
     def _note_ack(self, tag: int, multiple: bool) -> None:
         for number, message_id in self._taken_out(tag, multiple):
-            why = self._why_returned(message_id)
+            why = self._why_returned(message_id) if self.returned else None
             if why is None:
                 self.confirms.append(Confirm(number, BrokerAnswer.TAKEN))
             else:
@@ -139,7 +139,8 @@ class AmqpLink:
         self._timeout_s = timeout_s
         self._ca_file = ca_file
         self._connection: Connection | None = None
-        self._by_way: dict[_Way, _Publishing] = {}
+        self._by_way: dict[_Way, _Publishing] = {}  # the one used last is the last
+        self._used_last: _Publishing | None = None
         self._closed: dict[_Way, tuple[float, str]] = {}  # until when, and why
         self._ready: list[Confirm] = []
         self.why_blocked = ""
@@ -222,7 +223,7 @@ class AmqpLink:
         """Close the connection at once: what is not confirmed is unknown."""
         self._gather()
         connection, self._connection = self._connection, None
-        self._by_way, self._closed = {}, {}
+        self._by_way, self._closed, self._used_last = {}, {}, None
         if connection is not None:
             connection.collect()
 
@@ -258,11 +259,14 @@ class AmqpLink:
 
     def _publishing(self, way: _Way) -> _Publishing:
         """Return its channel, as the one used last; raises ValueError where it was closed, or there is none left."""
-        held = self._by_way.pop(way, None)
+        held = self._by_way.get(way)
+        if held is not None and held is self._used_last and not held.channel.why_closed:
+            return held  # as most are: it stands last already
+        self._by_way.pop(way, None)
         if held is None:
             self._refuse_closed(way)
             held = self._opened()
-        self._by_way[way] = held
+        self._by_way[way] = self._used_last = held
         if held.channel.why_closed:
             # The broker's word was read as another channel was let go: what is published on it ends the connection.
             self._gather()
