@@ -130,7 +130,7 @@ def test_so_many_that_they_are_not_counted_are_a_gap_each_time_and_told_once(wat
     assert watch.see(call(2_000, 2_001, None, MOST_LOST)).order is GAP
     assert watch.see(call(2_100, 2_101, None, MOST_LOST)) == Sighting(GAP, 100, 99)
     assert watch.see(call(2_101, 2_102, None, MOST_LOST)) == Sighting(GAP, 1)
-    # What one that was not counted passed over is told by the next, which was counted, and so is that one itself.
+    # One that was not counted tells no loss. The next one tells of it, and of all that it passed over.
     assert watch.see(call(2_200, 2_201, lost=None)) == Sighting(GAP, 0, 98)
     assert watch.see(call(2_201, 2_202, None, MOST_LOST)) == Sighting(GAP, 100)
     assert watch.see(call(2_202, 2_203, None, MOST_LOST)) == Sighting(GAP, 1)

@@ -27,7 +27,7 @@ from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.store.sql import alert_troubles
-from wangtimer.store.sql.alert_messages import BETWEEN_MS
+from wangtimer.store.sql.alert_messages import BETWEEN_MS, TakenMessage
 from wangtimer.store.sql.alert_troubles import DELETED_AFTER_MS, FIRST_KEY, MOST_LOOKED_BACK, Look
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alerts, firings, timers
@@ -112,7 +112,7 @@ def test_a_row_of_failures_for_which_sql_has_too_little_time_holds_up_nothing_el
         _fire_many(world, bill, range(number * 60 + 1, number * 60 + 60), FiringStatus.SKIPPED)
         world.fire(bill, number * 60, FAILED)
     world.fire(other, 300, FAILED)
-    told = {(event, timer_id) for _, event, timer_id, _ in world.told()}
+    told = {(what, timer_id) for _, what, timer_id, _ in world.told()}
     assert told == {(FOR_GOOD, bill), (FOR_GOOD, other)}
     assert looked_back
 
@@ -666,9 +666,8 @@ def test_what_a_process_has_in_hand_while_the_rule_is_changed_is_told_at_the_new
     assert world.take() == []
 
 
-def test_what_a_dead_process_had_in_hand_has_all_its_attempts_at_the_new_destination(
-    world: AlertWorld,
-) -> None:
+def _taken_again_at_a_new_destination(world: AlertWorld) -> tuple[TakenMessage, TakenMessage]:
+    """Have a process hold a message for too long, then change the rule's destination; return it as each one took it."""
     world.put(rule("ops", "shop", FOR_GOOD))
     world.fire(world.timer(), 0, FAILED)
     world.judge()
@@ -676,6 +675,13 @@ def test_what_a_dead_process_had_in_hand_has_all_its_attempts_at_the_new_destina
     world.now += DAY_MS
     world.put(rule("ops", "shop", FOR_GOOD, destination=OTHER_ADDRESS))
     (again,) = world.take()
+    return held, again
+
+
+def test_what_a_dead_process_had_in_hand_has_all_its_attempts_at_the_new_destination(
+    world: AlertWorld,
+) -> None:
+    held, again = _taken_again_at_a_new_destination(world)
     assert (again.id, again.attempt) == (held.id, 1)
 
 
@@ -683,13 +689,7 @@ def test_the_late_word_of_a_process_that_held_a_message_for_too_long_changes_not
     world: AlertWorld,
 ) -> None:
     """Though the new destination begins with the first attempt, as that process did."""
-    world.put(rule("ops", "shop", FOR_GOOD))
-    world.fire(world.timer(), 0, FAILED)
-    world.judge()
-    (held,) = world.take()
-    world.now += DAY_MS
-    world.put(rule("ops", "shop", FOR_GOOD, destination=OTHER_ADDRESS))
-    (again,) = world.take()
+    held, again = _taken_again_at_a_new_destination(world)
     world.messages.end(held, world.now, is_taken=True)
     world.messages.end(again, world.now, is_taken=True)
     assert world.rules.page("shop", "", 1)[0].told_at == world.now

@@ -90,6 +90,11 @@ class _Publishing:
         channel.events["basic_nack"].add(self._note_nack)
         channel.events["basic_return"].add(self._note_return)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing stands on it, and the broker has not closed it."""
+        return not (self.numbers or self.confirms or self.channel.why_closed)
+
     def _note_return(self, error: Exception, _exchange: str, _key: str, message: Any) -> None:
         said = getattr(error, "reply_text", "") or "NO_ROUTE"
         self.returned.setdefault(str(message.properties.get("message_id")), []).append(str(said))
@@ -294,8 +299,7 @@ class AmqpLink:
         """
         most = min(MOST_BUSY_CHANNELS, connection.channel_max)
         for _ in range(2):
-            every = self._by_way.items()
-            idle = next((way for way, one in every if not one.numbers and not one.confirms), None)
+            idle = next((way for way, one in self._by_way.items() if one.is_idle), None)
             has_free = len(connection.channels) <= most  # with the connection's own
             if idle is not None:
                 channel = self._by_way.pop(idle).channel

@@ -155,7 +155,7 @@ class AlertMessages:
             if is_taken or not error:
                 shown["told_at"] = now
             else:
-                log.warning("alert_not_taken", app=one.message.app, rule=one.message.rule, error=error)
+                log.warning("alert_given_up", app=one.message.app, rule=one.message.rule, error=error)
             sql.execute(update(alert_rules).where(_rule_of(one)).values(shown))
             return True
 

@@ -23,7 +23,8 @@ MOST_AT_ONCE = 500
 _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 _KEY = (firings_to_cancel.c.timer_id, firings_to_cancel.c.fire_at)
 
-# So many move to `firing_to_cancel` in one transaction, or twice as many: what is judged with them waits for it.
+# So many move to `firing_to_cancel` in one transaction, and as many again where a further timer has too many: what is
+# judged with them waits for it.
 MOST_NOTED = 10_000
 Noted = Callable[[Outcome], Outcome]
 
@@ -140,7 +141,7 @@ def _note_until(sql: Connection, timer_id: int, end: int, by: int) -> None:
     its = "WHERE timer_id = :timer_id AND fire_at < :end"
     noting = f"INSERT {ignore} INTO firing_to_cancel (timer_id, fire_at, cancelled_by)"
     sql.execute(text(f"{noting} SELECT timer_id, fire_at, :by FROM begun_firing{hint} {its}"), named)
-    # Of several tables by its form, which takes a hint.
+    # In the form for several tables: the usual one takes no hint.
     deleting = "DELETE FROM begun_firing" if is_sqlite else f"DELETE begun_firing FROM begun_firing{hint}"
     sql.execute(text(f"{deleting} {its}"), named)
 
