@@ -1,8 +1,5 @@
 """`wangtimer alerts ...` against the real service."""
 
-from threading import Thread
-from time import sleep
-
 import orjson
 import pytest
 
@@ -64,18 +61,16 @@ def test_a_deleted_rule_is_gone_and_cannot_be_tried(run: Run) -> None:
         assert "on-call" in refused.stderr
 
 
-def answer_the_test(world: World, answer: dict[str, object]) -> Thread:
-    """Do as a callback process does: take the message that was asked for, and say what became of it."""
+def answer_the_test(world: World, answer: dict[str, object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do as a callback process does, as soon as somebody waits: take the test's message, and say what became of it."""
+    messages, sleep = world.wiring.alert_messages, type(world.clock).sleep
 
-    def work() -> None:
-        messages = world.wiring.alert_messages
-        while not (taken := messages.take(1, world.clock.now, world.clock.now + 1)):
-            sleep(0.01)
-        messages.answer(taken[0], orjson.dumps(answer).decode())
+    def work(seconds: float) -> None:
+        sleep(world.clock, seconds)
+        for taken in messages.take(1, world.clock.now, world.clock.now + 1):
+            messages.answer(taken, orjson.dumps(answer).decode())
 
-    thread = Thread(target=work, daemon=True)
-    thread.start()
-    return thread
+    monkeypatch.setattr(world.clock, "sleep", work)
 
 
 @pytest.mark.parametrize(
@@ -86,9 +81,12 @@ def answer_the_test(world: World, answer: dict[str, object]) -> Thread:
     ],
 )
 def test_a_test_shows_what_the_destination_answers(
-    run: Run, small_world: World, answer: dict[str, object], shown: str
+    run: Run,
+    small_world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: dict[str, object],
+    shown: str,
 ) -> None:
     run(*ON_CALL)
-    answering = answer_the_test(small_world, answer)
+    answer_the_test(small_world, answer, monkeypatch)
     assert run("alerts", "test", "on-call").stdout == shown
-    answering.join()
