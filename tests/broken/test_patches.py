@@ -28,6 +28,7 @@ def test_a_patch_has_a_complete_header_and_breaks_the_product_alone(patch: Path)
     assert all(line[6:].startswith(PRODUCT) for line in broken)
 
 
+@pytest.mark.processes
 def test_every_named_test_exists() -> None:
     assert not not_found(ROOT, sorted({test for promise in promises() for test in promise.tests}))
 

@@ -16,6 +16,8 @@ import pytest
 
 from tests.broken.tree import apply, copy_to
 
+pytestmark = pytest.mark.processes
+
 PATCH = Path(__file__).with_name("note.patch")
 # Files outside tests and docs.
 MOST_FILES = 6
