@@ -104,7 +104,7 @@ clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients in
 	@$(BIN)/python -m pytest -m clients -rs tests/clients
 
 # Only promises with this in their names: make broken PROMISE=retry
-broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and check that its test goes red (PROMISE="part of its name")
+broken: .venv/.installed-dev ## break each promise by its mutation, in a copy, and check that its test goes red (PROMISE="part of its name")
 	@sh .ci/system-packages
 	@$(BIN)/python -m tests.broken $(PROMISE)
 
