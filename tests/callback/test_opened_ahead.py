@@ -15,6 +15,8 @@ from wangtimer.callback import Call, DeliveryEngine
 from wangtimer.callback.permits import NoLimits
 from wangtimer.core.egress.egress_rules import EgressRules, read_egress
 
+pytestmark = pytest.mark.alone
+
 SOON_MS = 700
 ONE_WAY_S = 0.04
 
