@@ -14,6 +14,8 @@ from wangtimer.stack.child import dying_with
 ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "pair"
 TURN = Path(__file__).with_name("turn.py")
+# What a deployment runs.
+RUNS = ("wangtimer", "Procfile", "celeryconfig.py", "schema.sql", "pyproject.toml")
 # What turn.py needs of a commit.
 NEEDED = "benchmarks/stand.py"
 ENDS_WITHIN_S = 60
@@ -96,9 +98,15 @@ class Checkout:
         return measured
 
 
-def has_changes() -> bool:
-    """Tell whether files of this working tree differ from its commit."""
-    return bool(_git("status", "--porcelain", "--untracked-files=no").stdout)
+def has_changes(*paths: str) -> bool:
+    """Tell whether these files of the working tree, or any, differ from its commit."""
+    return bool(_git("status", "--porcelain", "--untracked-files=no", "--", *paths).stdout)
+
+
+def code_here() -> str:
+    """Return the latest commit that changed what runs, in its short form, and whether there are changes to it."""
+    commit = _git("log", "-1", "--format=%h", "--abbrev=8", "--", *RUNS).stdout.strip() or "unknown"
+    return f"{commit} with changes" if has_changes(*RUNS) else commit
 
 
 def _git(*words: str) -> "subprocess.CompletedProcess[str]":

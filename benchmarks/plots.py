@@ -9,11 +9,10 @@ mpl.use("svg")
 from matplotlib import pyplot
 from matplotlib.figure import Figure
 
-from benchmarks.page import best_variants
 from benchmarks.results import Result, Results
 from benchmarks.workload import middle
 from benchmarks.workloads.burst import BURST
-from benchmarks.workloads.peers import PEERS_BESIDE
+from benchmarks.workloads.peers import PEERS_BESIDE, variants_in
 from benchmarks.workloads.scale import COPIES, SCALE, figure_name
 
 # The workloads in which every call is answered at once.
@@ -52,14 +51,14 @@ def _draw_lateness(results: Iterable[Result], path: Path) -> Path:
 
 
 def _draw_peers(result: Result, path: Path) -> Path:
-    variants = best_variants(result)
+    variants = variants_in(result)
     figure, axes = pyplot.subplots(figsize=(7, 4))
     for offset, measure in ((-0.2, "steady_p99_ms"), (0.2, "ticking_p99_ms")):
         values = [max(LEAST_MS, middle(result.values(f"{measure}.{variant}"))) for variant in variants]
         axes.barh([place + offset for place in range(len(variants))], values, 0.4, label=measure)
     axes.set_yticks(range(len(variants)), [variant.replace(" (", "\n(") for variant in variants], fontsize=7)
     axes.invert_yaxis()
-    axes.set(xscale="log", xlabel="ms", title="p99 lateness at 1,000/s: each system's best setting")
+    axes.set(xscale="log", xlabel="ms", title="p99 lateness at 1,000/s")
     axes.legend()
     return _save(figure, path)
 

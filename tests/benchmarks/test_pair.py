@@ -135,6 +135,7 @@ def test_changes_that_are_not_committed_are_seen(repository: Path) -> None:
     assert not has_changes()
     (repository / "file").write_text("changed")
     assert has_changes()
+    assert not has_changes("wangtimer")
 
 
 @pytest.mark.parametrize(
