@@ -17,7 +17,6 @@ from pathlib import Path
 from benchmarks.checkout import code_here
 from benchmarks.machine import describe, ran_on
 from benchmarks.page import kept_history, markdown, render, row
-from benchmarks.plots import draw
 from benchmarks.results import Result, Results
 from benchmarks.target import Target
 from benchmarks.workload import Bench, Workload, middle
@@ -48,7 +47,7 @@ def main() -> int:
         results.by_workload[name] = result
         results.machine = describe(Path(tempfile.gettempdir()))
         results.write(home / "results.json")
-        _write_page(results, asked.out, history)
+        asked.out.write_text(render(results, WORKLOADS, history), encoding="utf-8")
     for miss in missed:
         print(f"missed: {miss}", flush=True)
     return 1 if missed else 0
@@ -59,7 +58,7 @@ def _read_command_line() -> argparse.Namespace:
     parser.add_argument("workloads", nargs="*", help=f"which of {', '.join(WORKLOADS)}; all when left out")
     parser.add_argument("--runs", type=int, default=3, help="runs of each workload")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full numbers and seconds")
-    parser.add_argument("--out", type=Path, default=OUT, help="the page; results and plots go beside it")
+    parser.add_argument("--out", type=Path, default=OUT, help="the page; results go beside it")
     asked = parser.parse_args()
     unknown = set(asked.workloads) - set(WORKLOADS)
     if unknown:
@@ -96,11 +95,6 @@ def _report(workload: Workload, result: Result) -> list[str]:
         for figure in workload.figures
         if figure.has_bound and not figure.is_kept(result.values(figure.name))
     ]
-
-
-def _write_page(results: Results, out: Path, history: str) -> None:
-    plots = [str(path.relative_to(out.parent)) for path in draw(results, out.with_suffix(""))]
-    out.write_text(render(results, WORKLOADS, plots, history), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[1]
 PLACE = ROOT / "build" / "pair"
 TURN = Path(__file__).with_name("turn.py")
 # What a deployment runs.
-RUNS = ("wangtimer", "Procfile", "celeryconfig.py", "schema.sql", "pyproject.toml")
+RUNS = ("wangtimer", "Procfile", "celeryconfig.py", "schema.sql", "requirements.lock")
 # What turn.py needs of a commit.
 NEEDED = "benchmarks/stand.py"
 ENDS_WITHIN_S = 60

@@ -24,7 +24,7 @@ def steady_run(p99_ms: float, lost: int = 0) -> dict[str, float]:
 
 
 def lines_with(words: str, results: Results) -> list[str]:
-    page = render(results, WORKLOADS, [], "a note")
+    page = render(results, WORKLOADS, "a note")
     return [line for line in page.splitlines() if words in line]
 
 
@@ -81,7 +81,7 @@ def test_each_workload_says_when_on_what_and_by_which_code_it_ran(tmp_path: Path
 def test_what_people_wrote_between_the_marks_stays(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     assert kept_history(page) == "Nothing yet."
-    page.write_text(render(Results(), WORKLOADS, [], "* gc.freeze: p99 from 56 to 8 ms"), encoding="utf-8")
+    page.write_text(render(Results(), WORKLOADS, "* gc.freeze: p99 from 56 to 8 ms"), encoding="utf-8")
     assert kept_history(page) == "* gc.freeze: p99 from 56 to 8 ms"
 
 
