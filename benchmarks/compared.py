@@ -51,25 +51,25 @@ class Compared:
 
     @property
     def is_worse(self) -> bool:
-        """Whether the medians differ by more than the bound, the wrong way, and by more than can be resolved."""
-        costs = 1 / self.ratio if self.measure.more_is_better and self.ratio else self.ratio
-        return costs > self.most and self._is_resolved
+        """Whether the head's median is worse by more than the bound, and by more than can be resolved."""
+        return self._costs_more(median(self.base), median(self.head))
 
     @property
-    def is_wide(self) -> bool:
-        """Whether the turns differ by more than the bound, so that more of them are needed to tell."""
-        return max(self.turns) > self.most * min(self.turns) and self._is_resolved
-
-    @property
-    def _is_resolved(self) -> bool:
-        values = (*self.base, *self.head)
-        return max(values) - min(values) > self.measure.resolution
+    def is_open(self) -> bool:
+        """Whether some turns are worse by so much and others are not: the spread is wider than the bound."""
+        return (
+            len({self._costs_more(base, head) for base, head in zip(self.base, self.head, strict=True)}) > 1
+        )
 
     @property
     def verdict(self) -> str:
         """What to think of it, in words."""
         words = "**worse**" if self.is_worse else "kept"
-        return f"{words}; the spread is wider than the bound: more turns needed" if self.is_wide else words
+        return f"{words}; turns disagree: more of them needed" if self.is_open else words
+
+    def _costs_more(self, base: float, head: float) -> bool:
+        ratio = _over(base, head) if self.measure.more_is_better else _over(head, base)
+        return ratio > self.most and abs(head - base) > self.measure.resolution
 
     @property
     def cells(self) -> list[str]:
