@@ -4,8 +4,10 @@
 SHELL := /bin/sh
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
-JOBS ?= auto
-JOBS_ALL ?= 4
+# Test processes: some tests wait, and most of those of make test-all do.
+CORES := $(shell nproc 2>/dev/null || echo 2)
+JOBS ?= $(shell expr $(CORES) + 1)
+JOBS_ALL ?= $(shell expr $(CORES) \* 2)
 DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # Tests that are slow or need the machine for themselves have their own targets.
@@ -40,11 +42,12 @@ test: .venv/.installed-dev ## run the tests of every change, against real MariaD
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (test_all or $(LEFT_OUT))"
 	@echo "left out: make test-all"
 
-# Most of them start processes and wait for them: more at once than there are cores.
-test-all: .venv/.installed-dev ## run the tests that make test leaves out: processes, Valkey, all seeds, pages, plans (JOBS_ALL=4)
+test-all: .venv/.installed-dev ## run the tests that make test leaves out: processes, Valkey, all seeds, pages, plans
 	@sh .ci/system-packages
-	@$(BIN)/python -m pytest -n $(JOBS_ALL) --dist loadgroup -m "test_all and not (alone or $(LEFT_OUT))"
-	@$(BIN)/python -m pytest -m alone
+	@failed=0; \
+	$(BIN)/python -m pytest -n $(JOBS_ALL) --dist loadgroup -m "test_all and not (alone or $(LEFT_OUT))" || failed=1; \
+	$(BIN)/python -m pytest -m "alone and not ($(LEFT_OUT))" || failed=1; \
+	exit $$failed
 	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make attack, make clients, make lint-openapi"
 
 test-plans: .venv/.installed-dev ## check that each SQL statement uses its index, on a million rows per table (ROWS=1000000)
