@@ -1,5 +1,6 @@
-"""Real servers for every test that asks: started once per pytest process, clean for each test.
+"""What every test has: its marks, its time-out, its ports, and the real servers that it asks for.
 
+Servers are started once for each pytest process, and clean for each test.
 A server that is not installed is an error, unless `SKIP_SERVERS=1` is set: then its tests are skipped.
 """
 
@@ -13,7 +14,7 @@ import pytest
 import pytest_timeout
 from hypothesis import HealthCheck, settings
 
-from tests.lots import group_of, is_left
+from tests.lots import group_of, is_left_out
 from tests.patience import patience
 from tests.secret_keys import SECRET_KEYS
 from tests.servers.mariadb import MariaDBServer
@@ -28,7 +29,7 @@ from wangtimer.stack import ports
 os.environ["WANGTIMER_AUTH"] = "off"
 
 _databases = count(1)
-# Times its time-out, on a quiet machine: work may come up while a test runs.
+# A test counts as hung after this many of its time-outs, even on a quiet machine: other work may begin while it runs.
 HANGS_AFTER = 3
 # As many test processes as may run side by side.
 _MOST_PROCESSES = 16
@@ -36,7 +37,7 @@ _MOST_PROCESSES = 16
 # Processes that tests start have it too.
 os.environ.setdefault("WANGTIMER_SECRET_KEYS", SECRET_KEYS)
 
-# No test is timed: a machine that is busy with other work would fail it.
+# Hypothesis times no test: a machine that is busy with other work would fail it.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 
@@ -58,7 +59,7 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Setting
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what `make test` leaves to `make test-all`, and keep what starts processes in groups."""
     for item in items:
-        if is_left(item):
+        if is_left_out(item):
             item.add_marker("test_all")
         if group := group_of(item):
             item.add_marker(pytest.mark.xdist_group(group))

@@ -1,56 +1,63 @@
-"""Which tests `make test` runs, and which it leaves to `make test-all`.
+"""Which tests `make test` leaves out; `make test-all` runs those.
 
-Left are tests that start processes of their own, unless they are marked `every_run`; what runs on Redis too and is
-asked of Valkey; the API on MariaDB where the same case runs on SQLite; two thirds of the simulation's seeds and rules;
-and whatever is marked `test_all` or `alone`.
+`make test` leaves out tests that are marked `test_all` or `alone`, and these, unless they are marked `every_run`:
+
+* tests that start processes of their own;
+* a test on Valkey, since the same test runs on Redis;
+* a test of the API on MariaDB, since the same test runs on SQLite.
+
+`a_third` leaves out two thirds of a test's parameters.
 """
 
 import subprocess
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-# Rooms whose cases ask nothing of locks, dialect or indexes: where they do, the case is marked `every_run`.
+# Tests here that ask for locks, a dialect or an index are marked `every_run`.
 ALIKE_ON_EACH_DATABASE = ("tests/api/",)
 THIRDS = 3
 
 
-def is_left(item: pytest.Item) -> bool:
-    """Tell whether `make test` leaves a test to `make test-all`."""
+def is_left_out(item: pytest.Item) -> bool:
+    """Tell whether `make test` leaves out a test."""
     if item.get_closest_marker("test_all") or item.get_closest_marker("alone"):
         return True
     if item.get_closest_marker("every_run"):
         return False
-    return bool(item.get_closest_marker("processes")) or _is_asked_twice(item)
+    return bool(item.get_closest_marker("processes")) or _runs_on_another_server(item)
 
 
-def _is_asked_twice(item: pytest.Item) -> bool:
-    """Tell whether another server is asked the same in `make test`."""
+def _runs_on_another_server(item: pytest.Item) -> bool:
+    """Tell whether `make test` runs the same test on another server."""
     call = getattr(item, "callspec", None)
     servers = set() if call is None else {value for value in call.params.values() if isinstance(value, str)}
     return "valkey" in servers or ("mariadb" in servers and item.nodeid.startswith(ALIKE_ON_EACH_DATABASE))
 
 
 def group_of(item: pytest.Item) -> str | None:
-    """Return the group whose tests one process runs one after the other: the file, where processes are started."""
+    """Return the group that one test process runs one after the other: a file whose tests start processes."""
     if item.get_closest_marker("processes") and not item.get_closest_marker("xdist_group"):
         return item.nodeid.partition("::")[0]
     return None
 
 
-def a_third(values: Iterable[object]) -> Iterator[object]:
-    """Yield values as parameters; all but a third, which changes from commit to commit, are left."""
-    for place, value in enumerate(values):
-        marks = () if place % THIRDS == _drawn() else (pytest.mark.test_all,)
-        yield pytest.param(value, marks=marks)
+def a_third(values: Iterable[object]) -> list[object]:
+    """Return values as parameters. `make test` leaves out all but a third, which differs from commit to commit."""
+    return [
+        pytest.param(
+            value, marks=() if place % THIRDS == _third_of_this_commit() else (pytest.mark.test_all,)
+        )
+        for place, value in enumerate(values)
+    ]
 
 
 @cache
-def _drawn() -> int:
-    """Return which third this commit runs; the first where there is no repository."""
+def _third_of_this_commit() -> int:
+    """Return the number of the third; 0 where there is no repository."""
     said = subprocess.run(
         ["git", "rev-parse", "--verify", "--quiet", "HEAD"],
         cwd=ROOT,

@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 
-# However much there is to do.
+# The largest factor, however busy the machine is.
 MOST = 12.0
 POLL_SECONDS = 0.02
 
@@ -12,7 +12,8 @@ POLL_SECONDS = 0.02
 def patience() -> float:
     """Return how many times longer things may take now than on a quiet machine: 1 to `MOST`.
 
-    It is the number of threads a core that run or want to, lately or at this instant.
+    It is the number of runnable threads for each core: the average of the last minute, or the number now if that is
+    larger.
     """
     with open("/proc/loadavg") as file:
         lately, _, _, running, _ = file.read().split()

@@ -14,7 +14,7 @@ from threading import Thread
 import pytest
 from celery import Celery
 
-from tests.patience import wait_for
+from tests.patience import Deadline, wait_for
 from tests.servers.redis_server import RedisServer
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, FiringStatus
@@ -143,8 +143,8 @@ def test_a_callback_process_stays_small_however_large_the_bodies_of_what_is_due(
     timers = _timers_due_in(wiring, SOON_MS, target.port)
     before_mb = _megabytes(worker, "VmRSS")
     slices = {_slice_of(timer) for timer in timers}
-    until = time.monotonic() + 120
-    while len(target.calls) < FIRINGS and time.monotonic() < until:
+    deadline = Deadline(120)
+    while len(target.calls) < FIRINGS and not deadline.is_over:
         for slice_ in slices:
             _arm(wiring, slice_)
         time.sleep(0.25)

@@ -241,6 +241,7 @@ def test_a_connection_idle_for_too_long_is_closed(new_engine, outcomes) -> None:
         assert stale.recv(1) == b""
 
 
+@pytest.mark.alone
 def test_a_connection_that_is_used_all_the_time_is_given_up_at_its_age(
     new_engine, plain_target, outcomes
 ) -> None:

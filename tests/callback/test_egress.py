@@ -14,6 +14,7 @@ import trustme
 from tests.callback.calls import Outcomes, egress_of
 from tests.callback.name_server import NameServer
 from tests.callback.target import NO_CONTENT, Target, answer_with, wait_until
+from tests.patience import Deadline
 from wangtimer.callback import Reply
 from wangtimer.callback.egress import REFUSED
 from wangtimer.core.egress.egress_rules import EgressRules, OwnServer, Peer, read_egress
@@ -173,9 +174,9 @@ def test_a_name_that_is_rebound_reaches_nothing_inside(
     # This one's name is looked up now, and perhaps again at its moment.
     engine.submit([outcomes.call(url, time.time() * 1000 + 1_500)])
     name_server.addresses["target.example"] = ["127.0.0.1"]
-    give_up_at = time.monotonic() + 10
+    deadline = Deadline(10)
     number = 2
-    while not outcomes.wait(number)[-1].is_refused and time.monotonic() < give_up_at:
+    while not outcomes.wait(number)[-1].is_refused and not deadline.is_over:
         engine.submit([outcomes.call(url)])
         number += 1
     assert_refused(outcomes.replies[-1][1])

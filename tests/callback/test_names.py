@@ -2,7 +2,6 @@
 
 import contextlib
 import socket
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from tests.callback.calls import ClockByHand, MachineClock, Outcomes, egress_of
 from tests.callback.name_server import NameServer
 from tests.callback.target import Target, hang_up, wait_until
+from tests.patience import Deadline
 from wangtimer.callback import DeliveryEngine, Limits
 
 
@@ -118,8 +118,8 @@ def test_a_target_whose_address_changes_is_called_at_the_new_one(naming_engine, 
                 came.append(new.accept()[0])
             return bool(came) or outcomes.ends > before
 
-        give_up_at = time.monotonic() + 8
-        while not came and time.monotonic() < give_up_at:  # one at a time: they go over the kept connection
+        deadline = Deadline(8)
+        while not came and not deadline.is_over:  # one at a time: they go over the kept connection
             before = outcomes.ends
             engine.submit([outcomes.call(url)])
             wait_until(lambda before=before: is_over(before))

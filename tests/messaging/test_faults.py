@@ -19,6 +19,7 @@ import pytest
 import redis
 
 from tests.e2e.deployment import Deployment
+from tests.patience import Deadline
 from tests.servers.rabbitmq import RabbitMQ
 from tests.servers.redis_server import RedisServer, redis_program
 
@@ -29,7 +30,7 @@ APP = "shop"
 # s; how long the load goes on before, between and after the faults.
 CALM_S = 5
 # s; from the end of the load until what was failed by a fault was tried again.
-PATIENCE_S = 60
+WITHIN_S = 60
 # s; what was under way in a process that died is sent again by another one.
 AROUND_A_FAULT_S = 15
 
@@ -209,6 +210,6 @@ def _seen(queue: RabbitQueue | StreamQueue) -> set[tuple[str, int]]:
 
 
 def _wait_for(deployment: Deployment, is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not is_so() and time.monotonic() < deadline:
+    deadline = Deadline(WITHIN_S)
+    while not is_so() and not deadline.is_over:
         deployment.tend_for(1)

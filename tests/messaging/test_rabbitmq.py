@@ -11,6 +11,7 @@ from standardwebhooks import Webhook
 
 from tests.callback.calls import MachineClock, Outcomes
 from tests.messaging.messages import FIRE_AT, a_message
+from tests.patience import Deadline
 from tests.servers.rabbitmq import RabbitMQ
 from wangtimer.callback.health import Sign, sign_of
 from wangtimer.callback.reply import BrokerAnswer
@@ -96,9 +97,9 @@ def test_confirms_are_not_waited_for_one_by_one(
     rabbitmq.process.freeze()
     try:
         engine.submit([a_message(outcomes, DIRECT, member=Member(one, FIRE_AT, 1)) for one in range(500)])
-        deadline = time.monotonic() + 5
+        deadline = Deadline(5)
         while engine.counts.in_flight < 500:
-            assert time.monotonic() < deadline, engine.counts
+            assert not deadline.is_over, engine.counts
             time.sleep(0.01)
     finally:
         rabbitmq.process.thaw()
@@ -234,9 +235,9 @@ def test_a_broker_that_dies_loses_nothing_that_it_confirmed(
     reply = outcomes.wait(1_001)[-1]
     assert not reply.succeeded
     rabbitmq.start()
-    deadline = time.monotonic() + 20
+    deadline = Deadline(20)
     while not outcomes.replies[-1][1].succeeded:
-        assert time.monotonic() < deadline, outcomes.replies[-1]
+        assert not deadline.is_over, outcomes.replies[-1]
         ends = outcomes.ends
         engine.submit([a_message(outcomes, DIRECT, member=Member(1_000, FIRE_AT, 2))])
         outcomes.wait(ends + 1, 15)

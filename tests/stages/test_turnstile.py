@@ -3,9 +3,10 @@ from threading import Thread
 
 import pytest
 
+from tests.patience import Deadline
 from wangtimer.executor.turnstile import Turnstile
 
-PATIENCE_S = 5.0
+WITHIN_S = 5.0
 
 
 def test_small_ones_come_before_large_ones_and_those_alike_in_order_of_arrival() -> None:
@@ -26,12 +27,12 @@ def test_small_ones_come_before_large_ones_and_those_alike_in_order_of_arrival()
         ):
             threads.append(Thread(target=pass_through, args=(name, size)))
             threads[-1].start()
-            until = time.monotonic() + PATIENCE_S
-            while len(turnstile._waiting) < len(threads) and time.monotonic() < until:
+            deadline = Deadline(WITHIN_S)
+            while len(turnstile._waiting) < len(threads) and not deadline.is_over:
                 time.sleep(0.001)
         assert order == []
     for thread in threads:
-        thread.join(PATIENCE_S)
+        thread.join(WITHIN_S)
     assert order == ["small", "as small", "large", "as large", "larger"]
 
 
@@ -58,5 +59,5 @@ def test_never_two_at_once() -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(PATIENCE_S * 4)
+        thread.join(WITHIN_S * 4)
     assert (inside, most) == ([0], [1])
