@@ -31,6 +31,8 @@ os.environ["WANGTIMER_AUTH"] = "off"
 _databases = count(1)
 # A test counts as hung after this many of its time-outs, even on a quiet machine: other work may begin while it runs.
 HANGS_AFTER = 3
+# A test holds up a test process for so long at most, unless its own time-out is longer.
+LONGEST_S = 600.0
 # As many test processes as may run side by side.
 _MOST_PROCESSES = 16
 
@@ -51,8 +53,18 @@ def pytest_configure() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> object:
     """Let a test last longer where the machine has other work, before it is taken for one that hangs."""
-    longer = settings.timeout and settings.timeout * HANGS_AFTER * patience()
+    longer = settings.timeout and min(
+        settings.timeout * HANGS_AFTER * patience(), max(settings.timeout, LONGEST_S)
+    )
     return pytest_timeout.pytest_timeout_set_timer(item, settings._replace(timeout=longer))
+
+
+@pytest.fixture(autouse=True)
+def _no_patience_where_time_is_judged(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if request.node.get_closest_marker("alone"):
+        monkeypatch.setattr("tests.patience.MOST", 1.0)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -100,11 +100,13 @@ def worker(broker: RedisServer, tmp_path: Path):
     running.end()
 
 
+@pytest.mark.alone
 def test_a_worker_whose_loop_hangs_while_the_broker_answers_ends_itself(worker: Worker) -> None:
     worker.send("hang")
     assert worker.process.wait(20) == EXIT_CODE
 
 
+@pytest.mark.alone
 def test_a_worker_is_back_within_seconds_of_a_broker_that_was_away(
     worker: Worker, broker: RedisServer, tmp_path: Path
 ) -> None:

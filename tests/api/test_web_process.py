@@ -55,10 +55,13 @@ def serving(home: Path, database_url: str, redis_url: str) -> Iterator[str]:
         preexec_fn=dying_with(os.getpid()),
     )
     url = f"http://127.0.0.1:{port}"
-    wait_until_it_listens(url, process)
-    yield url
-    process.terminate()
-    assert process.wait(20 * patience()) == 0
+    try:
+        wait_until_it_listens(url, process)
+        yield url
+    finally:
+        process.terminate()
+        code = process.wait(20 * patience())
+    assert code == 0
 
 
 @pytest.fixture(scope="module")

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from tests.broken.mutation import NotOnePlace, Product
 from tests.broken.promises import Promise, promises
 from tests.broken.session import Session, not_found, run
-from tests.broken.tree import copy_to
+from tests.broken.tree import ROOT, copy_to
 
 JOBS = max(1, min(4, os.cpu_count() or 1))
 REASON_CHARACTERS = 90
@@ -66,6 +67,20 @@ def stay_green(chosen: Sequence[Promise]) -> bool:
     return not session.exit_code
 
 
+def can_be_broken(chosen: Sequence[Promise]) -> bool:
+    """Tell whether each mutation is found; print those that are not."""
+    product = Product(ROOT)
+    wrong = []
+    for promise in chosen:
+        for mutation in promise.mutations:
+            try:
+                mutation.written_into(product)
+            except NotOnePlace as error:
+                wrong.append(f"{promise.name}: {error}")
+    print("".join(f"{line}\n" for line in wrong), end="")
+    return not wrong
+
+
 def break_it(promise: Promise) -> Broken:
     """Break the promise in a copy of its own, and run its tests."""
     with copied(promise.name) as tree:
@@ -80,6 +95,8 @@ def main(name_part: str) -> int:
     chosen = promises(name_part)
     if not chosen:
         print(f"no promise has {name_part!r} in its name")
+        return 2
+    if not can_be_broken(chosen):
         return 2
     started_at = time.monotonic()
     if not stay_green(chosen):

@@ -95,6 +95,8 @@ class Mutation:
         (tree / path).write_text(text)
 
     def _place(self, product: Product) -> tuple[Path, range]:
+        if not _bare(self.old).strip():
+            raise NotOnePlace(f"{self} has an empty `old`: write the whole lines that `new` replaces")
         anywhere = list(product.places_of(_bare(self.old)))
         found = [place for place in anywhere if any(self._means(one) for one in _around(product, *place))]
         if len(found) == 1:
@@ -108,7 +110,8 @@ class Mutation:
         named = [str(one) for path in product.lines for one in product.named(path) if self._means(one)]
         raise NotOnePlace(
             f"{self} is not found. Its lines stand in: {', '.join(elsewhere) or 'nothing'}."
-            f" Its name has: {', '.join(named) or 'nothing'}. Write `where` and `old` as the code is now"
+            f" Its name has: {', '.join(named) or 'nothing'}."
+            " Write `where` and `old` as the code is now, `old` in whole lines"
         )
 
     def _means(self, named: Named) -> bool:

@@ -66,6 +66,9 @@ def main() -> int:
     parser.add_argument("--wanted", type=int, default=1, help="broken runs to find for each rule")
     asked = parser.parse_args()
     names = [name for name in RULES if asked.rule in name]
+    if not names:
+        print(f"no rule has {asked.rule!r} in its name; there are: {', '.join(sorted(RULES))}")
+        return 2
     started_at = time.monotonic()
     unseen = []
     with multiprocessing.Pool(os.cpu_count() or 1) as pool:

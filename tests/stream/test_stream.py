@@ -217,6 +217,7 @@ def test_the_group_of_another_app_is_another_group(ground: Ground) -> None:
     assert stays_so(lambda: not stranger.events, 1)
 
 
+@pytest.mark.alone
 def test_a_consumer_whose_key_is_revoked_is_sent_away_within_five_seconds(ground: Ground) -> None:
     process = ground.start()
     consumer = ground.connect(process)
@@ -365,6 +366,7 @@ def test_while_redis_is_away_consumers_stay_and_go_on_with_it_back(
     assert ground.say(process, "ack", member).status_code == 200
 
 
+@pytest.mark.alone
 def test_a_group_is_told_of_as_long_as_a_consumer_of_it_is_connected(ground: Ground) -> None:
     process = ground.start()
     group, seen = ConsumerGroup("shop", "work"), ground.wiring.consumers_seen
