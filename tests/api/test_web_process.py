@@ -156,12 +156,15 @@ def test_a_header_that_may_stand_once_is_refused_when_it_stands_twice(api: str, 
     assert problem["detail"] == "given twice; give it once"
 
 
-def test_every_filter_at_its_longest_fits_the_request_line(api: str, api_database: str) -> None:
+def test_every_filter_at_its_longest_fits_the_request_line(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
     text = "\U0001f552" * 128
-    make_apps(api_database, text[:64])
     query = {"app": text[:64], "name": text, "namePrefix": text, "nameContains": text, "tag": text[:64]}
-    answered = requests.get(f"{api}/api/timer/v1/defs", params=query, timeout=5)
-    assert (answered.status_code, answered.json()["data"]) == (200, [])
+    with serving(tmp_path, database_url, redis_url) as url:
+        make_apps(database_url, text[:64])
+        answered = requests.get(f"{url}/api/timer/v1/defs", params=query, timeout=5)
+        assert (answered.status_code, answered.json()["data"]) == (200, [])
 
 
 def test_a_longer_request_line_is_414_as_documented(api: str) -> None:
