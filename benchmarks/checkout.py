@@ -29,21 +29,21 @@ class NoSuchCommit(Exception):
 class Checkout:
     """A commit, by its full name, with what it was called on the command line."""
 
-    asked: str
+    called: str
     commit: str
 
     @classmethod
-    def of(cls, asked: str) -> "Checkout":
+    def of(cls, called: str) -> "Checkout":
         """Find the commit; raises `NoSuchCommit`."""
-        found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{asked}^{{commit}}")
+        found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{called}^{{commit}}")
         if found.returncode:
             raise NoSuchCommit(
-                f"no commit {asked!r} in this repository: `git log --oneline` lists those there are"
+                f"no commit {called!r} in this repository: `git log --oneline` lists those there are"
             )
         commit = found.stdout.strip()
         if _git("cat-file", "-e", f"{commit}:{NEEDED}").returncode:
-            raise NoSuchCommit(f"commit {asked!r} has no {NEEDED} to be measured by: name a later one")
-        return cls(asked, commit)
+            raise NoSuchCommit(f"commit {called!r} has no {NEEDED} to be measured by: name a later one")
+        return cls(called, commit)
 
     @property
     def title(self) -> str:
@@ -64,10 +64,12 @@ class Checkout:
             # Forced, as `make clean` removes worktrees that git still has on its list.
             added = _git("worktree", "add", "--force", "--detach", str(self._place), self.commit)
             if added.returncode:
-                raise SystemExit(f"no worktree for {self.asked}: {added.stderr.strip()}")
+                raise SystemExit(f"no worktree for {self.called}: {added.stderr.strip()}")
         installed = self._place / ".venv" / ".installed"
         if not installed.exists():
-            print(f"installing {self.asked} into {self._python.parents[1].relative_to(ROOT)} ...", flush=True)
+            print(
+                f"installing {self.called} into {self._python.parents[1].relative_to(ROOT)} ...", flush=True
+            )
             subprocess.run([sys.executable, "-m", "venv", self._place / ".venv"], check=True)
             pip = [self._python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
             subprocess.run([*pip, "-e", f"{self._place}[mysql,dev]"], check=True)
@@ -93,7 +95,7 @@ class Checkout:
             turn.wait(ENDS_WITHIN_S)
             raise
         if turn.returncode:
-            raise SystemExit(f"{self.asked} could not be measured: see above")
+            raise SystemExit(f"{self.called} could not be measured: see above")
         measured: Turn = json.loads(printed.splitlines()[-1])
         return measured
 

@@ -45,7 +45,7 @@ class Compared:
         return _over(median(self.head), median(self.base))
 
     @property
-    def turns(self) -> list[float]:
+    def ratios_of_turns(self) -> list[float]:
         """The ratio of each turn: the two values of a turn were measured one right after the other."""
         return [_over(head, base) for base, head in zip(self.base, self.head, strict=True)]
 
@@ -55,7 +55,7 @@ class Compared:
         return self._costs_more(median(self.base), median(self.head))
 
     @property
-    def is_open(self) -> bool:
+    def turns_disagree(self) -> bool:
         """Whether some turns are worse by so much and others are not: the spread is wider than the bound."""
         return (
             len({self._costs_more(base, head) for base, head in zip(self.base, self.head, strict=True)}) > 1
@@ -65,7 +65,7 @@ class Compared:
     def verdict(self) -> str:
         """What to think of it, in words."""
         words = "**worse**" if self.is_worse else "kept"
-        return f"{words}; turns disagree: more of them needed" if self.is_open else words
+        return f"{words}; turns disagree: more of them needed" if self.turns_disagree else words
 
     def _costs_more(self, base: float, head: float) -> bool:
         ratio = _over(base, head) if self.measure.more_is_better else _over(head, base)
@@ -79,7 +79,7 @@ class Compared:
             self.measure.words,
             _spread(self.base),
             _spread(self.head),
-            f"{self.ratio:.2f} ({min(self.turns):.2f} to {max(self.turns):.2f})",
+            f"{self.ratio:.2f} ({min(self.ratios_of_turns):.2f} to {max(self.ratios_of_turns):.2f})",
             self.verdict,
         ]
 
@@ -123,7 +123,7 @@ def compare(base: Sequence[Turn], head: Sequence[Turn], most: float) -> list[Com
     ]
 
 
-def broken(who: str, turns: Sequence[Turn]) -> list[str]:
+def promise_breaches(who: str, turns: Sequence[Turn]) -> list[str]:
     """Return a line for each row with firings that were lost or early."""
     return [
         f"{who}: {row}: {sum(turn[row][promise] for turn in turns):g} firings {promise}"

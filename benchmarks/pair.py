@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.checkout import Checkout, NoSuchCommit, has_changes
-from benchmarks.compared import HEAD_OF_TABLE, Turn, broken, compare
+from benchmarks.compared import HEAD_OF_TABLE, Turn, compare, promise_breaches
 from benchmarks.machine import ran_on
 from benchmarks.page import markdown
 from benchmarks.turn import ROWS
@@ -22,11 +22,11 @@ SHOWN = "steady ticking burst"
 
 def main() -> int:
     """Measure what the command line asks for; return the exit code."""
-    asked = read_command_line(sys.argv[1:])
+    options = read_command_line(sys.argv[1:])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: sys.exit(128 + got))
     try:
-        base, head = Checkout.of(asked.base), Checkout.of(asked.head)
+        base, head = Checkout.of(options.base), Checkout.of(options.head)
     except NoSuchCommit as wrong:
         raise SystemExit(str(wrong)) from None
     if has_changes():
@@ -35,8 +35,8 @@ def main() -> int:
         )
     for checkout in (base, head):
         checkout.prepare()
-    taken = take_turns(base, head, asked)
-    return report(base, head, *taken, asked)
+    taken = take_turns(base, head, options)
+    return report(base, head, *taken, options)
 
 
 def read_command_line(words: Sequence[str]) -> argparse.Namespace:
@@ -48,38 +48,38 @@ def read_command_line(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--turns", default=3, type=int, help="turns of each commit")
     parser.add_argument("--most", default=1.02, type=float, help="the largest ratio that is kept")
     parser.add_argument("--scale", default=1.0, type=float, help="share of the full numbers and seconds")
-    asked = parser.parse_args(words)
-    if unknown := set(asked.rows) - set(ROWS):
+    options = parser.parse_args(words)
+    if unknown := set(options.rows) - set(ROWS):
         parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
-    if not asked.rows or asked.turns < 1 or asked.most < 1:
+    if not options.rows or options.turns < 1 or options.most < 1:
         parser.error("a pair takes a row at least, a turn at least, and a ratio of 1 or more")
-    return asked
+    return options
 
 
-def take_turns(base: Checkout, head: Checkout, asked: argparse.Namespace) -> tuple[list[Turn], list[Turn]]:
+def take_turns(base: Checkout, head: Checkout, options: argparse.Namespace) -> tuple[list[Turn], list[Turn]]:
     """Measure base, head, base, head, ...; return the turns of each."""
     taken: tuple[list[Turn], list[Turn]] = ([], [])
-    for number in range(asked.turns):
+    for number in range(options.turns):
         for side, turns in zip((base, head), taken, strict=True):
-            print(f"turn {number + 1} of {asked.turns}: {side.asked}", flush=True)
-            turns.append(side.take_turn(asked.rows, asked.scale))
+            print(f"turn {number + 1} of {options.turns}: {side.called}", flush=True)
+            turns.append(side.take_turn(options.rows, options.scale))
     return taken
 
 
 def report(
-    base: Checkout, head: Checkout, of_base: list[Turn], of_head: list[Turn], asked: argparse.Namespace
+    base: Checkout, head: Checkout, of_base: list[Turn], of_head: list[Turn], options: argparse.Namespace
 ) -> int:
     """Print the table, and what is wrong; return the exit code."""
-    figures = compare(of_base, of_head, asked.most)
+    figures = compare(of_base, of_head, options.most)
     print(f"\nbase: {base.title}\nhead: {head.title}")
     print(
-        f"{ran_on()}; medians of {asked.turns} turns in alternation, in brackets the least and the largest;"
+        f"{ran_on()}; medians of {options.turns} turns in alternation, in brackets the least and the largest;"
     )
     print("the ratio is that of the medians, in brackets those of the single turns.\n")
     print(markdown(HEAD_OF_TABLE, [one.cells for one in figures]) + "\n")
-    wrong = broken(base.asked, of_base) + broken(head.asked, of_head)
+    wrong = promise_breaches(base.called, of_base) + promise_breaches(head.called, of_head)
     wrong += [f"worse: {one.row}: {one.measure.words}: {one.cells[4]}" for one in figures if one.is_worse]
-    print("\n".join(wrong) or f"no figure is worse by more than {asked.most:g}", flush=True)
+    print("\n".join(wrong) or f"no figure is worse by more than {options.most:g}", flush=True)
     return 1 if wrong else 0
 
 

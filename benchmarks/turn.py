@@ -35,8 +35,8 @@ DRAINED = ("burst",)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the two Redis servers and SQL have been asked so far; commands inside scripts count."""
+class Counted:
+    """What the two Redis servers and SQL have run so far; commands inside scripts count."""
 
     store_commands: int
     broker_commands: int
@@ -44,19 +44,19 @@ class Asked:
 
 
 class CountingStand(Stand):
-    """A stand that knows what was asked during a load: `fire` reads the CPU last before it and first after it."""
+    """A stand that counts what was run during a load: `fire` reads the CPU last before it and first after it."""
 
-    asked: tuple[Asked, ...] = ()
+    readings: tuple[Counted, ...] = ()
 
     def read_cpu(self) -> CpuReading:
-        """Return the CPU seconds used so far, and keep what was asked at this and the previous reading."""
-        self.asked = (*self.asked[-1:], self._read_asked())
+        """Return the CPU seconds used so far, and keep the counts of this and the previous reading."""
+        self.readings = (*self.readings[-1:], self._count())
         return super().read_cpu()
 
-    def _read_asked(self) -> Asked:
+    def _count(self) -> Counted:
         with self.engine.connect() as sql:
             statements = int(sql.execute(text("SHOW GLOBAL STATUS LIKE 'Questions'")).one()[1])
-        return Asked(
+        return Counted(
             _commands(self.deployment.store.url()), _commands(self.deployment.broker.url()), statements
         )
 
@@ -71,7 +71,7 @@ def fire(stand: CountingStand, row: str, share: float) -> dict[str, float]:
     number = len(ROWS[row](0, share))
     moments = ROWS[row](stand.start_for(number), share)
     fired = stand.fire([Shot(due, stand.target.url) for due in dues_at(moments)])
-    before, after = stand.asked
+    before, after = stand.readings
     return figures(fired, is_drain=row in DRAINED) | {
         "store_commands_per_firing": (after.store_commands - before.store_commands) / number,
         "broker_commands_per_firing": (after.broker_commands - before.broker_commands) / number,

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import checkout, pair
 from benchmarks.checkout import Checkout, NoSuchCommit, has_changes
-from benchmarks.compared import MEASURES, Compared, Turn, broken, compare
+from benchmarks.compared import MEASURES, Compared, Turn, compare, promise_breaches
 from benchmarks.due import Due
 from benchmarks.load import Shot
 from benchmarks.stand import Fired
@@ -26,7 +26,7 @@ def turn(**changed: float) -> Turn:
 def test_the_ratio_is_that_of_the_medians() -> None:
     compared = Compared("steady", CPU, [100, 140, 101], [150, 151, 90], 1.02)
     assert compared.ratio == pytest.approx(150 / 101)
-    assert compared.turns == pytest.approx([1.5, 151 / 140, 90 / 101])
+    assert compared.ratios_of_turns == pytest.approx([1.5, 151 / 140, 90 / 101])
     assert compared.cells[2:5] == ["101 (100 to 140)", "150 (90 to 151)", "1.49 (0.89 to 1.50)"]
 
 
@@ -53,9 +53,9 @@ def test_turns_that_disagree_are_said_to_be_too_few() -> None:
 
 
 def test_a_lost_or_early_firing_of_either_commit_is_told() -> None:
-    assert broken("base", [turn(), turn()]) == []
-    assert broken("base", [turn(), turn(lost=2)]) == ["base: steady: 2 firings lost"]
-    assert broken("HEAD", [turn(early=1)]) == ["HEAD: steady: 1 firings early"]
+    assert promise_breaches("base", [turn(), turn()]) == []
+    assert promise_breaches("base", [turn(), turn(lost=2)]) == ["base: steady: 2 firings lost"]
+    assert promise_breaches("HEAD", [turn(early=1)]) == ["HEAD: steady: 1 firings early"]
 
 
 def test_each_figure_that_a_row_has_is_compared() -> None:
@@ -69,12 +69,12 @@ def test_each_figure_that_a_row_has_is_compared() -> None:
 class Recorded:
     """Notes when a commit has its turn."""
 
-    def __init__(self, asked: str, taken: list[str], **changed: float) -> None:
-        self.asked, self.title = asked, f"{asked}, 2026-11-29: Some change"
+    def __init__(self, called: str, taken: list[str], **changed: float) -> None:
+        self.called, self.title = called, f"{called}, 2026-11-29: Some change"
         self._taken, self._turn = taken, turn(**changed)
 
     def take_turn(self, rows: list[str], scale: float) -> Turn:
-        self._taken.append(self.asked)
+        self._taken.append(self.called)
         return self._turn
 
 
@@ -85,10 +85,10 @@ def test_the_commits_take_turns_and_one_that_is_worse_fails(
     taken: list[str] = []
     base = cast(Checkout, Recorded("A", taken))
     head = cast(Checkout, Recorded("B", taken, cpu_us_per_firing=cpu_us))
-    asked = pair.read_command_line(["A", "--rows", "steady"])
-    turns = pair.take_turns(base, head, asked)
+    options = pair.read_command_line(["A", "--rows", "steady"])
+    turns = pair.take_turns(base, head, options)
     assert taken == ["A", "B"] * 3
-    assert pair.report(base, head, *turns, asked) == code
+    assert pair.report(base, head, *turns, options) == code
     printed = capsys.readouterr().out
     assert "| steady | our CPU a firing, µs | 100 (100 to 100) |" in printed
     assert ("worse: steady: our CPU a firing, µs: 1.30 (1.30 to 1.30)" in printed) == bool(code)
