@@ -1,8 +1,7 @@
 """One turn of `make pair`: fires the named rows on one deployment of a commit, and prints their figures as JSON.
 
-It runs in the commit's worktree, by the commit's Python. The commit's own `benchmarks.stand` starts the deployment and
-makes the timers, as only it knows the commit's tables and settings. Loads and counting are of this file alone, so both
-commits are measured in the same way.
+It runs in the commit's worktree, by the commit's Python. The commit's own `benchmarks` start the deployment, draw the
+moments and read the CPU. This file says which loads are made and which figures are taken of them.
 """
 
 import json
@@ -10,15 +9,14 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import redis
 from sqlalchemy import text
 
 from benchmarks.load import Shot, dues_at, each_second, spread
 from benchmarks.processes import CpuReading
+from benchmarks.redis_figures import commands_processed
 from benchmarks.stand import A_PROCESS_A_CORE, SERVERS, Fired, Stand
 from benchmarks.target import Target
 
@@ -56,14 +54,8 @@ class CountingStand(Stand):
     def _count(self) -> Counted:
         with self.engine.connect() as sql:
             statements = int(sql.execute(text("SHOW GLOBAL STATUS LIKE 'Questions'")).one()[1])
-        return Counted(
-            _commands(self.deployment.store.url()), _commands(self.deployment.broker.url()), statements
-        )
-
-
-def _commands(url: str) -> int:
-    with closing(redis.Redis.from_url(url)) as client:
-        return int(client.info("stats")["total_commands_processed"])
+        servers = (self.deployment.store, self.deployment.broker)
+        return Counted(*(commands_processed(server.url()) for server in servers), statements)
 
 
 def fire(stand: CountingStand, row: str, share: float) -> dict[str, float]:
