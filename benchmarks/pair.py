@@ -2,8 +2,8 @@
 
     python -m benchmarks.pair BASE [--head HEAD] [--rows "steady ticking burst"] [--turns 3] [--most 1.02]
 
-The exit code is 1 where a figure of the head is worse than the base's by more than the bound, or a firing was lost or
-early.
+The exit code is 1 where a figure of the head is worse than the base's by more than the bound or was not measured, or a
+firing was lost, early or not recorded as succeeded.
 """
 
 import argparse
@@ -79,6 +79,7 @@ def report(
     print(markdown(HEAD_OF_TABLE, [one.cells for one in figures]) + "\n")
     wrong = promise_breaches(base.called, of_base) + promise_breaches(head.called, of_head)
     wrong += [f"worse: {one.row}: {one.measure.words}: {one.cells[4]}" for one in figures if one.is_worse]
+    wrong += [f"not measured: {one.row}: {one.measure.words}" for one in figures if not one.is_measured]
     print("\n".join(wrong) or f"no figure is worse by more than {options.most:g}", flush=True)
     return 1 if wrong else 0
 

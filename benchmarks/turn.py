@@ -84,9 +84,10 @@ def figures(fired: Fired, *, is_drain: bool) -> dict[str, float]:
         "late_p99_ms": late_ms[int(len(late_ms) * 0.99)] if late_ms else float("nan"),
         "lost": len(due) - len(late_ms),
         "early": sum(late < 0 for late in late_ms),
+        "not_succeeded": fired.not_succeeded,
     }
-    if is_drain and late_ms:
-        found["calls_per_s"] = len(late_ms) / max(late_ms[-1], 1) * 1_000
+    if is_drain:
+        found["calls_per_s"] = len(late_ms) / max(late_ms[-1], 1) * 1_000 if late_ms else 0.0
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks import checkout, pair
 from benchmarks.checkout import Checkout, NoSuchCommit, has_changes
-from benchmarks.compared import MEASURES, Compared, Turn, compare, promise_breaches
+from benchmarks.compared import MEASURES, PROMISED, Compared, Turn, compare, promise_breaches
 from benchmarks.due import Due
 from benchmarks.load import Shot
 from benchmarks.stand import Fired
@@ -19,7 +19,7 @@ CPU, P99, RATE = MEASURES[:3]
 
 
 def turn(**changed: float) -> Turn:
-    kept = {measure.name: 100.0 for measure in MEASURES} | {"lost": 0.0, "early": 0.0}
+    kept = {measure.name: 100.0 for measure in MEASURES} | dict.fromkeys(PROMISED, 0.0)
     return {"steady": kept | changed}
 
 
@@ -56,11 +56,12 @@ def test_a_lost_or_early_firing_of_either_commit_is_told() -> None:
     assert promise_breaches("base", [turn(), turn()]) == []
     assert promise_breaches("base", [turn(), turn(lost=2)]) == ["base: steady: 2 firings lost"]
     assert promise_breaches("HEAD", [turn(early=1)]) == ["HEAD: steady: 1 firings early"]
+    assert promise_breaches("HEAD", [turn(not_succeeded=1)]) == ["HEAD: steady: 1 firings not succeeded"]
 
 
 def test_each_figure_that_a_row_has_is_compared() -> None:
     of_base, of_head = turn(), turn(cpu_us_per_firing=90.0)
-    del of_base["steady"]["calls_per_s"]
+    del of_base["steady"]["calls_per_s"], of_head["steady"]["calls_per_s"]
     compared = compare([of_base], [of_head], 1.02)
     assert [one.measure for one in compared] == [CPU, P99, *MEASURES[3:]]
     assert compared[0].ratio == 0.9
@@ -94,22 +95,54 @@ def test_the_commits_take_turns_and_one_that_is_worse_fails(
     assert ("worse: steady: our CPU a firing, µs: 1.30 (1.30 to 1.30)" in printed) == bool(code)
 
 
-def test_a_load_is_judged_by_what_came_first_and_without_the_servers_cpu() -> None:
+def fired_of_three(*arrivals: Arrival, not_succeeded: int = 0) -> Fired:
     shots = [Shot(Due(number, 1_000), "http://target/") for number in range(3)]
-    arrivals = [
+    cpu_s = {"callback": 3e-6, "trigger": 3e-6, "mariadb": 9.0}
+    return Fired(shots, arrivals, cpu_s, 0.0, 0.0, not_succeeded)
+
+
+def test_a_load_is_judged_by_what_came_first_and_without_the_servers_cpu() -> None:
+    fired = fired_of_three(
         Arrival(1_000, 0, 1_004),
         Arrival(1_000, 0, 1_900),
         Arrival(1_000, 1, 999),
         Arrival(1_000, 9, 1),
-    ]
-    fired = Fired(shots, arrivals, {"callback": 3e-6, "trigger": 3e-6, "mariadb": 9.0}, 0.0, 0.0, 0)
+        not_succeeded=1,
+    )
     assert figures(fired, is_drain=True) == {
         "cpu_us_per_firing": pytest.approx(2),
         "late_p99_ms": 4,
         "lost": 1,
         "early": 1,
+        "not_succeeded": 1,
         "calls_per_s": 500,
     }
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_turn_that_lost_everything_is_told_and_not_kept(
+    number: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    of_head = [turn(), turn()]
+    of_head[number]["steady"] |= figures(fired_of_three(), is_drain=True)
+    base, head = (cast(Checkout, Recorded(who, [])) for who in "AB")
+    options = pair.read_command_line(["A", "--rows", "steady", "--turns", "2"])
+    assert pair.report(base, head, [turn(), turn()], of_head, options) == 1
+    printed = capsys.readouterr().out
+    assert "B: steady: 3 firings lost" in printed
+    assert "| steady | late p99, ms | 100 (100 to 100) | - | - | **not measured** |" in printed
+    assert "\nnot measured: steady: late p99, ms" in printed
+    assert (
+        "| steady | calls/s | 100 (100 to 100) | 50 (0 to 100) | 0.50 (0.00 to 1.00) | **worse**" in printed
+    )
+
+
+def test_a_figure_that_a_turn_does_not_have_is_not_measured() -> None:
+    lacking = turn()
+    del lacking["steady"]["calls_per_s"]
+    (rate,) = (one for one in compare([turn(), turn()], [turn(), lacking], 1.02) if one.measure == RATE)
+    assert rate.verdict == "**not measured**"
+    assert Compared("steady", P99, [0], [float("nan")], 1.02).verdict == "**not measured**"
 
 
 @pytest.fixture
