@@ -164,6 +164,33 @@ def test_a_base_that_cannot_be_measured_is_refused_with_what_to_do() -> None:
         Checkout.of("HEAD")
 
 
+def test_an_install_that_failed_is_begun_anew(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[list[str]] = []
+
+    def fail_first(place: Path) -> None:
+        found.append(sorted(path.name for path in place.iterdir()))
+        (place / ".venv").mkdir()
+        if len(found) == 1:
+            (place / "file").unlink()
+            raise subprocess.CalledProcessError(1, "pip")
+
+    monkeypatch.setattr(checkout, "PLACE", repository / "build")
+    monkeypatch.setattr(checkout, "install", fail_first)
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=repository, capture_output=True, text=True, check=True
+    )
+    head = Checkout("HEAD", commit.stdout.strip())
+    with pytest.raises(SystemExit, match=r"HEAD could not be installed into build/.*: see above; the next"):
+        head.prepare()
+    # So git leaves a worktree whose making was killed.
+    subprocess.run(
+        ["git", "worktree", "lock", next((repository / "build").iterdir())], cwd=repository, check=True
+    )
+    head.prepare()
+    head.prepare()
+    assert found == [[".git", "file"]] * 2
+
+
 def test_changes_that_are_not_committed_are_seen(repository: Path) -> None:
     assert not has_changes()
     (repository / "file").write_text("changed")
