@@ -1,6 +1,6 @@
 """Measure two commits in turns on this machine, and print the ratio of their figures.
 
-    python -m benchmarks.pair BASE [--head HEAD] [--rows "steady ticking burst"] [--turns 3] [--most 1.02]
+    python -m benchmarks.pair BASE [--head HEAD] [--rows "steady ticking burst"] [--turns 3] [--most 1.02] [--scale 1.0]
 
 The exit code is 1 where a figure of the head is worse than the base's by more than the bound or was not measured, or a
 firing was lost, early or not recorded as succeeded.
@@ -10,6 +10,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from math import inf
 
 from benchmarks.checkout import Checkout, NoSuchCommit, has_changes
 from benchmarks.compared import HEAD_OF_TABLE, Turn, compare, promise_breaches
@@ -18,6 +19,8 @@ from benchmarks.page import markdown
 from benchmarks.turn import ROWS
 
 SHOWN = "steady ticking burst"
+# A tenth of ten seconds: rows whose timers are due at full seconds need a whole one.
+SMALLEST_SCALE = 0.1
 
 
 def main() -> int:
@@ -49,11 +52,24 @@ def read_command_line(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--most", default=1.02, type=float, help="the largest ratio that is kept")
     parser.add_argument("--scale", default=1.0, type=float, help="share of the full numbers and seconds")
     options = parser.parse_args(words)
-    if unknown := set(options.rows) - set(ROWS):
-        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
-    if not options.rows or options.turns < 1 or options.most < 1:
-        parser.error("a pair takes a row at least, a turn at least, and a ratio of 1 or more")
+    if wrong := _wrong_in(options):
+        parser.error(wrong)
     return options
+
+
+def _wrong_in(options: argparse.Namespace) -> str | None:
+    """Return what is wrong and what to write instead. NaN and infinity are wrong: no ratio is more than they are."""
+    if unknown := set(options.rows) - set(ROWS):
+        return f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}"
+    if not options.rows:
+        return f"--rows names no row; there are {', '.join(ROWS)}"
+    if options.turns < 1:
+        return f"--turns {options.turns}: take 1 or more"
+    if not 1 <= options.most < inf:
+        return f"--most {options.most:g}: take a ratio of 1 or more, such as 1.02 for 2 %"
+    if not SMALLEST_SCALE <= options.scale < inf:
+        return f"--scale {options.scale:g}: take a share of {SMALLEST_SCALE:g} or more"
+    return None
 
 
 def take_turns(base: Checkout, head: Checkout, options: argparse.Namespace) -> tuple[list[Turn], list[Turn]]:
@@ -73,7 +89,8 @@ def report(
     figures = compare(of_base, of_head, options.most)
     print(f"\nbase: {base.title}\nhead: {head.title}")
     print(
-        f"{ran_on()}; medians of {options.turns} turns in alternation, in brackets the least and the largest;"
+        f"{ran_on()}, scale {options.scale:g}; medians of {options.turns} turns in alternation, in brackets the least "
+        "and the largest;"
     )
     print("the ratio is that of the medians, in brackets those of the single turns.\n")
     print(markdown(HEAD_OF_TABLE, [one.cells for one in figures]) + "\n")

@@ -1,5 +1,6 @@
 """Two commits are measured in turns, and compared by the medians of what came of them."""
 
+import shlex
 import subprocess
 from pathlib import Path
 from typing import cast
@@ -13,8 +14,9 @@ from benchmarks.due import Due
 from benchmarks.load import Shot
 from benchmarks.stand import Fired
 from benchmarks.target import Arrival
-from benchmarks.turn import figures
+from benchmarks.turn import ROWS, figures
 
+ROOT = Path(__file__).parents[2]
 CPU, P99, RATE = MEASURES[:3]
 
 
@@ -160,6 +162,8 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_a_base_that_cannot_be_measured_is_refused_with_what_to_do() -> None:
     with pytest.raises(NoSuchCommit, match="no commit '84134b09' in this repository: `git log"):
         Checkout.of("84134b09")
+    with pytest.raises(NoSuchCommit, match="no commit '--help' in this repository: `git log"):
+        Checkout.of("--help")
     with pytest.raises(NoSuchCommit, match=r"'HEAD' has no benchmarks/stand.py .*: name a later one"):
         Checkout.of("HEAD")
 
@@ -199,10 +203,39 @@ def test_changes_that_are_not_committed_are_seen(repository: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [[], ["A", "--rows", "nothing"], ["A", "--turns", "0"], ["A", "--most", "0.9"]]
+    ("words", "message"),
+    [
+        ([], "the following arguments are required: base"),
+        (["A", "--rows", "nothing"], "no such row: nothing; there are steady, "),
+        (["A", "--rows", " "], "--rows names no row; there are steady, "),
+        (["A", "--turns", "0"], "--turns 0: take 1 or more"),
+        (["A", "--most", "0.9"], "--most 0.9: take a ratio of 1 or more, such as 1.02 for 2 %"),
+        # Nothing is more than these, so every figure would be kept.
+        (["A", "--most", "nan"], "--most nan: take a ratio"),
+        (["A", "--most", "inf"], "--most inf: take a ratio"),
+        # Without a full second no timer is due at one.
+        (["A", "--scale", "0.09"], "--scale 0.09: take a share of 0.1 or more"),
+        (["A", "--scale", "nan"], "--scale nan: take a share"),
+    ],
 )
-def test_a_wrong_command_line_is_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_command_line_is_refused_with_what_to_do(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
         pair.read_command_line(words)
     assert ended.value.code == 2
-    assert "error: " in capsys.readouterr().err
+    assert f"error: {message}" in capsys.readouterr().err
+
+
+def test_each_row_has_timers_at_the_smallest_scale() -> None:
+    assert all(moments(0, pair.SMALLEST_SCALE) for moments in ROWS.values())
+
+
+def test_make_hands_over_each_option_as_it_was_written() -> None:
+    told = ["BASE=--help", "HEAD=-y z", "ROWS=steady burst", "TURNS=2", "MOST=1.1", "SCALE=0.5"]
+    printed = subprocess.run(
+        ["make", "-n", "pair", *told], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    words = shlex.split(printed.stdout.partition("benchmarks.pair")[2].replace("\\\n", ""))
+    options = vars(pair.read_command_line(words))
+    assert list(options.values()) == ["--help", "-y z", ["steady", "burst"], 2, 1.1, 0.5]
