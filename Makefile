@@ -118,10 +118,11 @@ bench: .venv/.installed-bench ## measure speed against its bounds and other syst
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
 
 # Worktrees and environments stay in build/pair, for the next pair: make clean removes them.
-pair: .venv/.installed-dev ## measure HEAD and BASE in turns; fail where a figure is worse by more than MOST (BASE= HEAD= ROWS="steady ticking burst" TURNS=3 MOST=1.02)
+pair: .venv/.installed-dev ## measure HEAD and BASE in turns; fail where a figure is worse by more than MOST (BASE= HEAD= ROWS="steady ticking burst" TURNS=3 MOST=1.02 SCALE=1)
 	@test -n "$(BASE)" || { echo "compare with which commit? make pair BASE=main" >&2; exit 1; }
 	@sh .ci/system-packages
-	@$(BIN)/python -m benchmarks.pair $(BASE) $(if $(HEAD),--head $(HEAD)) $(if $(ROWS),--rows "$(ROWS)") $(if $(TURNS),--turns $(TURNS)) $(if $(MOST),--most $(MOST))
+	@$(BIN)/python -m benchmarks.pair --head="$(or $(HEAD),HEAD)" --rows="$(or $(ROWS),steady ticking burst)" --turns="$(or $(TURNS),3)" \
+		--most="$(or $(MOST),1.02)" --scale="$(or $(SCALE),1)" -- "$(BASE)"
 
 # Versions that are in the lock stay as long as pyproject.toml allows them: make lock UPGRADE=1 takes the newest.
 lock: build/lock-tools/.installed ## write requirements.lock, what the image installs, each file by its hash (UPGRADE=1)

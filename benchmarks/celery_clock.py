@@ -272,13 +272,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tasks", type=int, default=1_000)
     parser.add_argument("--ways", default=",".join(WAYS))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Shop(Path(folder)) as shop:
-        for way in asked.ways.split(","):
+        for way in options.ways.split(","):
             for is_killed in (False, True):
                 ours = Path(folder) / f"ours-{is_killed}"
-                found = of_way(way, shop, ours, asked.tasks, is_killed=is_killed)
-                told = {"way": way, "killed": is_killed, "tasks": asked.tasks} | found
+                found = of_way(way, shop, ours, options.tasks, is_killed=is_killed)
+                told = {"way": way, "killed": is_killed, "tasks": options.tasks} | found
                 print(json.dumps(told), flush=True)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -29,21 +30,21 @@ class NoSuchCommit(Exception):
 class Checkout:
     """A commit, by its full name, with what it was called on the command line."""
 
-    asked: str
+    called: str
     commit: str
 
     @classmethod
-    def of(cls, asked: str) -> "Checkout":
+    def of(cls, called: str) -> "Checkout":
         """Find the commit; raises `NoSuchCommit`."""
-        found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{asked}^{{commit}}")
+        found = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{called}^{{commit}}")
         if found.returncode:
             raise NoSuchCommit(
-                f"no commit {asked!r} in this repository: `git log --oneline` lists those there are"
+                f"no commit {called!r} in this repository: `git log --oneline` lists those there are"
             )
         commit = found.stdout.strip()
         if _git("cat-file", "-e", f"{commit}:{NEEDED}").returncode:
-            raise NoSuchCommit(f"commit {asked!r} has no {NEEDED} to be measured by: name a later one")
-        return cls(asked, commit)
+            raise NoSuchCommit(f"commit {called!r} has no {NEEDED} to be measured by: name a later one")
+        return cls(called, commit)
 
     @property
     def title(self) -> str:
@@ -54,30 +55,32 @@ class Checkout:
     def _place(self) -> Path:
         return PLACE / self.commit[:12]
 
-    @property
-    def _python(self) -> Path:
-        return self._place / ".venv" / "bin" / "python"
-
     def prepare(self) -> None:
-        """Make the worktree and the environment where they are not there yet."""
-        if not self._place.exists():
-            # Forced, as `make clean` removes worktrees that git still has on its list.
-            added = _git("worktree", "add", "--force", "--detach", str(self._place), self.commit)
-            if added.returncode:
-                raise SystemExit(f"no worktree for {self.asked}: {added.stderr.strip()}")
+        """Make the worktree and the environment, where an earlier call did not make both to the end."""
         installed = self._place / ".venv" / ".installed"
-        if not installed.exists():
-            print(f"installing {self.asked} into {self._python.parents[1].relative_to(ROOT)} ...", flush=True)
-            subprocess.run([sys.executable, "-m", "venv", self._place / ".venv"], check=True)
-            pip = [self._python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*pip, "-e", f"{self._place}[mysql,dev]"], check=True)
-            installed.touch()
+        if installed.exists():
+            return
+        shutil.rmtree(self._place, ignore_errors=True)
+        # Forced, as `make clean` removes worktrees that git still has on its list; twice, as git keeps one locked
+        # whose making was killed.
+        added = _git("worktree", "add", "--force", "--force", "--detach", str(self._place), self.commit)
+        if added.returncode:
+            raise SystemExit(f"no worktree for {self.called}: {added.stderr.strip()}")
+        into = self._place.relative_to(ROOT)
+        print(f"installing {self.called} into {into} ...", flush=True)
+        try:
+            install(self._place)
+        except subprocess.CalledProcessError:
+            raise SystemExit(
+                f"{self.called} could not be installed into {into}: see above; the next `make pair` tries again"
+            ) from None
+        installed.touch()
 
     def take_turn(self, rows: list[str], scale: float) -> Turn:
         """Measure the rows on a new deployment, which has ended on return, also on Ctrl-C."""
         turn = subprocess.Popen(
             # -P: of the other `benchmarks`, beside turn.py, nothing is imported.
-            [self._python, "-P", TURN, str(scale), *rows],
+            [self._place / ".venv" / "bin" / "python", "-P", TURN, str(scale), *rows],
             cwd=self._place,
             env=os.environ | {"PYTHONPATH": str(self._place)},
             stdout=subprocess.PIPE,
@@ -93,9 +96,17 @@ class Checkout:
             turn.wait(ENDS_WITHIN_S)
             raise
         if turn.returncode:
-            raise SystemExit(f"{self.asked} could not be measured: see above")
+            raise SystemExit(f"{self.called} could not be measured: see above")
         measured: Turn = json.loads(printed.splitlines()[-1])
         return measured
+
+
+def install(place: Path) -> None:
+    """Make the environment of a worktree; raises `CalledProcessError`."""
+    environment = place / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    pip = [environment / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "-e", f"{place}[mysql,dev]"], check=True)
 
 
 def has_changes(*paths: str) -> bool:

@@ -1,11 +1,14 @@
 """The figures of two commits beside each other: the ratio of their medians, and whether it is within a bound."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import median
+from math import inf, isnan, nan
 
-# Firings that were lost or early: whatever the speed, a turn that has one has failed.
-PROMISED = ("lost", "early")
+from benchmarks.page import number
+from benchmarks.workload import middle
+
+# Firings of which, whatever the speed, a turn may have none.
+PROMISED = ("lost", "early", "not_succeeded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One figure of a row: its values in the order of the turns, and the largest ratio that is kept."""
+    """One figure of a row: its values in the order of the turns, NaN for none, and the largest ratio that is kept."""
 
     row: str
     measure: Measure
@@ -42,20 +45,25 @@ class Compared:
     @property
     def ratio(self) -> float:
         """The head's median over the base's."""
-        return _over(median(self.head), median(self.base))
+        return _over(middle(self.head), middle(self.base))
 
     @property
-    def turns(self) -> list[float]:
+    def ratios_of_turns(self) -> list[float]:
         """The ratio of each turn: the two values of a turn were measured one right after the other."""
         return [_over(head, base) for base, head in zip(self.base, self.head, strict=True)]
 
     @property
-    def is_worse(self) -> bool:
-        """Whether the head's median is worse by more than the bound, and by more than can be resolved."""
-        return self._costs_more(median(self.base), median(self.head))
+    def is_measured(self) -> bool:
+        """Whether every turn has it: one that lost all its firings has no lateness."""
+        return not isnan(self.ratio)
 
     @property
-    def is_open(self) -> bool:
+    def is_worse(self) -> bool:
+        """Whether the head's median is worse by more than the bound, and by more than can be resolved."""
+        return self._costs_more(middle(self.base), middle(self.head))
+
+    @property
+    def turns_disagree(self) -> bool:
         """Whether some turns are worse by so much and others are not: the spread is wider than the bound."""
         return (
             len({self._costs_more(base, head) for base, head in zip(self.base, self.head, strict=True)}) > 1
@@ -64,8 +72,10 @@ class Compared:
     @property
     def verdict(self) -> str:
         """What to think of it, in words."""
+        if not self.is_measured:
+            return "**not measured**"
         words = "**worse**" if self.is_worse else "kept"
-        return f"{words}; turns disagree: more of them needed" if self.is_open else words
+        return f"{words}; turns disagree: more of them needed" if self.turns_disagree else words
 
     def _costs_more(self, base: float, head: float) -> bool:
         ratio = _over(base, head) if self.measure.more_is_better else _over(head, base)
@@ -77,9 +87,9 @@ class Compared:
         return [
             self.row,
             self.measure.words,
-            _spread(self.base),
-            _spread(self.head),
-            f"{self.ratio:.2f} ({min(self.turns):.2f} to {max(self.turns):.2f})",
+            _spread(middle(self.base), self.base, number),
+            _spread(middle(self.head), self.head, number),
+            _spread(self.ratio, self.ratios_of_turns, "{:.2f}".format),
             self.verdict,
         ]
 
@@ -88,19 +98,17 @@ HEAD_OF_TABLE = ["row", "figure", "base", "head", "ratio", "verdict"]
 
 
 def _over(head: float, base: float) -> float:
-    """Return the ratio; of two zeros 1."""
+    """Return the ratio; of two zeros 1, of NaN NaN."""
     if base:
         return head / base
-    return float("inf") if head else 1.0
+    return head * inf if head else 1.0
 
 
-def _spread(values: Sequence[float]) -> str:
-    """Return the median, and in brackets the least and the largest."""
-    return f"{_short(median(values))} ({_short(min(values))} to {_short(max(values))})"
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+def _spread(of_all: float, of_turns: Sequence[float], written: Callable[[float], str]) -> str:
+    """Return the figure of all turns, and in brackets the least and the largest; a dash where one is NaN."""
+    if isnan(of_all):
+        return number(nan)
+    return f"{written(of_all)} ({written(min(of_turns))} to {written(max(of_turns))})"
 
 
 # Of each turn: the figures of each row.
@@ -108,25 +116,25 @@ Turn = dict[str, dict[str, float]]
 
 
 def compare(base: Sequence[Turn], head: Sequence[Turn], most: float) -> list[Compared]:
-    """Return each figure that the rows have, row by row."""
+    """Return each figure that a turn has of the rows, row by row."""
     return [
         Compared(
             row,
             measure,
-            [turn[row][measure.name] for turn in base],
-            [turn[row][measure.name] for turn in head],
+            [turn[row].get(measure.name, nan) for turn in base],
+            [turn[row].get(measure.name, nan) for turn in head],
             most,
         )
         for row in base[0]
         for measure in MEASURES
-        if measure.name in base[0][row]
+        if any(measure.name in turn[row] for turn in (*base, *head))
     ]
 
 
-def broken(who: str, turns: Sequence[Turn]) -> list[str]:
-    """Return a line for each row with firings that were lost or early."""
+def promise_breaches(who: str, turns: Sequence[Turn]) -> list[str]:
+    """Return a line for each row with firings that break a promise."""
     return [
-        f"{who}: {row}: {sum(turn[row][promise] for turn in turns):g} firings {promise}"
+        f"{who}: {row}: {sum(turn[row][promise] for turn in turns):g} firings {promise.replace('_', ' ')}"
         for row in turns[0]
         for promise in PROMISED
         if any(turn[row][promise] for turn in turns)

@@ -141,9 +141,9 @@ def main() -> None:
     parser.add_argument("--consumers", type=int, default=5_000)
     parser.add_argument("--groups", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=20)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="wangtimer-bench-") as folder:
-        print(json.dumps(crowded(Path(folder), asked.consumers, asked.groups, asked.seconds)))
+        print(json.dumps(crowded(Path(folder), options.consumers, options.groups, options.seconds)))
 
 
 if __name__ == "__main__":

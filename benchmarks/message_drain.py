@@ -164,9 +164,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=50_000)
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home, servers(Path(home)) as (rabbit, store):
-        rounds = [one_round(rabbit, store, asked.messages) for _ in range(asked.rounds)]
+        rounds = [one_round(rabbit, store, options.messages) for _ in range(options.rounds)]
     print(json.dumps({name: round(median(one[name] for one in rounds)) for name in rounds[0]}))
 
 

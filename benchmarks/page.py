@@ -1,4 +1,7 @@
-"""`docs/benchmarks.md`, rendered from the results. The history that people wrote between the two marks is kept."""
+"""`docs/benchmarks.md`, rendered from the results. The history that people wrote between the two marks is kept.
+
+python -m benchmarks.page    # writes it anew from what was measured, without measuring
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import isnan
@@ -7,9 +10,11 @@ from pathlib import Path
 from benchmarks.results import Result, Results
 from benchmarks.stand import MARIADB_ROOM, SERVERS
 from benchmarks.workload import PROMISES, Figure, Workload, middle
+from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.peers import MEASURES, PEERS_BESIDE, variants_in
 from tests.e2e.deployment import PROCESSES
 
+OUT = Path("docs/benchmarks.md")
 BEGINS, ENDS = "<!-- history -->", "<!-- /history -->"
 
 PAGE = """# Benchmarks
@@ -183,3 +188,13 @@ def _peer_table(result: Result | None) -> str:
         for variant in variants_in(result)
     ]
     return markdown(["system (setting)", *(measure.replace("_", " ") for measure in MEASURES)], rows)
+
+
+def main() -> None:
+    """Write the page anew."""
+    results = Results.read(OUT.with_suffix("") / "results.json")
+    OUT.write_text(render(results, WORKLOADS, kept_history(OUT)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

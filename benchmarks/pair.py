@@ -1,32 +1,35 @@
 """Measure two commits in turns on this machine, and print the ratio of their figures.
 
-    python -m benchmarks.pair BASE [--head HEAD] [--rows "steady ticking burst"] [--turns 3] [--most 1.02]
+    python -m benchmarks.pair BASE [--head HEAD] [--rows "steady ticking burst"] [--turns 3] [--most 1.02] [--scale 1.0]
 
-The exit code is 1 where a figure of the head is worse than the base's by more than the bound, or a firing was lost or
-early.
+The exit code is 1 where a figure of the head is worse than the base's by more than the bound or was not measured, or a
+firing was lost, early or not recorded as succeeded.
 """
 
 import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from math import inf
 
 from benchmarks.checkout import Checkout, NoSuchCommit, has_changes
-from benchmarks.compared import HEAD_OF_TABLE, Turn, broken, compare
+from benchmarks.compared import HEAD_OF_TABLE, Turn, compare, promise_breaches
 from benchmarks.machine import ran_on
 from benchmarks.page import markdown
 from benchmarks.turn import ROWS
 
 SHOWN = "steady ticking burst"
+# A tenth of ten seconds: rows whose timers are due at full seconds need a whole one.
+SMALLEST_SCALE = 0.1
 
 
 def main() -> int:
     """Measure what the command line asks for; return the exit code."""
-    asked = read_command_line(sys.argv[1:])
+    options = read_command_line(sys.argv[1:])
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda got, _: sys.exit(128 + got))
     try:
-        base, head = Checkout.of(asked.base), Checkout.of(asked.head)
+        base, head = Checkout.of(options.base), Checkout.of(options.head)
     except NoSuchCommit as wrong:
         raise SystemExit(str(wrong)) from None
     if has_changes():
@@ -35,8 +38,8 @@ def main() -> int:
         )
     for checkout in (base, head):
         checkout.prepare()
-    taken = take_turns(base, head, asked)
-    return report(base, head, *taken, asked)
+    taken = take_turns(base, head, options)
+    return report(base, head, *taken, options)
 
 
 def read_command_line(words: Sequence[str]) -> argparse.Namespace:
@@ -48,38 +51,53 @@ def read_command_line(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--turns", default=3, type=int, help="turns of each commit")
     parser.add_argument("--most", default=1.02, type=float, help="the largest ratio that is kept")
     parser.add_argument("--scale", default=1.0, type=float, help="share of the full numbers and seconds")
-    asked = parser.parse_args(words)
-    if unknown := set(asked.rows) - set(ROWS):
-        parser.error(f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}")
-    if not asked.rows or asked.turns < 1 or asked.most < 1:
-        parser.error("a pair takes a row at least, a turn at least, and a ratio of 1 or more")
-    return asked
+    options = parser.parse_args(words)
+    if wrong := _wrong_in(options):
+        parser.error(wrong)
+    return options
 
 
-def take_turns(base: Checkout, head: Checkout, asked: argparse.Namespace) -> tuple[list[Turn], list[Turn]]:
+def _wrong_in(options: argparse.Namespace) -> str | None:
+    """Return what is wrong and what to write instead. NaN and infinity are wrong: no ratio is more than they are."""
+    if unknown := set(options.rows) - set(ROWS):
+        return f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}"
+    if not options.rows:
+        return f"--rows names no row; there are {', '.join(ROWS)}"
+    if options.turns < 1:
+        return f"--turns {options.turns}: take 1 or more"
+    if not 1 <= options.most < inf:
+        return f"--most {options.most:g}: take a ratio of 1 or more, such as 1.02 for 2 %"
+    if not SMALLEST_SCALE <= options.scale < inf:
+        return f"--scale {options.scale:g}: take a share of {SMALLEST_SCALE:g} or more"
+    return None
+
+
+def take_turns(base: Checkout, head: Checkout, options: argparse.Namespace) -> tuple[list[Turn], list[Turn]]:
     """Measure base, head, base, head, ...; return the turns of each."""
     taken: tuple[list[Turn], list[Turn]] = ([], [])
-    for number in range(asked.turns):
+    for number in range(options.turns):
         for side, turns in zip((base, head), taken, strict=True):
-            print(f"turn {number + 1} of {asked.turns}: {side.asked}", flush=True)
-            turns.append(side.take_turn(asked.rows, asked.scale))
+            print(f"turn {number + 1} of {options.turns}: {side.called}", flush=True)
+            turns.append(side.take_turn(options.rows, options.scale))
     return taken
 
 
 def report(
-    base: Checkout, head: Checkout, of_base: list[Turn], of_head: list[Turn], asked: argparse.Namespace
+    base: Checkout, head: Checkout, of_base: list[Turn], of_head: list[Turn], options: argparse.Namespace
 ) -> int:
     """Print the table, and what is wrong; return the exit code."""
-    figures = compare(of_base, of_head, asked.most)
+    figures = compare(of_base, of_head, options.most)
     print(f"\nbase: {base.title}\nhead: {head.title}")
     print(
-        f"{ran_on()}; medians of {asked.turns} turns in alternation, in brackets the least and the largest;"
+        f"{ran_on()}, scale {options.scale:g}; medians of {options.turns} turns in alternation, in brackets the least "
+        "and the largest;"
     )
     print("the ratio is that of the medians, in brackets those of the single turns.\n")
     print(markdown(HEAD_OF_TABLE, [one.cells for one in figures]) + "\n")
-    wrong = broken(base.asked, of_base) + broken(head.asked, of_head)
+    wrong = promise_breaches(base.called, of_base) + promise_breaches(head.called, of_head)
     wrong += [f"worse: {one.row}: {one.measure.words}: {one.cells[4]}" for one in figures if one.is_worse]
-    print("\n".join(wrong) or f"no figure is worse by more than {asked.most:g}", flush=True)
+    wrong += [f"not measured: {one.row}: {one.measure.words}" for one in figures if not one.is_measured]
+    print("\n".join(wrong) or f"no figure is worse by more than {options.most:g}", flush=True)
     return 1 if wrong else 0
 
 

@@ -1,8 +1,7 @@
 """One turn of `make pair`: fires the named rows on one deployment of a commit, and prints their figures as JSON.
 
-It runs in the commit's worktree, by the commit's Python. The commit's own `benchmarks.stand` starts the deployment and
-makes the timers, as only it knows the commit's tables and settings. Loads and counting are of this file alone, so both
-commits are measured in the same way.
+It runs in the commit's worktree, by the commit's Python. The commit's own `benchmarks` start the deployment, draw the
+moments and read the CPU. This file says which loads are made and which figures are taken of them.
 """
 
 import json
@@ -10,15 +9,14 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-import redis
 from sqlalchemy import text
 
 from benchmarks.load import Shot, dues_at, each_second, spread
 from benchmarks.processes import CpuReading
+from benchmarks.redis_figures import commands_processed
 from benchmarks.stand import A_PROCESS_A_CORE, SERVERS, Fired, Stand
 from benchmarks.target import Target
 
@@ -35,8 +33,8 @@ DRAINED = ("burst",)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the two Redis servers and SQL have been asked so far; commands inside scripts count."""
+class Counted:
+    """What the two Redis servers and SQL have run so far; commands inside scripts count."""
 
     store_commands: int
     broker_commands: int
@@ -44,26 +42,20 @@ class Asked:
 
 
 class CountingStand(Stand):
-    """A stand that knows what was asked during a load: `fire` reads the CPU last before it and first after it."""
+    """A stand that counts what was run during a load: `fire` reads the CPU last before it and first after it."""
 
-    asked: tuple[Asked, ...] = ()
+    readings: tuple[Counted, ...] = ()
 
     def read_cpu(self) -> CpuReading:
-        """Return the CPU seconds used so far, and keep what was asked at this and the previous reading."""
-        self.asked = (*self.asked[-1:], self._read_asked())
+        """Return the CPU seconds used so far, and keep the counts of this and the previous reading."""
+        self.readings = (*self.readings[-1:], self._count())
         return super().read_cpu()
 
-    def _read_asked(self) -> Asked:
+    def _count(self) -> Counted:
         with self.engine.connect() as sql:
             statements = int(sql.execute(text("SHOW GLOBAL STATUS LIKE 'Questions'")).one()[1])
-        return Asked(
-            _commands(self.deployment.store.url()), _commands(self.deployment.broker.url()), statements
-        )
-
-
-def _commands(url: str) -> int:
-    with closing(redis.Redis.from_url(url)) as client:
-        return int(client.info("stats")["total_commands_processed"])
+        servers = (self.deployment.store, self.deployment.broker)
+        return Counted(*(commands_processed(server.url()) for server in servers), statements)
 
 
 def fire(stand: CountingStand, row: str, share: float) -> dict[str, float]:
@@ -71,7 +63,7 @@ def fire(stand: CountingStand, row: str, share: float) -> dict[str, float]:
     number = len(ROWS[row](0, share))
     moments = ROWS[row](stand.start_for(number), share)
     fired = stand.fire([Shot(due, stand.target.url) for due in dues_at(moments)])
-    before, after = stand.asked
+    before, after = stand.readings
     return figures(fired, is_drain=row in DRAINED) | {
         "store_commands_per_firing": (after.store_commands - before.store_commands) / number,
         "broker_commands_per_firing": (after.broker_commands - before.broker_commands) / number,
@@ -92,9 +84,10 @@ def figures(fired: Fired, *, is_drain: bool) -> dict[str, float]:
         "late_p99_ms": late_ms[int(len(late_ms) * 0.99)] if late_ms else float("nan"),
         "lost": len(due) - len(late_ms),
         "early": sum(late < 0 for late in late_ms),
+        "not_succeeded": fired.not_succeeded,
     }
-    if is_drain and late_ms:
-        found["calls_per_s"] = len(late_ms) / max(late_ms[-1], 1) * 1_000
+    if is_drain:
+        found["calls_per_s"] = len(late_ms) / max(late_ms[-1], 1) * 1_000 if late_ms else 0.0
     return found
 
 

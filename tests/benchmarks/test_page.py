@@ -85,6 +85,12 @@ def test_what_people_wrote_between_the_marks_stays(tmp_path: Path) -> None:
     assert kept_history(page) == "* gc.freeze: p99 from 56 to 8 ms"
 
 
+def test_the_page_says_what_was_measured() -> None:
+    results = Results.read(PAGE.with_suffix("") / "results.json")
+    text = PAGE.read_text(encoding="utf-8")
+    assert text == render(results, WORKLOADS, kept_history(PAGE)), "write it anew: python -m benchmarks.page"
+
+
 def test_the_history_is_one_table_with_a_commit_in_each_row() -> None:
     head, _, *rows = [line.strip("| ").split(" | ") for line in kept_history(PAGE).splitlines()]
     assert head == ["date", "commit", "what", "before → after"]

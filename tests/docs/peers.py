@@ -59,14 +59,16 @@ def _measured(is_chinese: bool) -> str:
     day, cores, runs = peers.measured_at.split()[0], peers.ran_on.split()[0], len(peers.runs)
     drained = number(middle(burst.values("calls_per_s")))
     if is_chinese:
+        of_each = "各运行一次" if runs == 1 else f"各运行 {runs} 次，取中位数"
         return (
-            f"{day} 在 {cores} 核的机器上测得，提交 {peers.commit}，各运行 {runs} 次。"
+            f"{day} 在 {cores} 核的机器上以提交 {peers.commit} 测得，{of_each}。"
             "只有 WangTimer 把每次的结果写进 SQL，它的 CPU 包含 MariaDB 的。"
             f"100,000 次同时到点时，WangTimer 每秒调用 {drained} 次（提交 {burst.commit}）。"
         )
+    of_each = "one run of each" if runs == 1 else f"median of {runs} runs of each"
     return (
-        f"Measured on {day} on {cores} cores, commit {peers.commit}, runs of each: {runs}. Only WangTimer writes each "
-        f"outcome to SQL; its CPU has MariaDB's in it. Of 100,000 at one moment WangTimer makes {drained} calls/s "
+        f"Measured on {day} on {cores} cores at commit {peers.commit}, {of_each}. Only WangTimer writes each outcome "
+        f"to SQL; its CPU has MariaDB's in it. Of 100,000 at one moment WangTimer makes {drained} calls/s "
         f"(commit {burst.commit})."
     )
 
