@@ -322,10 +322,13 @@ class Wiring:
     @once
     def window(self) -> Window:
         """How far ahead Redis holds firings."""
+        return Window(self.redis, self.keys, self.window_rule)
+
+    @once
+    def window_rule(self) -> WindowRule:
+        """How far that is."""
         s = self.settings
-        return Window(
-            self.redis, self.keys, WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
-        )
+        return WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
 
     @once
     def lanes(self) -> LaneStore:

@@ -122,7 +122,7 @@ def test_a_process_that_is_asked_to_stop_begins_no_other_part(lone: World) -> No
     lone.run_for(31)
     lone.start_executor("next")
     lone.executor_nodes.remove(node)
-    node.is_stopping = True
+    node.stopping.set()
     begun = room.waits
     lone.run_for(90)
     assert 1 < begun < 20
