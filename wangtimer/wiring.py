@@ -61,6 +61,7 @@ from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
+from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.shared import Shared
 from wangtimer.executor.signings import SharedSignings
@@ -968,9 +969,35 @@ class Wiring:
         )
 
     @once
+    def shared(self) -> Shared:
+        """Both."""
+        return Shared(self.signings, self.targets)
+
+    @once
+    def sender(self) -> Sender:
+        """Hands calls to the engine, and answers to the settler."""
+        return Sender(
+            self.slices,
+            self.deliveries,
+            self.keeper,
+            self.settler,
+            self.mover,
+            self.puller,
+            self.clock,
+            self.fire_rule,
+            self.chance,
+            self._call_of,
+            self.app_queues.number_of,
+            self.gone_teller.note,
+            self.control_teller.note,
+            lambda key: self.answer_teller.note(key, None),
+            self.ack_tokens.token,
+        )
+
+    @once
     def wanted(self) -> Wanted:
         """Whether firings are still wanted."""
-        asker = Asker(self.timers, self.clock, Shared(self.signings, self.targets).refresh)
+        asker = Asker(self.timers, self.clock, self.shared.refresh)
         return Wanted(self.definitions, self.timers, self.verifier, asker)
 
     @once
@@ -991,30 +1018,21 @@ class Wiring:
             self.slices,
             self.hot,
             self.wanted,
-            self.signings,
+            self.shared,
             self.verifier,
+            self.sender,
             self.deliveries,
-            self.keeper,
             self.settler,
-            self.mover,
             self.puller,
             self.claims,
             self.clock,
             self.fire_rule,
-            self.chance,
             self.room,
             self.turnstile.one,
             Strain(self.settings.lead_ms),
             self.strain_mark.tell,
             self.stopping.is_set,
-            self._call_of,
-            self.targets,
             lambda: self.ways_out.is_known,
-            self.app_queues.number_of,
-            self.gone_teller.note,
-            self.control_teller.note,
-            lambda key: self.answer_teller.note(key, None),
-            self.ack_tokens.token,
             self.begun_firings,
             self.continuities,
         )

@@ -71,6 +71,7 @@ class Telling(AlertWorld):
             self.mailer,
             self.clock,
             lambda: self.has_rules,
+            lambda _app: "",
         )
 
     def robot(self, check: Check) -> Robot:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from tests.callback.calls import MachineClock, egress_of
 from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
@@ -63,7 +64,7 @@ class EndlessCall:
 def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     connection, keys = RedisConnection(store_url), Keys(PREFIX)
     permits = PermitStore(connection, keys, RedisClock(connection), TIMEOUT_MS)
-    rules = KnownRules(ToldForCallsStore(connection, keys), dict, CallRules)
+    rules = KnownRules(ToldForCallsStore(connection, keys), dict, CallRules, lambda _mark: None, AlertedApps)
     throttle = Throttle(permits, rules, MachineClock())
     throttle.warm_up()
     throttle.start()

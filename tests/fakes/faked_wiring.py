@@ -10,7 +10,7 @@ from tests.fakes.memory_signing_store import MemorySigningStore
 from tests.fakes.memory_target_store import MemoryTargetStore
 from tests.fakes.memory_timers import MemoryTimers
 from wangtimer.core.alerts.alerted_apps import AlertedApps
-from wangtimer.on_demand import GrantAll
+from wangtimer.on_demand import Granted
 from wangtimer.settings import Settings
 from wangtimer.testing.doubled_wiring import DoubledWiring
 from wangtimer.testing.doubles import MemoryServer
@@ -26,6 +26,17 @@ def sql_fakes(server: MemoryServer) -> dict[str, Any]:
         "signing_store": MemorySigningStore(server),
         "target_store": MemoryTargetStore(server),
     }
+
+
+class GrantAll:
+    """Grants what is wanted."""
+
+    def take(self, app: str, wanted: int) -> Granted:
+        """Return all of it."""
+        return Granted(app, wanted)
+
+    def give_back(self, granted: Granted, used: int) -> None:
+        """Keep no count."""
 
 
 class FakedWiring(DoubledWiring):

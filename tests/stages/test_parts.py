@@ -84,7 +84,7 @@ class SlowRoom(Room):
     """Room that each part waits for."""
 
     def __init__(self, timeline: Timeline, wait_s: float) -> None:
-        super().__init__()
+        super().__init__(64_000_000)
         self.waits = 0
         self._timeline = timeline
         self._wait_s = wait_s

@@ -145,7 +145,7 @@ class Deployment(DoubledWiring):
             failing_hosts=NoFailingHosts(),
             gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
             control_teller=PromptNoteTeller("control", self.messages.send_controls, clock),
-            claims=Claims(most=PLENTY),
+            claims=Claims("test", PLENTY),
             room=Room(PLENTY),
             chance=WithoutSpread(),
             engine=MemoryEngine(
@@ -169,7 +169,8 @@ class Deployment(DoubledWiring):
             self.slices,
             self.clock,
             every_s,
-            end_overlaps=self.overlaps.end,
+            lambda: False,
+            self.overlaps.end,
         )
 
     def check_store(self) -> None:
