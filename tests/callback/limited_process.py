@@ -8,8 +8,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.callback.calls import MachineClock, egress_of
-from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
+from tests.callback.calls import MachineClock, engine_of
+from wangtimer.callback import Call, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.call_rules import CallRules
@@ -68,7 +68,7 @@ def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     throttle = Throttle(permits, rules, MachineClock())
     throttle.warm_up()
     throttle.start()
-    engine = DeliveryEngine(MachineClock(), egress_of(), Limits(timeout_ms=TIMEOUT_MS), permits=throttle)
+    engine = engine_of(limits=Limits(timeout_ms=TIMEOUT_MS), permits=throttle)
     engine.start()
     request = Request(url, "POST", (), b"{}", app=app)
     engine.submit([EndlessCall(request, engine.submit) for _ in range(int(in_hand))])
