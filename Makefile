@@ -5,6 +5,7 @@ SHELL := /bin/sh
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 JOBS ?= auto
+JOBS_ALL ?= 4
 DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # Tests that are slow or need the machine for themselves have their own targets.
@@ -19,7 +20,7 @@ MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers time
 	kept_answers purge planned_load parts))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test test-plans test-mysql e2e chaos attack simulate ablate cron-oracle fuzz lint-openapi clients broken bench lock audit docs lint format clean
+.PHONY: help install install-dev demo up test test-all test-plans test-mysql e2e chaos attack simulate ablate cron-oracle fuzz lint-openapi clients broken bench lock audit docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,9 +35,15 @@ demo: .venv/.installed ## run the whole service on its embedded default and watc
 up: .venv/.installed ## keep the embedded service running until Ctrl-C (DATA_DIR=.wangtimer PORT=5000)
 	@$(BIN)/wangtimer up --data-dir $(DATA_DIR) --port $(PORT)
 
-test: .venv/.installed-dev ## run the tests against real MariaDB, Redis and Valkey processes of their own
+test: .venv/.installed-dev ## run the tests of every change, against real MariaDB, Redis and HTTP servers of their own (8 min)
 	@sh .ci/system-packages
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not ($(LEFT_OUT))"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not (test_all or $(LEFT_OUT))"
+	@echo "left out: make test-all"
+
+# Most of them start processes and wait for them: more at once than there are cores.
+test-all: .venv/.installed-dev ## run the tests that make test leaves out: processes, Valkey, all seeds, pages, plans (JOBS_ALL=4)
+	@sh .ci/system-packages
+	@$(BIN)/python -m pytest -n $(JOBS_ALL) --dist loadgroup -m "test_all and not ($(LEFT_OUT))"
 	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make attack, make clients, make lint-openapi"
 
 test-plans: .venv/.installed-dev ## check that each SQL statement uses its index, on a million rows per table (ROWS=1000000)
@@ -97,7 +104,7 @@ clients: .venv/.installed-clients ## generate Java, Go and TypeScript clients in
 	@$(BIN)/python -m pytest -m clients -rs tests/clients
 
 # Only promises with this in their names: make broken PROMISE=retry
-broken: .venv/.installed-dev ## break each promise by its patch, in a copy, and check that its test goes red (PROMISE="part of its name")
+broken: .venv/.installed-dev ## break each promise by its mutation, in a copy, and check that its test goes red (PROMISE="part of its name")
 	@sh .ci/system-packages
 	@$(BIN)/python -m tests.broken $(PROMISE)
 

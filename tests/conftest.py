@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.lots import group_of, is_left
 from tests.secret_keys import SECRET_KEYS
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.mysql import MySQLServer
@@ -19,11 +20,14 @@ from tests.servers.prepared_databases import PreparedDatabases, PreparedFile
 from tests.servers.redis_server import RedisServer, embedded_valkey_program, redis_program
 from tests.servers.server_process import ServerMissingError
 from wangtimer.core.errors import BadSetting
+from wangtimer.stack import ports
 
 # Tests of keys ask for them; all others are operators, in processes of their own too.
 os.environ["WANGTIMER_AUTH"] = "off"
 
 _databases = count(1)
+# As many test processes as may run side by side.
+_MOST_PROCESSES = 16
 
 # Processes that tests start have it too.
 os.environ.setdefault("WANGTIMER_SECRET_KEYS", SECRET_KEYS)
@@ -33,8 +37,24 @@ settings.register_profile("untimed", deadline=None, suppress_health_check=[Healt
 settings.load_profile("untimed")
 
 
+def pytest_configure() -> None:
+    """Give each test process ports of its own: a port may be taken between the look for it and its server's bind."""
+    number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    ports.PORTS = ports.PORTS[number % _MOST_PROCESSES :: _MOST_PROCESSES]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make test` leaves to `make test-all`, and keep what starts processes in groups."""
+    for item in items:
+        if is_left(item):
+            item.add_marker("test_all")
+        if group := group_of(item):
+            item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_collection_finish() -> None:
-    """Leave the nine thousand tests out of garbage collections: one takes longer than a request's CPU budget."""
+    """Leave the many thousand tests out of garbage collections: one takes longer than a request's CPU budget."""
     gc.collect()
     gc.freeze()
 

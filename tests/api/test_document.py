@@ -127,6 +127,7 @@ def test_openapi_json_is_the_app_s() -> None:
     assert kept == document(), "run: python -m wangtimer.api.openapi > openapi.json"
 
 
+@pytest.mark.processes
 def test_the_document_can_be_printed_without_any_server() -> None:
     command = [sys.executable, "-m", "wangtimer.api.openapi"]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)

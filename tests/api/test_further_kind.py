@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.processes
+
 
 @pytest.fixture
 def answers(sqlite_url: str, redis_url: str) -> list[list[dict[str, Any]]]:

@@ -39,6 +39,7 @@ def operations(document: dict[str, Any]) -> int:
     return sum(len(methods) for methods in document["paths"].values())
 
 
+@pytest.mark.test_all
 # Some 2,500 requests, on a machine that may have other work.
 @pytest.mark.timeout(300)
 def test_every_answer_is_as_documented_and_enough_requests_do_something(small_world: World) -> None:
@@ -56,6 +57,7 @@ def test_every_answer_is_as_documented_and_enough_requests_do_something(small_wo
     assert set(idle) <= NEVER_DONE, why
 
 
+@pytest.mark.test_all
 def test_an_undocumented_status_and_a_wrong_answer_are_faults(small_world: World) -> None:
     document = deepcopy(small_world.app.api_doc)
     some = {

@@ -62,6 +62,7 @@ def is_slow(taken: float) -> bool:
     return taken > MOST_S and taken > MOST_S * machine_factor()
 
 
+@pytest.mark.test_all
 @pytest.mark.timeout(300)
 def test_its_timers_are_changed_by_parts_and_listed_by_short_pages(laden: World) -> None:
     for action in ("enable", "disable", "delete"):

@@ -47,6 +47,7 @@ def test_a_timer_is_finished_once_no_moment_is_left(world: World) -> None:
     assert (data["status"], data["statusName"], data["nextFireAt"]) == (3, "finished", None)
 
 
+@pytest.mark.test_all
 @pytest.mark.parametrize("rule", [{"cron": "*/5 * * * * *"}, {"cron": None, "everyMs": SECOND}])
 def test_a_dense_timer_is_taken_on_a_closed_day_and_goes_on_after_each(
     world: World, rule: dict[str, Any]

@@ -27,6 +27,8 @@ from tests.api.slow_shapes import (
 )
 from tests.api.world import DEF, DEFS, Answered, World
 
+pytestmark = pytest.mark.test_all
+
 MOST_S = 1.0
 # Of the batches; so that they run beside one another.
 PARTS = 4

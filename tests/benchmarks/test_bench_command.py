@@ -16,7 +16,7 @@ from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import StopRequest
 from wangtimer.store.sql.tables import timers
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`make broken`: each promise is broken by its patch, in a copy, and its test must see it.
+"""`make broken`: each promise is broken by its mutation, in a copy, and its test must see it.
 
 python -m tests.broken [part of a promise's name]
 """
@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 from tests.broken.promises import Promise, promises
 from tests.broken.session import Session, not_found, run
-from tests.broken.tree import apply, copy_to
+from tests.broken.tree import copy_to
 
 JOBS = max(1, min(4, os.cpu_count() or 1))
 REASON_CHARACTERS = 90
@@ -69,7 +69,8 @@ def stay_green(chosen: Sequence[Promise]) -> bool:
 def break_it(promise: Promise) -> Broken:
     """Break the promise in a copy of its own, and run its tests."""
     with copied(promise.name) as tree:
-        apply(promise.patch, tree)
+        for mutation in promise.mutations:
+            mutation.apply(tree)
         started_at = time.monotonic()
         return Broken(promise, run(tree, promise.tests), time.monotonic() - started_at)
 
@@ -78,7 +79,7 @@ def main(name_part: str) -> int:
     """Break every promise; return 0 if each test went red."""
     chosen = promises(name_part)
     if not chosen:
-        print(f"no patch has {name_part!r} in its name")
+        print(f"no promise has {name_part!r} in its name")
         return 2
     started_at = time.monotonic()
     if not stay_green(chosen):
@@ -93,7 +94,7 @@ def main(name_part: str) -> int:
 
 def _break_all(chosen: Sequence[Promise]) -> list[Broken]:
     """Print the table; return those whose tests did not all see it."""
-    print("| promise | patch | test | went red |\n|---|---|---|---|", flush=True)
+    print("| promise | name | test | went red |\n|---|---|---|---|", flush=True)
     unseen = []
     with ThreadPoolExecutor(JOBS) as pool:
         for future in as_completed([pool.submit(break_it, promise) for promise in chosen]):

@@ -4,30 +4,27 @@ python -m tests.broken.page > docs/promises.md
 """
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from tests.broken.promises import Promise, promises
-from tests.broken.sections import SECTIONS, Section, section_of
+from tests.broken.promises import Promise, by_section
+from tests.broken.sections import SECTIONS, Section
 
 HEAD = """# What is promised, what breaks it on purpose, and where it does not hold
 
 Each section has one of the [guarantees](explanation/guarantees.md) in its words, where it does not hold, and the
 faults of `make chaos` that try it under load ([what they measured](reliability.md)). Its table has the parts of the
-promise. Each part has a patch that breaks it on purpose, and the tests that must go red then: `make broken` applies
-each patch to a copy of the code, and runs them. `make simulate` runs the real stages under made-up faults, and `make
-ablate` leaves out their rules one by one.
+promise. Each part has a [mutation](../tests/broken/mutations) that breaks it on purpose, and the tests that must go
+red then: `make broken` writes each mutation into a copy of the code, and runs them. `make simulate` runs the real
+stages under made-up faults, and `make ablate` leaves out their rules one by one.
 
-This page is written by `python -m tests.broken.page > docs/promises.md`, from the heads of the patches and from
+This page is written by `python -m tests.broken.page > docs/promises.md`, from `tests/broken/mutations` and from
 `tests/broken/sections.py`. A test compares it.
 """
 
 
-def page(promised: Sequence[Promise]) -> str:
-    """Return the page; raises `BadHeader` where a patch belongs to no section."""
-    by_section: dict[str, list[Promise]] = {}
-    for promise in promised:
-        by_section.setdefault(section_of(promise).name, []).append(promise)
-    return "\n".join([HEAD, *(_section(one, by_section.get(one.name, [])) for one in SECTIONS)])
+def page(promised: Mapping[str, Sequence[Promise]]) -> str:
+    """Return the page of these promises by section."""
+    return "\n".join([HEAD, *(_section(one, promised[one.name]) for one in SECTIONS)])
 
 
 def _section(section: Section, promised: Sequence[Promise]) -> str:
@@ -39,9 +36,9 @@ def _section(section: Section, promised: Sequence[Promise]) -> str:
 
 
 def _row(promise: Promise) -> str:
-    broken = f"[{promise.name}](../tests/broken/{promise.patch.name}): {_sentence(promise.breaks)}"
+    broken = f"`{promise.name}`: {_sentence(promise.breaks)}"
     seen = "<br>".join(f"`{test}`" for test in promise.tests)
-    cells = (_sentence(promise.words.partition(": ")[2]), broken, seen)
+    cells = (_sentence(promise.words), broken, seen)
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
@@ -50,4 +47,4 @@ def _sentence(words: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(page(promises()))
+    sys.stdout.write(page(by_section()))

@@ -1,65 +1,52 @@
-"""What the service promises, and a patch that breaks each promise: the `.patch` files of this folder.
+"""What the service promises, and mutations that break each promise: the modules of `tests/broken/mutations`.
 
-A patch starts with a header of three fields; a line that is indented goes on with the one before. Behind it comes
-a unified diff against `wangtimer/`, as `git diff` writes it:
-
-    Promise: the section of docs/promises.md (see sections.py), a colon, and what the service promises
-    Breaks: what the patch does to it
-    Red: the pytest node id of a test that must fail then; once for each such test
-
-After a change of a header: `python -m tests.broken.page > docs/promises.md`.
-
-When code and patch have grown apart, `tests/broken/test_patches.py` says so: break the promise in the code as it is
-now, put what `git diff` says behind the header, and take the change back.
+Each has the promises of one section of docs/promises.md, or of a part of it.
 """
 
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from importlib import import_module
+from pkgutil import iter_modules
 
-FOLDER = Path(__file__).parent
-FIELDS = ("Promise", "Breaks", "Red")
-
-
-class BadHeader(Exception):
-    """A patch does not say which promise it breaks, how, or which test shows it."""
+from tests.broken import mutations
+from tests.broken.mutation import Mutation
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """One promise: its words, the patch that breaks it, and the tests that must see it broken."""
+    """One promise, what breaks it, and what must see it broken.
 
+    name: the promise in a few words, for `make broken PROMISE=`.
+    words: what the service promises.
+    breaks: what `by` does to it.
+    red: the pytest node id of a test that must fail then, or of several.
+    """
+
+    name: str
     words: str
-    patch: Path
     breaks: str
-    tests: tuple[str, ...]
+    by: Mutation | tuple[Mutation, ...]
+    red: str | tuple[str, ...]
 
     @property
-    def name(self) -> str:
-        """The promise in a few words: the name of its patch."""
-        return self.patch.stem
+    def mutations(self) -> tuple[Mutation, ...]:
+        """All that is written into the code to break it."""
+        return self.by if isinstance(self.by, tuple) else (self.by,)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """Each test that must fail then."""
+        return self.red if isinstance(self.red, tuple) else (self.red,)
+
+
+def by_section() -> dict[str, list[Promise]]:
+    """Return the promises of each section of sections.py, by name."""
+    found: dict[str, list[Promise]] = {}
+    for info in iter_modules(mutations.__path__, f"{mutations.__name__}."):
+        module = import_module(info.name)
+        found.setdefault(module.SECTION, []).extend(module.PROMISES)
+    return {section: sorted(some, key=lambda one: one.name) for section, some in found.items()}
 
 
 def promises(name_part: str = "") -> list[Promise]:
-    """Return the promises with this in their name; raises `BadHeader`."""
-    return [read(patch) for patch in sorted(FOLDER.glob("*.patch")) if name_part in patch.stem]
-
-
-def read(patch: Path) -> Promise:
-    """Return the promise a patch breaks; raises `BadHeader`."""
-    values: dict[str, list[str]] = {field: [] for field in FIELDS}
-    for line in _header_of(patch):
-        field, colon, value = line.partition(":")
-        if not colon or field not in values or not value.strip():
-            raise BadHeader(f"{patch.name}: {line!r} is none of {', '.join(FIELDS)}")
-        values[field].append(value.strip())
-    if not (len(values["Promise"]) == len(values["Breaks"]) == 1 and values["Red"]):
-        raise BadHeader(f"{patch.name}: needs one Promise, one Breaks and at least one Red")
-    return Promise(values["Promise"][0], patch, values["Breaks"][0], tuple(values["Red"]))
-
-
-def _header_of(patch: Path) -> Sequence[str]:
-    """Return the lines before the diff, each with those that go on with it."""
-    head = patch.read_text().partition("\n--- ")[0]
-    return [line for line in re.sub(r"\n[ \t]+", " ", head).splitlines() if line.strip()]
+    """Return the promises with this in their name."""
+    return [one for some in by_section().values() for one in some if name_part in one.name]

@@ -1,11 +1,9 @@
 """The sections of `docs/promises.md`: the promises that users are given, where each does not hold, what faults try it.
 
-A patch names its section in its header, before a colon: `Promise: Nothing is lost: what ...`.
+A module of `tests/broken/mutations` names its section: `SECTION = "Nothing is lost"`.
 """
 
 from dataclasses import dataclass
-
-from tests.broken.promises import BadHeader, Promise
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,15 +245,3 @@ SECTIONS = (
         ),
     ),
 )
-
-
-def section_of(promise: Promise) -> Section:
-    """Return the section that a promise names; raises `BadHeader`."""
-    name, colon, _ = promise.words.partition(": ")
-    found = next((one for one in SECTIONS if colon and one.name == name), None)
-    if found is None:
-        known = ", ".join(one.name for one in SECTIONS)
-        raise BadHeader(
-            f"{promise.patch.name}: its Promise begins with none of {known}, and a colon; sections.py has them"
-        )
-    return found

@@ -12,7 +12,7 @@ from tests.broken.witness import REPORT, TREE
 
 # Far longer than the slowest test here takes on a busy machine.
 LONGEST_S = 600
-# A patch that only makes the code stumble shows nothing of the promise.
+# A mutation that only makes the code stumble shows nothing of the promise.
 STUMBLES = ("NameError", "SyntaxError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
 FAILED = 1
 

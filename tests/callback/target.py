@@ -107,7 +107,8 @@ def hang_up(connection: socket.socket) -> None:
     front = front_of(connection)
     connection.close()
     give_up_at = time.monotonic() + 1
-    while front.fileno() >= 0 and time.monotonic() < give_up_at:  # TLS in front says farewell first
+    # TLS in front says farewell first. A plain connection is open for as long as its own thread reads.
+    while front is not connection and front.fileno() >= 0 and time.monotonic() < give_up_at:
         time.sleep(0.001)
 
 

@@ -111,6 +111,7 @@ class Processes:
             one.wait()
 
 
+@pytest.mark.processes
 def test_two_processes_each_try_by_one_call_and_tell_since_when_over_a_restart(
     redis_url: str, bare_target: Target
 ) -> None:

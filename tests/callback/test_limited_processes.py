@@ -18,6 +18,8 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS
 from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 
+pytestmark = pytest.mark.processes
+
 APP = "shop"
 AT_ONCE, RATE = 6, 20
 WITHIN_S = 300.0

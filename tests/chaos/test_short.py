@@ -28,7 +28,6 @@ def _strike_one_after_another(trial: Trial) -> Strike:
 
 
 @pytest.mark.processes
-@pytest.mark.xdist_group("whole stack")
 @pytest.mark.timeout(240)
 def test_four_faults_lose_nothing_and_send_nothing_early_or_unduly_twice(tmp_path: Path) -> None:
     # Lateness is printed, not judged: the machine may be busy with other tests.

@@ -89,7 +89,6 @@ def deployment(
 
 
 @pytest.mark.processes
-@pytest.mark.xdist_group("whole stack")
 def test_a_deployment_that_is_well_has_nothing_wrong_and_each_queue_its_worker(
     deployment: tuple[Supervisor, dict[str, str]],
 ) -> None:

@@ -97,6 +97,7 @@ def test_a_firing_that_waits_is_told_however_late_its_outcome_comes(served: Serv
     assert {one["status"] for one in found} == {"failed"}
 
 
+@pytest.mark.test_all
 def test_however_many_wait_each_is_told(served: Served, timer_id: int) -> None:
     now = served.world.clock.now
     old = [now - 60 * MINUTE_MS + number * SECOND_MS for number in range(1_030)]

@@ -16,7 +16,7 @@ from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 RUN = ("sh", "python")
 # Pages whose examples a test of their own reads.
@@ -34,6 +34,8 @@ def is_run(block: Block) -> bool:
     return block.language in RUN and block.marker not in ("not run", "checked by")
 
 
+# What users paste first is tried at every change.
+EVERY_RUN = ("README.md",)
 PAGES = [page for page in pages() if name_of(page) not in OWN_TESTS and any(map(is_run, blocks(page)))]
 
 
@@ -58,7 +60,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=(pytest.mark.every_run,) if name_of(page) in EVERY_RUN else ())
+        for page in PAGES
+    ],
+    ids=map(name_of, PAGES),
+)
 def test_its_examples_run_as_they_are_typed(page: Path, service: Service, tmp_path: Path) -> None:
     place = Place(service.port, free_port(), f"shop-{PAGES.index(page)}")
     give_key(service, place.app, tmp_path / ".wangtimer")

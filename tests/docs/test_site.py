@@ -13,6 +13,8 @@ import pytest
 
 from tests.docs.blocks import ROOT
 
+pytestmark = pytest.mark.processes
+
 DOCS = ROOT / "docs"
 
 

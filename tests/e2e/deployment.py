@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -121,6 +121,11 @@ class Deployment:
         """Let it run."""
         ends_at = time.monotonic() + seconds
         self.supervisor.tend_until(lambda: time.monotonic() > ends_at)
+
+    def tend_until(self, has_come: Callable[[], bool], seconds: float) -> None:
+        """Let it run until `has_come` says so, for so long at most."""
+        ends_at = time.monotonic() + seconds
+        self.supervisor.tend_until(lambda: has_come() or time.monotonic() > ends_at)
 
     def tasks_done(self) -> dict[str, dict[str, int]]:
         """Return how many tasks of each name each worker has run, by worker name without its host."""

@@ -33,7 +33,6 @@ def alerts_in(got: list[Got]) -> list[tuple[str, str]]:
 
 
 @pytest.mark.processes
-@pytest.mark.xdist_group("whole stack")
 def test_a_failing_target_and_a_failing_host_are_told_once_and_recovery_once(tmp_path: Path) -> None:
     target_answers = Failing()
     with (

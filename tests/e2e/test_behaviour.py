@@ -14,7 +14,7 @@ from tests.e2e.deployment import Deployment
 
 LEAD_MS = 1_000
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from wangtimer.core.flow.queues import message_queue
 from wangtimer.stack.procfile import read_commands
 from wangtimer.store.sql.tables import apps
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 QUEUE = "reports"
 TIMERS = 5

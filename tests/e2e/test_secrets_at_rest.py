@@ -24,7 +24,7 @@ from wangtimer.executor.executor import FRESH_MS
 from wangtimer.settings import Settings
 from wangtimer.store.redis.keys import Keys
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 
 class WritingDeployment(Deployment):

@@ -14,7 +14,9 @@ from typing import Any
 
 import pytest
 
-from tests.broken.tree import apply, copy_to
+from tests.broken.tree import copy_to
+
+pytestmark = pytest.mark.processes
 
 PATCH = Path(__file__).with_name("note.patch")
 # Files outside tests and docs.
@@ -35,7 +37,11 @@ def touched(patch: Path) -> set[str]:
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository whose timers have a note."""
     copy = copy_to(tmp_path_factory.mktemp("further_field") / "tree")
-    apply(PATCH, copy)
+    # Else git, inside a repository further up, takes the paths for those of other files and applies nothing.
+    environment = os.environ | {"GIT_CEILING_DIRECTORIES": str(copy.parent)}
+    command = ("git", "apply", "--whitespace=nowarn", str(PATCH))
+    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
     return copy
 
 

@@ -18,6 +18,8 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.messaging.message_engine import MessageEngine
 
+pytestmark = pytest.mark.processes
+
 PLACE = MessagePlace("orders", PlaceKind.CELERY, "app.tasks")
 MakeEngine = Callable[..., MessageEngine]
 BODY = '{"task": "app.expire", "args": [7], "kwargs": {"why": "late"}}'

@@ -22,7 +22,7 @@ from tests.e2e.deployment import Deployment
 from tests.servers.rabbitmq import RabbitMQ
 from tests.servers.redis_server import RedisServer, redis_program
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 TIMERS = 20
 APP = "shop"

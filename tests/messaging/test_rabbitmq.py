@@ -21,6 +21,8 @@ from wangtimer.executor.sender import failure_of
 from wangtimer.messaging.amqp_link import CLOSED_FOR_S
 from wangtimer.messaging.message_engine import MessageEngine
 
+pytestmark = pytest.mark.processes
+
 EVENTS = MessagePlace("orders", PlaceKind.EXCHANGE, "app.events", "app.paid")
 DIRECT = MessagePlace("orders", PlaceKind.EXCHANGE, "", "app.direct")
 NOWHERE = MessagePlace("orders", PlaceKind.EXCHANGE, "", "app.nowhere")

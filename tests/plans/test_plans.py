@@ -78,7 +78,7 @@ STORES = (
     timers.TimerStore,
     total_counts.TotalCounts,
 )
-pytestmark = [pytest.mark.xdist_group("plans"), pytest.mark.timeout(1_200)]
+pytestmark = [pytest.mark.test_all, pytest.mark.xdist_group("plans"), pytest.mark.timeout(1_200)]
 
 
 @pytest.fixture(scope="module")

@@ -115,6 +115,7 @@ def test_the_sql_that_is_sent_asks_no_server_for_its_time() -> None:
         assert not [word for word in words if word in text], path
 
 
+@pytest.mark.test_all
 def test_nodes_an_hour_ahead_and_behind_send_nothing_early_and_stall_nothing() -> None:
     runs = [run_seed(seed, faults=[]) for seed in range(60)]
     assert sum(run.wall_clocks_off for run in runs) > 100

@@ -185,7 +185,6 @@ def refused(guarded: GuardedDeployment) -> list[tuple[object, object]]:
 
 
 @pytest.mark.processes
-@pytest.mark.xdist_group("whole stack")
 @pytest.mark.timeout(300)
 def test_under_them_all_processes_do_their_work_and_nothing_is_refused(guarded: GuardedDeployment) -> None:
     timer = guarded.make_timer("each-second", everyMs=1_000)
@@ -218,7 +217,6 @@ def test_under_them_all_processes_do_their_work_and_nothing_is_refused(guarded: 
 
 
 @pytest.mark.processes
-@pytest.mark.xdist_group("whole stack")
 @pytest.mark.timeout(300)
 def test_rows_are_all_that_a_process_can_change_in_sql(guarded: GuardedDeployment) -> None:
     rows, changes = guarded.passwords["MYSQL_PASSWORD"], guarded.passwords["MYSQL_SCHEMA_PASSWORD"]

@@ -14,7 +14,7 @@ from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 
 @pytest.fixture

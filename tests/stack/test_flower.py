@@ -19,7 +19,7 @@ from wangtimer.stack.service import Service
 from wangtimer.stack.supervisor import Supervisor, wait_for
 from wangtimer.store.sql.database import Database
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 WORKERS = {"scheduler": "schedule", "migrate": "migrate", "trigger": "trigger", "callback": "callback"}
 ACCOUNT = ("operator", "secret")

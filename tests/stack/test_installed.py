@@ -26,7 +26,7 @@ VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 # Of this process' environment nothing that leads to this repository.
 PLAIN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(300)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ def test_the_two_stores_are_redis_7_and_valkey(redis_url: str, valkey_url: str) 
         assert "valkey_version" in client.info()
 
 
+@pytest.mark.processes
 def test_a_missing_server_fails_a_test_and_is_skipped_only_on_request(tmp_path: Path) -> None:
     Path(tmp_path, "test_needing.py").write_text("def test_it(redis_server): pass\n")
     without = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}

@@ -14,7 +14,7 @@ from tests.stack.test_demo import up
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.supervisor import wait_for
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack")]
+pytestmark = pytest.mark.processes
 
 ROOT = Path(__file__).parents[2]
 PAGES = ("docs/api.md", "docs/api.zh-CN.md")

@@ -156,6 +156,7 @@ def test_while_sql_is_away_nothing_is_moved(crowded: World) -> None:
     assert {one.firing.status for one in overdue} == {FiringStatus.SUCCEEDED}
 
 
+@pytest.mark.test_all
 def test_after_a_loss_of_redis_what_waited_is_in_its_lane_again_and_nowhere_else(crowded: World) -> None:
     hung, _ = start_both(crowded)
     crowded.run_for(25)

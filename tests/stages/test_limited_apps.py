@@ -19,8 +19,8 @@ MakeWorld = Callable[..., World]
 BIG, OTHER = "big", "other"
 LANE = SharedLane.of_limit(BIG)
 HOST, GOOD = "big.test", "good.test"
-# Limits are read every second here.
-READ_S = 2
+# Of several limited apps.
+APPS, SECONDS = 3, 5
 
 
 def limited(make_world: MakeWorld, limit: CallLimit, executors: int = 2, **made: object) -> World:
@@ -200,12 +200,12 @@ def test_an_app_without_a_limit_costs_no_command_more(make_world: MakeWorld) -> 
 
 def test_what_several_limited_apps_pull_together_is_read_once_for_all(make_world: MakeWorld) -> None:
     world = make_world(executors=1)
-    apps = [f"app-{number}" for number in range(10)]
+    apps = [f"app-{number}" for number in range(APPS)]
     world.call_limits.write(dict.fromkeys(apps, CallLimit(per_second=4)))
     world.start()
     for app in apps:
         every_second(world, app, [f"{app}.test"], 8)
-    world.run_for(10)
+    world.run_for(5)
     asked: Counter[str] = Counter()
     (node,) = world.executor_nodes
 
@@ -215,10 +215,10 @@ def test_what_several_limited_apps_pull_together_is_read_once_for_all(make_world
     for point in ("lanes.pull_all", "firings.rows", "definitions.get_first", "outbox.holds"):
         node.taps[f"before {point}"] = note(point)
     before = len(world.target.arrivals)
-    world.run_for(10)
-    assert len(world.target.arrivals) - before >= 0.9 * 10 * 4 * 10
+    world.run_for(SECONDS)
+    assert len(world.target.arrivals) - before >= 0.9 * APPS * 4 * SECONDS
     pulls = asked["lanes.pull_all"]
-    assert 0 < pulls <= 10 * 10
+    assert 0 < pulls <= 10 * SECONDS
     assert asked["firings.rows"] <= 1.2 * pulls
     assert asked["outbox.holds"] <= 1.2 * pulls
     # Chunks read definitions too.

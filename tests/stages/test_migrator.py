@@ -320,6 +320,7 @@ def test_new_timers_do_not_keep_those_that_lag_from_being_planned(make_world: Ca
     assert all(max(moments(world, timer.id)) >= world.now for timer in lagging)
 
 
+@pytest.mark.test_all
 def test_a_timer_made_while_planning_catches_up_does_not_wait_for_its_end(
     make_world: Callable[..., World],
 ) -> None:

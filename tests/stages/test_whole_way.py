@@ -36,6 +36,7 @@ def test_a_thousand_single_moments_at_any_millisecond_fire_exactly_once_and_on_t
     assert world.members_in_slices == 0
 
 
+@pytest.mark.test_all
 def test_what_is_due_at_one_moment_in_many_buckets_fires_at_that_moment(
     make_world: Callable[..., World],
 ) -> None:

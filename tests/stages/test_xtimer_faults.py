@@ -240,6 +240,7 @@ def test_xtimer_fault_hundreds_of_redis_commands_a_second_when_idle(world: World
     assert len(commands) / 55 < 1.5
 
 
+@pytest.mark.test_all
 def test_xtimer_fault_eleven_redis_commands_and_four_sql_statements_a_firing(world: World) -> None:
     for _ in range(200):
         world.timer("0 * * * * *")

@@ -76,6 +76,7 @@ def test_many_timers_of_one_host_that_fail_are_one_message_and_one_when_it_answe
     assert world.rules.alerted().troubled == {}
 
 
+@pytest.mark.test_all
 def test_very_many_timers_are_one_row_and_one_message(world: HostWorld) -> None:
     """Beyond some hundreds the number of timers is not exact, and says so."""
     world.put_rule(FOR_GOOD)

@@ -335,6 +335,7 @@ def count_up(url: str, times: int) -> None:
             database.write(lambda sql: set_cost(sql, cost_of(sql) + 1))
 
 
+@pytest.mark.processes
 def test_four_processes_on_sqlite_take_turns_and_lose_no_change(sqlite_url: str) -> None:
     with closing(Database(sqlite_url)) as database:
         database.create_tables()

@@ -247,6 +247,7 @@ def test_of_very_many_hosts_in_trouble_those_are_told_that_failed_last(world: Ca
     assert "h900.example:443" not in troubled
 
 
+@pytest.mark.test_all
 def test_an_outage_is_told_though_one_timer_of_the_host_failed_before(world: CallsWorld) -> None:
     world.put_rule(FOR_GOOD, RECOVERED)
     bad = world.order(FAILED)

@@ -194,6 +194,7 @@ class Counted:
         return list(self.statements)
 
 
+@pytest.mark.test_all
 def test_a_change_is_as_much_work_for_a_hundred_thousand_timers_as_for_one(mariadb: Database) -> None:
     store = TargetStore(mariadb, SEALS)
     made(store)

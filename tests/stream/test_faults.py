@@ -18,7 +18,7 @@ from tests.e2e.deployment import Deployment
 from tests.secret_keys import SECRET_KEYS
 from wangtimer.client import Consumer, ReceivedCall, SeenFirings
 
-pytestmark = [pytest.mark.processes, pytest.mark.xdist_group("whole stack"), pytest.mark.timeout(500)]
+pytestmark = [pytest.mark.processes, pytest.mark.timeout(500)]
 
 TIMERS = 20
 APP = "shop"

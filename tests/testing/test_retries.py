@@ -173,6 +173,7 @@ def test_what_cannot_be_is_refused_and_nothing_is_stored(
     assert list(wangtimer.client.targets()) == []
 
 
+@pytest.mark.test_all
 def test_calls_come_at_their_moments_beside_a_target_that_fails(wangtimer: WangTimer) -> None:
     wangtimer.answer(500)
     wangtimer.answer(200, url="http://good.example/")

@@ -410,6 +410,7 @@ def test_a_timer_that_somebody_changed_meanwhile_is_told_and_the_others_are_chan
     assert timers(served)["often"]["schedule"]["every"] == "5m"
 
 
+@pytest.mark.test_all
 def test_thousands_of_timers_are_made_in_batches(run: Run, served: Served, tmp_path: Path) -> None:
     file = tmp_path / "many.json"
     many = [

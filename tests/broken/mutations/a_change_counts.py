@@ -1,0 +1,304 @@
+"""A change counts: edits, cancels, pauses and calendars."""
+
+from tests.broken.mutation import Mutation
+from tests.broken.promises import Promise
+
+SECTION = "A change counts"
+PROMISES = (
+    Promise(
+        "a-calendar-is-followed-by-all-who-name-it",
+        "a calendar uploaded anew is followed by every timer that names it, also by one that is made at that moment.",
+        breaks="A timer made with days read before the upload does not say so.",
+        by=Mutation("calendar_mark", "sql.execute(update(calendars).where(own).values(followed_at=0))", ""),
+        red="tests/api/test_following.py::test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_ones[sqlite-create]",
+    ),
+    Promise(
+        "a-cancelled-firing-is-not-made",
+        "a firing cancelled earlier than the lead before its moment is not made.",
+        breaks="The executor looks at the status and the schedule of a timer, not at what was cancelled.",
+        by=Mutation(
+            "Definition.still_wants",
+            """
+            if self.has_cancelled(fire_at):
+                return False
+            """,
+            "",
+        ),
+        red="tests/stages/test_cancel.py::test_a_cancelled_firing_is_not_made_and_its_neighbours_are",
+    ),
+    Promise(
+        "a-change-counts-after-sql-lost-a-commit",
+        "it does so too where SQL lost the commit before it, whose version it then has again.",
+        breaks="Of two definitions of one version the first stays in Redis.",
+        by=Mutation(
+            "define.lua",
+            "if held and (held == ARGV[2] or tonumber(string.match(held, '^%d+')) > tonumber(ARGV[1])) then",
+            "if held and (held == ARGV[2] or tonumber(string.match(held, '^%d+')) >= tonumber(ARGV[1])) then",
+        ),
+        red="tests/store/test_definitions.py::test_of_two_with_one_version_the_later_one_counts[redis]",
+    ),
+    Promise(
+        "a-change-counts-however-long-redis-was-away",
+        "although Redis was away when it was made, however long.",
+        breaks="A sweep tells Redis only of what changed within the last minute.",
+        by=Mutation(
+            "Refresher._begin",
+            "began_behind = min(now, now if told_until is None else told_until) - OVERLAP_MS",
+            "began_behind = now - OVERLAP_MS",
+        ),
+        red="tests/stages/test_registrar.py::test_a_timer_disabled_early_in_a_long_absence_of_redis_does_not_fire_after_it",
+    ),
+    Promise(
+        "a-change-counts-within-what-its-answer-says",
+        "one that Redis could not be told of counts within what its answer says, though no sweep comes.",
+        breaks="An executor believes what Redis has of a definition, however long ago it was told of changes.",
+        by=Mutation(
+            "is_believed",
+            "return -CLOCKS_APART_MS <= age_ms <= COUNTS_WITHIN_MS - lead_ms - CLOCKS_APART_MS",
+            "return True",
+        ),
+        red="tests/stages/test_told.py::test_in_a_hundred_cuts_at_random_moments_a_change_counts_within_what_its_answer_says[disable-False]",
+    ),
+    Promise(
+        "a-changed-target-counts-for-all-its-timers",
+        "a changed target is called by all timers that name it, as soon as Redis is told.",
+        breaks="A process goes on with the target that it read first.",
+        by=Mutation(
+            "SharedCopies.known",
+            "if held is not None and mark is not None and held.mark == mark:",
+            "if held is not None and mark is not None:",
+        ),
+        red="tests/stages/test_targets.py::test_a_changed_url_counts_for_what_is_due_a_lead_later",
+    ),
+    Promise(
+        "a-disabled-timer-does-not-fire",
+        "a timer disabled earlier than the lead before a moment does not fire.",
+        breaks="An executor fires what its definition contains, enabled or not.",
+        by=Mutation(
+            "Definition.still_wants",
+            "return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))",
+            "return not self.edited_at or self.schedule.matches(fire_at)",
+        ),
+        red="tests/stages/test_registrar.py::test_a_timer_disabled_earlier_than_the_lead_before_its_moment_never_fires",
+    ),
+    Promise(
+        "a-gone-target-disables-its-timer",
+        "a timer whose target answers 410 is disabled.",
+        breaks="Nobody is told of it.",
+        by=Mutation(
+            "Sender._telling",
+            "return partial(self._note_gone, timer_id, attempt.versions)",
+            "return None",
+        ),
+        red="tests/testing/test_gone.py::test_the_timer_is_disabled_and_the_record_and_the_audit_say_so",
+    ),
+    Promise(
+        "a-pause-is-not-undone-by-another-change",
+        "a pause or limit is not undone by a change that was read before it and is told after it.",
+        breaks="What was read once is told once.",
+        by=Mutation(
+            "Teller.tell",
+            """
+            if found == told:
+                return
+            """,
+            "return",
+        ),
+        red="tests/store/test_pauses.py::test_what_changes_while_redis_is_told_is_told_too",
+    ),
+    Promise(
+        "a-pause-outlasts-a-lost-redis",
+        "a pause outlasts a loss of Redis and the restart of every callback process.",
+        breaks="A process that finds no rules in Redis pauses nothing.",
+        by=Mutation("KnownRules.read", "rules = self._rules_in_sql()", "rules = CallRules()"),
+        red="tests/stages/test_pauses.py::test_a_pause_outlasts_a_loss_of_redis_and_the_restart_of_every_process",
+    ),
+    Promise(
+        "a-repair-delays-nothing-that-is-made-due-at-once",
+        "what an enable makes due at once is armed at once, though a repair came between.",
+        breaks="What a repair put into the slice is left to wait for a running lease.",
+        by=Mutation(
+            "arm_now.lua",
+            "if redis.call('ZSCORE', KEYS[2], member) or redis.call('ZSCORE', KEYS[3], member) then",
+            "if redis.call('ZSCORE', KEYS[1], member) or redis.call('ZSCORE', KEYS[2], member) or redis.call('ZSCORE', KEYS[3], member) then",
+        ),
+        red="tests/store/test_slices.py::test_a_member_that_a_repair_lets_wait_is_armed_at_once_and_verified[redis]",
+    ),
+    Promise(
+        "a-replay-goes-by-the-app-s-present-queue",
+        "a replay of an older firing goes by the queue that its app has now.",
+        breaks="A replay keeps the bucket that the firing was planned into.",
+        by=Mutation("OnDemand._replay", "self.buckets.moved(app, row.bucket),", "row.bucket,"),
+        red="tests/stages/test_own_queues.py::test_fire_now_goes_by_the_queue_and_so_does_a_replay_of_an_older_firing",
+    ),
+    Promise(
+        "a-timer-changed-since-a-410-is-left-alone",
+        "a timer that was changed since its target answered 410, or whose named target was, stays enabled.",
+        breaks="Versions are not looked at.",
+        by=Mutation(
+            "GoneStopper._stop",
+            "and called[timer.id] == (timer.definition.version, self._target_version(timer, versions))",
+            "",
+        ),
+        red=(
+            "tests/api/v1/test_gone.py::test_one_that_was_changed_or_enabled_since_is_left_alone",
+            "tests/api/v1/test_gone.py::test_one_whose_named_target_was_changed_since_is_left_alone",
+        ),
+    ),
+    Promise(
+        "a-timer-of-one-moment-ends-after-a-410",
+        "a timer without a moment to come ends after a 410 as after any failure.",
+        breaks="It is disabled, and so never deleted.",
+        by=Mutation("GoneStopper._stop", "and timer.next_fire_at is not None", ""),
+        red="tests/testing/test_gone.py::test_a_timer_of_one_moment_ends_as_after_any_failure[410]",
+    ),
+    Promise(
+        "an-answer-controls-the-timer-that-was-called",
+        "an answer leaves a timer alone that its owner changed since the call",
+        breaks="the version that was called is not compared",
+        by=Mutation(
+            "ControlApplier._change",
+            "self.registrar.disable(app, timer_id, control.version)",
+            "self.registrar.disable(app, timer_id)",
+        ),
+        red="tests/testing/test_reply_controls.py::test_a_timer_that_was_changed_since_its_call_is_left_alone",
+    ),
+    Promise(
+        "an-answer-says-how-soon-a-change-counts",
+        "the answer to a disable or delete says within how many ms it counts, and that is never exceeded, however the"
+        " API is cut off from Redis meanwhile.",
+        breaks="The answer says that the change counts within the lead, told to Redis or not.",
+        by=Mutation("counts_within_ms", "return lead_ms if is_told else COUNTS_WITHIN_MS", "return lead_ms"),
+        red="tests/chaos/test_cut_changes.py::test_in_a_hundred_cuts_of_the_api_a_change_counts_within_what_its_answer_says[sweeps are frozen]",
+    ),
+    Promise(
+        "an-edited-schedule-counts",
+        "a moment edited away earlier than the lead before it does not fire.",
+        breaks="The executor does not ask the present schedule.",
+        by=Mutation(
+            "Definition.still_wants",
+            "return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))",
+            "return self.is_enabled",
+        ),
+        red="tests/stages/test_executor.py::test_moments_of_a_schedule_that_was_edited_away_are_skipped_as_superseded",
+    ),
+    Promise(
+        "an-old-definition-replaces-no-newer-one",
+        "a late writer's old definition does not replace the newer one in Redis.",
+        breaks="The last definition written stands, whichever version it is.",
+        by=Mutation(
+            "define.lua",
+            "if held and (held == ARGV[2] or tonumber(string.match(held, '^%d+')) > tonumber(ARGV[1])) then",
+            "if held and held == ARGV[2] then",
+        ),
+        red="tests/store/test_definitions.py::test_an_older_version_never_replaces_a_newer_one[redis]",
+    ),
+    Promise(
+        "disabling-stops-what-was-asked-for",
+        "disabling stops what was asked for before it and is not sent yet.",
+        breaks="What was asked for is fired whenever the timer was disabled.",
+        by=Mutation(
+            "Definition.has_stopped",
+            "return not self.is_enabled and asked_at is not None and asked_at < self.disabled_at",
+            "return False",
+        ),
+        red="tests/stages/test_fire_now.py::test_disabling_stops_what_was_asked_for_before_and_is_not_sent",
+    ),
+    Promise(
+        "following-goes-on-after-a-death",
+        "what an upload of a calendar left undone is gone on with, whoever died.",
+        breaks="Only the upload itself asks for it to be followed.",
+        by=Mutation(
+            "CalendarFollower.ask",
+            """
+            if self.followers.uploads_to_follow(1):
+                self.send_follow()
+            """,
+            "return",
+        ),
+        red="tests/api/test_following.py::test_what_died_half_way_is_gone_on_with[sqlite-before]",
+    ),
+    Promise(
+        "what-a-cancelled-firing-brings-changes-no-timer",
+        "what the answer to a firing that was cancelled meanwhile asks of its timer is not done.",
+        breaks="It is told as soon as the answer is on record, whatever the firing's outcome is.",
+        by=Mutation(
+            "Settler._tell",
+            "if tell is not None and row is not None and outcome.has_taken_effect(row.status, row.attempt):",
+            "if tell is not None and row is not None:",
+        ),
+        red=(
+            "tests/testing/test_overlap.py::test_what_the_answer_to_a_cancelled_one_asks_for_is_not_done",
+            "tests/stages/test_settler.py::test_of_an_outcome_is_told_once_it_is_in_sql_and_only_if_it_changed_something",
+        ),
+    ),
+    Promise(
+        "what-a-delete-is-too-late-for-is-told",
+        "a disable or delete tells of a call that may be on its way.",
+        breaks="A delete does not note that the timer was enabled until then.",
+        by=Mutation(
+            "changed_definition",
+            "is_switched_off = was.is_enabled and status is not TimerStatus.ENABLED",
+            "is_switched_off = was.is_enabled and status is TimerStatus.DISABLED",
+        ),
+        red="tests/stages/test_stops.py::test_an_enabled_timer_that_is_deleted_is_told_in_flight",
+    ),
+    Promise(
+        "what-is-called-cancelled-is-not-called",
+        "what a disable or delete calls cancelled is not called.",
+        breaks="A moment for which a call may be on its way is called cancelled.",
+        by=Mutation("stopped_moment", "is_near = following <= now + reach_ms", "is_near = following <= now"),
+        red=(
+            "tests/stages/test_stops.py::test_what_is_near_may_be_on_its_way",
+            "tests/stages/test_stops.py::test_it_is_called_in_flight_for_a_reason",
+        ),
+    ),
+    Promise(
+        "what-is-paused-is-not-called",
+        "from 5 s after an operator paused something, no call of it begins, and no attempt of it is used.",
+        breaks="Nothing is paused.",
+        by=Mutation(
+            "Sender.pause_of", "lane = pauses.lane_of(app, host, held.member.timer_id)", "lane = None"
+        ),
+        red="tests/stages/test_pauses.py::test_what_is_paused_is_not_called_uses_no_attempt_and_all_is_called_when_it_goes_on",
+    ),
+    Promise(
+        "what-never-left-is-not-called-fired",
+        "a disable or delete answers already_fired only where a call was sent.",
+        breaks="What has failed, or waits for another attempt, counts as fired.",
+        by=Mutation(
+            "_state_of_last",
+            "if was_sent:",
+            "if was_sent or latest.status is not FiringStatus.SKIPPED:",
+        ),
+        red=(
+            "tests/stages/test_stops.py::test_a_retry_that_waits_is_cancelled_where_no_attempt_was_sent",
+            "tests/stages/test_stops.py::test_what_failed_and_was_never_sent_has_no_moment_to_stop",
+        ),
+    ),
+    Promise(
+        "what-waits-in-a-process-is-paused-too",
+        "a call that waits in its process when an operator pauses it is not sent.",
+        breaks="Only what is claimed later is held.",
+        by=Mutation(
+            "Attempt.may_send",
+            "if not self._sender.may_send(self.held) or self.paused_in is not None:",
+            "if not self._sender.may_send(self.held):",
+        ),
+        red="tests/stages/test_pauses.py::test_a_call_that_waits_in_the_process_when_the_pause_comes_is_not_sent",
+    ),
+    Promise(
+        "who-tries-410-again-is-not-disabled",
+        "a timer whose policy names 410 is not disabled by it.",
+        breaks="The policy is not asked.",
+        by=Mutation(
+            "RetryPolicy.is_gone",
+            "return status == GONE and not _GONE_NAMES & {*self.final, *self.retried}",
+            "return status == GONE",
+        ),
+        red=(
+            "tests/testing/test_gone.py::test_who_tries_410_again_is_not_disabled[410]",
+            "tests/testing/test_gone.py::test_who_names_410_final_loses_the_firing_only[410]",
+        ),
+    ),
+)

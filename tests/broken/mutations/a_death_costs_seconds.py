@@ -1,0 +1,112 @@
+"""A death costs seconds: processes and servers that end."""
+
+from tests.broken.mutation import Mutation
+from tests.broken.promises import Promise
+
+SECTION = "A death costs seconds"
+PROMISES = (
+    Promise(
+        "a-dead-executors-firings-are-taken-back",
+        "what a dead executor ran is armed again when its lease has run out.",
+        breaks="A trigger's turn takes back what was armed and never claimed, and leaves what runs.",
+        by=Mutation("turn.lua", "take_back(running)", ""),
+        red="tests/store/test_slices.py::test_a_running_member_nobody_renews_goes_back_suspect_and_ownerless[redis]",
+    ),
+    Promise(
+        "a-dead-triggers-lock-runs-out",
+        "the lock of a trigger that died runs out.",
+        breaks="A slice's lock has no expiry.",
+        by=Mutation(
+            "SliceStore.lock.set_locks",
+            "pipe.set(self._lock_key(slice_), token, px=self._leases.lock_ms, nx=True)",
+            "pipe.set(self._lock_key(slice_), token, nx=True)",
+        ),
+        red="tests/store/test_slices.py::test_a_lock_runs_out[redis]",
+    ),
+    Promise(
+        "a-dying-process-leaves-its-alerts",
+        "who dies with a message of an alert rule in hand leaves it to another process.",
+        breaks="Nobody takes a message that somebody has taken.",
+        by=Mutation(
+            "AlertMessages.take",
+            "alert_messages.c.taken_until <= now,",
+            "alert_messages.c.taken_until == 0,",
+        ),
+        red=(
+            "tests/store/test_alerts.py::test_who_dies_with_a_message_leaves_it_to_another_once_and_it_says_the_same",
+            "tests/alerts/test_telling.py::test_a_process_that_dies_between_judging_and_sending_costs_one_more_send_at_most",
+        ),
+    ),
+    Promise(
+        "a-feeders-lease-that-ran-out-is-taken-anew",
+        "a minute is fed however long its feeder is held up, where no other has come.",
+        breaks="A lease that ran out counts as another's.",
+        by=Mutation(
+            "feed_keep.lua",
+            "if (redis.call('GET', KEYS[2]) or ARGV[1]) ~= ARGV[1] then return 0 end",
+            "if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end",
+        ),
+        red="tests/store/test_window.py::test_a_lease_that_ran_out_is_taken_anew_where_no_other_feeder_has_come[redis]",
+    ),
+    Promise(
+        "a-hanging-worker-ends-itself",
+        "a worker whose event loop hangs ends itself, and is started again.",
+        breaks="The watchdog looks, and does nothing.",
+        by=Mutation("Watchdog._run", "os._exit(EXIT_CODE)", ""),
+        red="tests/test_worker.py::test_a_worker_whose_loop_hangs_while_the_broker_answers_ends_itself",
+    ),
+    Promise(
+        "a-redis-that-lost-everything-is-loaded-again",
+        "a Redis that lost all its data is fed again from SQL.",
+        breaks="A Redis without marks counts as full: nobody feeds it.",
+        by=Mutation(
+            "Feeder.feed",
+            "while (coming := self._next()).found is Found.FEED:",
+            "while (coming := self._next()).found is Found.FEED and not coming.was_lost:",
+        ),
+        red="tests/stages/test_feeder.py::test_a_lost_redis_is_fed_again_from_the_present_minute_on_with_its_definitions",
+    ),
+    Promise(
+        "a-running-lease-is-seconds",
+        "a claim nobody renews ends after one running lease.",
+        breaks="A claim lasts ten running leases.",
+        by=Mutation(
+            "claim.lua",
+            "local claim, lease_end = ARGV[2], tonumber(ARGV[1]) + tonumber(ARGV[3])",
+            "local claim, lease_end = ARGV[2], tonumber(ARGV[1]) + 10 * tonumber(ARGV[3])",
+        ),
+        red="tests/store/test_slices.py::test_a_claim_holds_for_a_running_lease[redis]",
+    ),
+    Promise(
+        "a-stop-gives-permits-back",
+        "after a stop, the permits of the calls that it cut off are there for the next process.",
+        breaks="They last until the calls would have ended.",
+        by=Mutation(
+            "TimedEngine._close",
+            """
+            for call, is_unused in self._cut_off():
+                self._admissions.give_back(call, is_unused=is_unused)
+            """,
+            "for call, _ in self._cut_off():",
+        ),
+        red="tests/callback/test_admissions.py::test_a_stop_gives_the_permits_of_what_it_cuts_off_back",
+    ),
+    Promise(
+        "a-stopping-worker-hands-back",
+        "a planned stop costs none; on SIGTERM a worker gives back what it has not sent.",
+        breaks="A worker that ends does not drain.",
+        by=Mutation("_drain", "wiring().executor.drain(wiring().settings.drain_s)", "pass"),
+        red="tests/test_planned_stop.py::test_on_sigterm_a_worker_gives_back_what_it_has_not_sent",
+    ),
+    Promise(
+        "what-a-consumer-leaves-comes-to-another",
+        "what a consumer leaves comes to another one of its group at once.",
+        breaks="What a consumer leaves waits until its time is over.",
+        by=Mutation(
+            "Stream.leave",
+            "back = [*(entry.returned_once_more() for entry in returned), *unsent]",
+            "back = [*unsent]",
+        ),
+        red="tests/stream/test_stream.py::test_what_a_consumer_leaves_comes_to_another_at_once_and_what_is_acknowledged_does_not",
+    ),
+)
