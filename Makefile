@@ -43,7 +43,8 @@ test: .venv/.installed-dev ## run the tests of every change, against real MariaD
 # Most of them start processes and wait for them: more at once than there are cores.
 test-all: .venv/.installed-dev ## run the tests that make test leaves out: processes, Valkey, all seeds, pages, plans (JOBS_ALL=4)
 	@sh .ci/system-packages
-	@$(BIN)/python -m pytest -n $(JOBS_ALL) --dist loadgroup -m "test_all and not ($(LEFT_OUT))"
+	@$(BIN)/python -m pytest -n $(JOBS_ALL) --dist loadgroup -m "test_all and not (alone or $(LEFT_OUT))"
+	@$(BIN)/python -m pytest -m alone
 	@echo "left out: make test-plans, make test-mysql, make e2e, make chaos, make attack, make clients, make lint-openapi"
 
 test-plans: .venv/.installed-dev ## check that each SQL statement uses its index, on a million rows per table (ROWS=1000000)

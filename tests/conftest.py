@@ -10,9 +10,11 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+import pytest_timeout
 from hypothesis import HealthCheck, settings
 
 from tests.lots import group_of, is_left
+from tests.patience import patience
 from tests.secret_keys import SECRET_KEYS
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.mysql import MySQLServer
@@ -26,6 +28,8 @@ from wangtimer.stack import ports
 os.environ["WANGTIMER_AUTH"] = "off"
 
 _databases = count(1)
+# Times its time-out, on a quiet machine: work may come up while a test runs.
+HANGS_AFTER = 3
 # As many test processes as may run side by side.
 _MOST_PROCESSES = 16
 
@@ -41,6 +45,13 @@ def pytest_configure() -> None:
     """Give each test process ports of its own: a port may be taken between the look for it and its server's bind."""
     number = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
     ports.PORTS = ports.PORTS[number % _MOST_PROCESSES :: _MOST_PROCESSES]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_timeout_set_timer(item: pytest.Item, settings: pytest_timeout.Settings) -> object:
+    """Let a test last longer where the machine has other work, before it is taken for one that hangs."""
+    longer = settings.timeout and settings.timeout * HANGS_AFTER * patience()
+    return pytest_timeout.pytest_timeout_set_timer(item, settings._replace(timeout=longer))
 
 
 @pytest.hookimpl(tryfirst=True)

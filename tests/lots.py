@@ -2,7 +2,7 @@
 
 Left are tests that start processes of their own, unless they are marked `every_run`; what runs on Redis too and is
 asked of Valkey; the API on MariaDB where the same case runs on SQLite; two thirds of the simulation's seeds and rules;
-and whatever is marked `test_all`.
+and whatever is marked `test_all` or `alone`.
 """
 
 import subprocess
@@ -20,7 +20,7 @@ THIRDS = 3
 
 def is_left(item: pytest.Item) -> bool:
     """Tell whether `make test` leaves a test to `make test-all`."""
-    if item.get_closest_marker("test_all"):
+    if item.get_closest_marker("test_all") or item.get_closest_marker("alone"):
         return True
     if item.get_closest_marker("every_run"):
         return False

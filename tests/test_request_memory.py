@@ -14,6 +14,7 @@ from threading import Thread
 import pytest
 from celery import Celery
 
+from tests.patience import wait_for
 from tests.servers.redis_server import RedisServer
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, FiringStatus
@@ -22,7 +23,6 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
-from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.redis.slices import BacklogRoom, Turn
 from wangtimer.trigger import chunks_of
 from wangtimer.wiring import Wiring

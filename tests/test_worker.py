@@ -11,9 +11,9 @@ import pytest
 from celery import Celery
 from redis import Redis
 
+from tests.patience import Deadline, wait_for
 from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.stack.child import inherited_environment
-from wangtimer.stack.supervisor import wait_for
 from wangtimer.worker import EXIT_CODE
 
 # A worker of one thread, so that a task that sleeps keeps the event loop from turning.
@@ -73,8 +73,8 @@ class Worker:
 
     def does(self, path: Path, within_s: float) -> bool:
         """Tell whether a task that writes the file is done in time; it is sent again each second."""
-        deadline = time.monotonic() + within_s
-        while time.monotonic() < deadline:
+        deadline = Deadline(within_s)
+        while not deadline.is_over:
             self.send("note", str(path))
             if wait_for(path.exists, 1.0):
                 return True

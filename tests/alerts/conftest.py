@@ -15,6 +15,7 @@ from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.alerts.robots import Check, Robot, running
 from tests.callback.calls import MachineClock, egress_of, engine_of
+from tests.patience import Deadline
 from tests.store.alert_worlds import AlertWorld
 from wangtimer.alert_teller import AlertTeller
 from wangtimer.callback import Limits
@@ -79,12 +80,12 @@ class Telling(AlertWorld):
 
     def tell_until(self, teller: AlertTeller, is_true: Callable[[], bool]) -> None:
         """Let a teller work until something is true."""
-        ends_at = time.monotonic() + DEADLINE_S
+        deadline = Deadline(DEADLINE_S)
         while True:
             teller.tell()
             if is_true():
                 return
-            assert time.monotonic() < ends_at, "it did not come true in time"
+            assert not deadline.is_over, "it did not come true in time"
             time.sleep(0.01)
 
     def shown(self, name: str = "ops", app: str = "shop") -> Any:

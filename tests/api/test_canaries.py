@@ -15,8 +15,10 @@ from sqlalchemy import text
 
 from tests.api.test_web_process import COMMAND, environment, wait_until_it_listens
 from tests.api.world import World, definition
+from tests.patience import patience
+from wangtimer.core.errors import BadSetting
 from wangtimer.logs import log_as_lines
-from wangtimer.settings import Settings
+from wangtimer.settings import Settings, read_settings
 from wangtimer.shown_url import shown_url
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import HOST, free_port
@@ -88,7 +90,7 @@ def run(
         preexec_fn=dying_with(os.getpid()),
     )
     try:
-        said, _ = process.communicate(timeout=within_s)
+        said, _ = process.communicate(timeout=within_s * patience())
     except subprocess.TimeoutExpired:
         process.kill()
         said, _ = process.communicate()
@@ -102,12 +104,25 @@ def argv_of(name: str) -> tuple[str, ...]:
     return (str(program), *argv[1:]) if program.exists() else argv
 
 
+@pytest.mark.every_run
 @pytest.mark.parametrize("settings", WRONG, ids=str)
 def test_a_setting_that_cannot_be_read_is_named_and_not_shown(
-    tmp_path: Path, settings: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, str]
 ) -> None:
-    for argv in ((*CLI, "settings"), COMMAND, argv_of("scheduler")):
-        code, said = run(argv, tmp_path, settings, 60)
+    ((name, value),) = settings.items()
+    monkeypatch.setenv(f"WANGTIMER_{name.upper()}", value)
+    with pytest.raises(BadSetting, match=f"WANGTIMER_{name.upper()}") as told:
+        read_settings()
+    assert_silent(str(told.value))
+
+
+# A third of them each: all read their settings in one way.
+@pytest.mark.parametrize(("argv", "first"), [((*CLI, "settings"), 0), (COMMAND, 1), ("scheduler", 2)])
+def test_a_process_names_its_wrong_setting_and_does_not_show_it(
+    tmp_path: Path, argv: tuple[str, ...] | str, first: int
+) -> None:
+    for settings in WRONG[first::3]:
+        code, said = run(argv_of(argv) if isinstance(argv, str) else argv, tmp_path, settings, 60)
         assert code not in (0, None), said
         assert f"WANGTIMER_{next(iter(settings)).upper()}" in said
         assert_silent(said)

@@ -14,6 +14,7 @@ import requests
 
 from tests.api.world import definition
 from tests.made_apps import make_apps
+from tests.patience import Deadline
 from wangtimer.api.http.security_headers import SECURITY_HEADERS
 from wangtimer.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
@@ -57,8 +58,8 @@ def api(tmp_path: Path, database_url: str, redis_url: str) -> Iterator[str]:
 
 
 def wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
+    deadline = Deadline(START_SECONDS)
+    while process.poll() is None and not deadline.is_over:
         try:
             requests.get(f"{url}/healthz", timeout=5)
             return

@@ -8,7 +8,7 @@ import requests
 
 from benchmarks.load import Shot, dues_at
 from benchmarks.target import Target
-from wangtimer.stack.supervisor import wait_for
+from tests.patience import wait_for
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ HEAD = """# What is promised, what breaks it on purpose, and where it does not h
 
 Each section has one of the [guarantees](explanation/guarantees.md) in its words, where it does not hold, and the
 faults of `make chaos` that try it under load ([what they measured](reliability.md)). Its table has the parts of the
-promise. Each part has a [mutation](../tests/broken/mutations) that breaks it on purpose, and the tests that must go
-red then: `make broken` writes each mutation into a copy of the code, and runs them. `make simulate` runs the real
-stages under made-up faults, and `make ablate` leaves out their rules one by one.
+promise. Each part has a mutation of the code that breaks it on purpose, and the tests that must go red then: `make
+broken` writes each mutation into a copy of the code, and runs them. `make simulate` runs the real stages under made-up
+faults, and `make ablate` leaves out their rules one by one.
 
 This page is written by `python -m tests.broken.page > docs/promises.md`, from `tests/broken/mutations` and from
 `tests/broken/sections.py`. A test compares it.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Condition
 
+from tests.patience import patience
 from wangtimer.callback import Call, DeliveryEngine, Egress, Limits, Reply, Request, Tls
 from wangtimer.callback.permits import Permit, Permits
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, OwnServer, read_egress
@@ -117,7 +118,7 @@ class Outcomes:
     def wait(self, number: int = 1, timeout_s: float = 8) -> list[Reply]:
         """Return the replies, in order, once there are `number` ends."""
         with self._changed:
-            came = self._changed.wait_for(lambda: self.ends >= number, timeout_s)
+            came = self._changed.wait_for(lambda: self.ends >= number, timeout_s * patience())
         assert came, f"{self.ends} of {number} calls ended"
         return [reply for _, reply in self.replies]
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from threading import Condition, Thread
 
 from tests.callback.tls_front import behind_tls, front_of
+from tests.patience import Deadline, patience
 
 NO_CONTENT = b"HTTP/1.1 204 No Content\r\n\r\n"
 
@@ -55,7 +56,7 @@ class Target:
 
     def wait_for_requests(self, number: int, timeout_s: float = 5) -> None:
         with self._changed:
-            arrived = self._changed.wait_for(lambda: len(self.requests) >= number, timeout_s)
+            arrived = self._changed.wait_for(lambda: len(self.requests) >= number, timeout_s * patience())
         assert arrived, f"{len(self.requests)} of {number} requests arrived"
 
     def close(self) -> None:
@@ -123,7 +124,7 @@ def hold(_received: Received) -> None:
 
 
 def wait_until(is_so: Callable[[], bool], timeout_s: float = 5) -> None:
-    give_up_at = time.monotonic() + timeout_s
+    deadline = Deadline(timeout_s)
     while not is_so():
-        assert time.monotonic() < give_up_at, "did not come about in time"
+        assert not deadline.is_over, "did not come about in time"
         time.sleep(0.002)

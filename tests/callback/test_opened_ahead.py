@@ -15,6 +15,8 @@ from wangtimer.callback import Call, DeliveryEngine
 from wangtimer.core.egress.egress_rules import EgressRules, read_egress
 from wangtimer.testing.doubles import NoLimits
 
+pytestmark = pytest.mark.alone
+
 SOON_MS = 700
 ONE_WAY_S = 0.04
 

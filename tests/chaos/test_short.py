@@ -1,4 +1,4 @@
-"""Four faults in one small deployment, one after another, in `make test`; `make chaos` has them all."""
+"""Four faults in one small deployment, one after another, in `make test-all`; `make chaos` has them all."""
 
 import json
 from pathlib import Path

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from redis import Redis
 
+from tests.patience import wait_for
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.cli.doctor.broker_checkup import judge_beat
@@ -27,7 +28,7 @@ from wangtimer.stack.embedded import embedded_stack, said
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import Service
-from wangtimer.stack.supervisor import StopRequest, Supervisor, wait_for
+from wangtimer.stack.supervisor import StopRequest, Supervisor
 from wangtimer.store.sql.database import Database
 
 WORKERS = ("beat", "scheduler", "migrate", "trigger", "callback")

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from tests.docs.blocks import Block
-from wangtimer.stack.supervisor import wait_for
+from tests.patience import wait_for
 
 _ENDED = "that was all of the block"
 # What is typed, with its exit code behind it: that of the first command that failed.

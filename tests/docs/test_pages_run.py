@@ -10,11 +10,11 @@ import pytest
 
 from tests.docs.blocks import Block, blocks, name_of, pages
 from tests.docs.terminals import SECONDS, Page, Place
+from tests.patience import wait_for
 from tests.stack.test_demo import up
 from wangtimer.client import Client
 from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
-from wangtimer.stack.supervisor import wait_for
 
 pytestmark = pytest.mark.processes
 

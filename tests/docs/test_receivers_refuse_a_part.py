@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import Block, blocks, name_of, pages
+from tests.patience import wait_for
 from wangtimer.stack.ports import free_port
-from wangtimer.stack.supervisor import wait_for
 
 # Chinese pages have the same programs.
 SHOWN = {

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tests.patience import Deadline
 from wangtimer.stack.child import dying_with
 
 START_SECONDS = 30.0
@@ -57,18 +58,18 @@ class ServerProcess:
                 start_new_session=True,
                 preexec_fn=dying_with(os.getpid()),
             )
-        deadline = time.monotonic() + START_SECONDS
+        deadline = Deadline(START_SECONDS)
         while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
+            if self._process.poll() is not None or deadline.is_over:
                 raise AssertionError(f"{self._argv[0]} did not start:\n{self.log.read_text()[-2000:]}")
             time.sleep(0.02)
 
     def freeze(self) -> None:
         """Let it hang, every thread of it when this is back: connections stay open, nothing is answered."""
         os.kill(self.pid, signal.SIGSTOP)
-        deadline = time.monotonic() + STOP_SECONDS
+        deadline = Deadline(STOP_SECONDS)
         while not has_stopped(self.pid):
-            assert time.monotonic() < deadline, f"{self._argv[0]} did not stop"
+            assert not deadline.is_over, f"{self._argv[0]} did not stop"
             time.sleep(0.001)
 
     def thaw(self) -> None:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from tests.patience import wait_for
 from tests.stack.processes import living_with
-from wangtimer.stack.supervisor import wait_for
 
 
 class Command:

@@ -12,12 +12,12 @@ import pytest
 import redis
 import requests
 
+from tests.patience import wait_for
 from tests.stack.accounts import ROOT, GuardedDeployment, GuardedRedis, made_accounts
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.stack.ports import HOST
-from wangtimer.stack.supervisor import wait_for
 
 ACLS = {name: (ROOT / f"deploy/redis/{name}.acl").read_text() for name in ("store", "broker")}
 # Each queue with the process that takes from it.

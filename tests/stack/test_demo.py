@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.patience import wait_for
 from tests.stack.commands import Command
 from wangtimer.client.bearer import Bearer
 from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
-from wangtimer.stack.supervisor import wait_for
 
 pytestmark = pytest.mark.processes
 

@@ -8,6 +8,7 @@ import pytest
 import requests
 from celery import Celery
 
+from tests.patience import wait_for
 from tests.servers.redis_server import RedisServer
 from wangtimer.broker import Broker
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
@@ -16,7 +17,7 @@ from wangtimer.core.flow.slicing import Slice, TriggerOrder
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import Service
-from wangtimer.stack.supervisor import Supervisor, wait_for
+from wangtimer.stack.supervisor import Supervisor
 from wangtimer.store.sql.database import Database
 
 pytestmark = pytest.mark.processes

@@ -15,11 +15,11 @@ import requests
 
 from tests.client.flaky import flaky
 from tests.linked_environment import LinkedEnvironment
+from tests.patience import wait_for
 from tests.stack.commands import Command
 from wangtimer.client.bearer import Bearer
 from wangtimer.client.found_key import key_in_file
 from wangtimer.stack.ports import free_port
-from wangtimer.stack.supervisor import wait_for
 
 ROOT = Path(__file__).parents[2]
 VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import requests
 
-from wangtimer.stack.supervisor import wait_for
+from tests.patience import wait_for
 
 
 @dataclass(frozen=True, slots=True)

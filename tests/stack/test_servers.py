@@ -9,8 +9,8 @@ import pytest
 import redis
 from sqlalchemy import create_engine, text
 
+from tests.patience import wait_for
 from tests.stack.processes import is_alive
-from wangtimer.stack.supervisor import wait_for
 
 
 def test_a_test_gets_an_empty_database_and_can_write_to_it(database_url: str) -> None:

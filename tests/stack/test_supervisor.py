@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import wait_for
 from tests.stack.processes import is_alive, living_with
 from wangtimer.stack.child import ChildSpec, inherited_environment
-from wangtimer.stack.supervisor import StartError, StopRequest, Supervisor, wait_for
+from wangtimer.stack.supervisor import StartError, StopRequest, Supervisor
 
 pytestmark = pytest.mark.processes
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.patience import wait_for
 from tests.stack.test_demo import up
 from wangtimer.stack.ports import free_port
-from wangtimer.stack.supervisor import wait_for
 
 pytestmark = pytest.mark.processes
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from tests.patience import wait_for
 from wangtimer.core.apps.scopes import APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import StoredKey, new_key
 from wangtimer.core.errors import Conflict, StoreAway
-from wangtimer.stack.supervisor import wait_for
 from wangtimer.store import key_ring
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.key_ring import BELIEVED_FOR_S, KeyRing

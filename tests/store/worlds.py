@@ -14,6 +14,7 @@ from tests.fakes import (
     MemoryFirings,
     MemoryTimers,
 )
+from tests.patience import Deadline
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.store.redis.agenda import Agenda
@@ -124,9 +125,9 @@ class SqlWorld:
 
 def until(is_true: Callable[[], bool]) -> None:
     """Return once it is true; fail after `DEADLINE_S`."""
-    deadline = time.monotonic() + DEADLINE_S
+    deadline = Deadline(DEADLINE_S)
     while not is_true():
-        assert time.monotonic() < deadline, "it did not come true in time"
+        assert not deadline.is_over, "it did not come true in time"
         time.sleep(0.005)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import requests
 
 from tests.made_apps import make_app_with_key
+from tests.patience import wait_for
 from tests.secret_keys import SECRET_KEYS
 from tests.servers.server_process import ServerProcess
 from wangtimer.celery import app as celery_app
@@ -24,7 +25,6 @@ from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup,
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.ports import free_port
-from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.testing.given_settings import GivenSettings
 from wangtimer.wiring import build

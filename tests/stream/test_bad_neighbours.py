@@ -12,13 +12,13 @@ import orjson
 import pytest
 import requests
 
+from tests.patience import wait_for
 from tests.stream.ground import SOON_S, Ground, StreamProcess
 from wangtimer.core.errors import NotOnRecord, WangTimerError
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.long_work import LongWork
-from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
 from wangtimer.stream import words
 from wangtimer.stream.consumer import Consumer

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.patience import wait_for
 from tests.stream.ground import SOON_S, Ground, StreamProcess, stays_so
 from wangtimer.client import Consumer, GivenUp, ReceivedCall, Refused
 from wangtimer.client.consumer_words import Speaker, Word
 from wangtimer.core.flow.firing import FiringStatus
-from wangtimer.stack.supervisor import wait_for
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
 Start = Callable[..., Consumer]

@@ -12,11 +12,11 @@ from urllib.parse import urljoin
 import pytest
 import requests
 
+from tests.patience import wait_for
 from tests.stream.ground import SOON_S, Ground, stays_so
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.consumer_group import ConsumerGroup
-from wangtimer.stack.supervisor import wait_for
 from wangtimer.store.sql.firings import insert_missing
 
 pytestmark = [pytest.mark.processes, pytest.mark.timeout(180)]
