@@ -20,7 +20,7 @@ MYSQL_TESTS := $(addprefix tests/store/test_,$(addsuffix .py,firings timers time
 	kept_answers purge planned_load parts))
 
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev demo up test test-all test-plans test-mysql e2e chaos attack simulate ablate cron-oracle fuzz lint-openapi clients broken bench lock audit docs lint format clean
+.PHONY: help install install-dev demo up test test-all test-plans test-mysql e2e chaos attack simulate ablate cron-oracle fuzz lint-openapi clients broken bench pair lock audit docs lint format clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -114,6 +114,12 @@ bench: .venv/.installed-bench ## measure speed against its bounds and other syst
 	@sh .ci/system-packages
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
 
+# Worktrees and environments stay in build/pair, for the next pair: make clean removes them.
+pair: .venv/.installed-dev ## measure HEAD and BASE in turns; fail where a figure is worse by more than MOST (BASE= HEAD= ROWS="steady ticking burst" TURNS=3 MOST=1.02)
+	@test -n "$(BASE)" || { echo "compare with which commit? make pair BASE=main" >&2; exit 1; }
+	@sh .ci/system-packages
+	@$(BIN)/python -m benchmarks.pair $(BASE) $(if $(HEAD),--head $(HEAD)) $(if $(ROWS),--rows "$(ROWS)") $(if $(TURNS),--turns $(TURNS)) $(if $(MOST),--most $(MOST))
+
 # Versions that are in the lock stay as long as pyproject.toml allows them: make lock UPGRADE=1 takes the newest.
 lock: build/lock-tools/.installed ## write requirements.lock, what the image installs, each file by its hash (UPGRADE=1)
 	@build/lock-tools/bin/uv pip compile pyproject.toml --extra mysql $(LOCKED) -o requirements.lock
@@ -145,6 +151,7 @@ format: .venv/.installed-dev ## format the code and mend what ruff can
 clean: ## remove .venv and every cache (the data in .wangtimer stay)
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+	@git worktree prune 2>/dev/null || true
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "no python3: install Python 3.11 or later, with venv" >&2; exit 1; }

@@ -14,14 +14,13 @@ import traceback
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.checkout import code_here
 from benchmarks.machine import describe, ran_on
-from benchmarks.page import kept_log, markdown, render, row
-from benchmarks.plots import draw
+from benchmarks.page import kept_history, markdown, render, row
 from benchmarks.results import Result, Results
 from benchmarks.target import Target
 from benchmarks.workload import Bench, Workload, middle
 from benchmarks.workloads import WORKLOADS
-from benchmarks.workloads.peers import PEERS_BESIDE
 
 OUT = Path("docs/benchmarks.md")
 
@@ -30,7 +29,7 @@ def main() -> int:
     """Run what the command line asks for; return the exit code."""
     asked = _read_command_line()
     try:
-        log = kept_log(asked.out)
+        history = kept_history(asked.out)
     except ValueError as unsafe:  # checked first, so that no measurement is lost
         raise SystemExit(str(unsafe)) from None
     home = asked.out.with_suffix("")
@@ -48,7 +47,7 @@ def main() -> int:
         results.by_workload[name] = result
         results.machine = describe(Path(tempfile.gettempdir()))
         results.write(home / "results.json")
-        _write_page(results, asked.out, log)
+        asked.out.write_text(render(results, WORKLOADS, history), encoding="utf-8")
     for miss in missed:
         print(f"missed: {miss}", flush=True)
     return 1 if missed else 0
@@ -57,9 +56,9 @@ def main() -> int:
 def _read_command_line() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__.splitlines()[0])
     parser.add_argument("workloads", nargs="*", help=f"which of {', '.join(WORKLOADS)}; all when left out")
-    parser.add_argument("--runs", type=int, default=3, help="runs of each workload (peers: always one)")
+    parser.add_argument("--runs", type=int, default=3, help="runs of each workload")
     parser.add_argument("--scale", type=float, default=1.0, help="share of the full numbers and seconds")
-    parser.add_argument("--out", type=Path, default=OUT, help="the page; results and plots go beside it")
+    parser.add_argument("--out", type=Path, default=OUT, help="the page; results go beside it")
     asked = parser.parse_args()
     unknown = set(asked.workloads) - set(WORKLOADS)
     if unknown:
@@ -73,12 +72,10 @@ def _measure(workload: Workload, runs: int, scale: float) -> Result:
         directory = Path(made)
         with Target(directory / "target") as target:
             bench = Bench(directory, target, scale)
-            # Each setting of each peer runs once: showing their best setting already favours them.
-            times = 1 if workload.name == PEERS_BESIDE.name else runs
-            measured = [dict(one) for one in workload.measure(bench, times)]
+            measured = [dict(one) for one in workload.measure(bench, runs)]
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M")
     took_s = round(time.monotonic() - began_at, 1)
-    return Result(workload.name, now, ran_on(), scale, took_s, measured)
+    return Result(workload.name, now, code_here(), ran_on(), scale, took_s, measured)
 
 
 def _report(workload: Workload, result: Result) -> list[str]:
@@ -98,11 +95,6 @@ def _report(workload: Workload, result: Result) -> list[str]:
         for figure in workload.figures
         if figure.has_bound and not figure.is_kept(result.values(figure.name))
     ]
-
-
-def _write_page(results: Results, out: Path, log: str) -> None:
-    plots = [str(path.relative_to(out.parent)) for path in draw(results, out.with_suffix(""))]
-    out.write_text(render(results, WORKLOADS, plots, log), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,10 +8,14 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The runs of one workload, with the same figures in each. `ran_on` names cores and Python, as machines change."""
+    """The runs of one workload, with the same figures in each.
+
+    `commit` is the latest that changed what runs, `ran_on` names cores and Python, as machines change.
+    """
 
     workload: str
     measured_at: str
+    commit: str
     ran_on: str
     scale: float
     took_s: float

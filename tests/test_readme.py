@@ -46,6 +46,25 @@ def test_figures_beside_others_are_those_that_were_measured(page: str) -> None:
     assert text == written(page, text), "write it anew: python -m tests.docs.peers"
 
 
+@pytest.mark.parametrize("page", HEADS)
+def test_no_figure_of_ours_is_better_than_its_row_of_the_benchmarks(page: str) -> None:
+    said, measured = (ROOT / page).read_text(), (ROOT / "docs/benchmarks.md").read_text()
+    steady, ticking, rate, cpu = numbers(r"\| WangTimer \|(.+)", said)
+    _, row_steady, _, row_ticking, row_rate, row_cpu, *_ = numbers(r"\| WangTimer \|(.+)", measured)
+    assert steady >= row_steady
+    assert ticking >= row_ticking
+    assert cpu >= row_cpu
+    assert rate <= row_rate
+    (drained,) = numbers(r"WangTimer (?:makes|每秒调用) (\S+)", said)
+    assert drained <= numbers(r"\| burst \| calls per s, /s \|(.+)", measured)[0]
+
+
+def numbers(words: str, text: str) -> list[float]:
+    """Return the numbers in what the words find once in a text."""
+    (found,) = re.findall(words, text)
+    return [float(one.replace(",", "")) for one in re.findall(r"[\d.,]*\d", found)]
+
+
 def test_the_settings_table_is_that_of_the_code() -> None:
     page = (ROOT / "docs/reference/settings.md").read_text()
     between = re.search(r"<!-- settings -->\n(.*?)\n<!-- /settings -->", page, re.DOTALL)

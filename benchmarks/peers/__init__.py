@@ -17,4 +17,14 @@ PEERS: Sequence[Peer] = (
     *redis_polling.VARIANTS,
 )
 
-__all__ = ["PEERS", "Peer"]
+# The setting of each system that drained fastest, when all of them were tried on 2026-11-23 (commit 1b92422c has the
+# table). `python -m benchmarks.peers` tries all of them anew.
+BEST: Sequence[Peer] = (
+    celery_eta.VARIANTS[3],
+    bullmq_jobs.VARIANTS[0],
+    apscheduler_jobs.VARIANTS[1],
+    rabbitmq_ttl.VARIANTS[3],
+    redis_polling.VARIANTS[3],
+)
+
+__all__ = ["BEST", "PEERS", "Peer"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchmarks.engine_drain import bare_loop
 from benchmarks.lateness import drain_rate
 from benchmarks.load import Shot, dues_at
-from benchmarks.peers import PEERS, Peer
+from benchmarks.peers import BEST, Peer
 from benchmarks.peers.measurement import measure, running
 from benchmarks.stand import A_PROCESS_A_CORE, Stand
 from benchmarks.workload import PROMISES, Bench, Figure, Measurement
@@ -54,17 +54,12 @@ class Burst:
         )
 
     def measure(self, bench: Bench, runs: int) -> Iterator[Measurement]:
-        """Run the others, then ours on a fresh deployment, `runs` times.
-
-        The first run tries the peer in all its settings, later runs in the fastest one.
-        """
+        """Run the others, then ours on a fresh deployment, `runs` times."""
         number = bench.scaled(self.number, 1_000)
-        rivals = [peer for peer in PEERS if peer.name == RIVAL]
+        (peer,) = (peer for peer in BEST if peer.name == RIVAL)
         for _ in range(runs):
             bare = bare_loop(bench.target.url, number)["calls_per_s"]
-            rates = [_drain_of(peer, bench, number) for peer in rivals]
-            rival = max(rates)
-            rivals = [rivals[rates.index(rival)]]
+            rival = _drain_of(peer, bench, number)
             with bench.stand(A_PROCESS_A_CORE) as stand:
                 ours = drain(stand, number)
             yield {

@@ -1,4 +1,4 @@
-"""Every peer in each of its settings, and WangTimer, with the same three loads in the same run."""
+"""Every peer in its best setting, and WangTimer, with the same three loads in the same run."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from benchmarks.lateness import drain_rate
 from benchmarks.load import Shot, dues_at, each_second, spread
-from benchmarks.peers import PEERS, Peer
+from benchmarks.peers import BEST, Peer
 from benchmarks.peers.measurement import Fared, measure, running
+from benchmarks.results import Result
 from benchmarks.stand import Stand
 from benchmarks.workload import Bench, Figure, Measurement
 
@@ -18,7 +19,6 @@ LEAD_MS, FIRST_MS_A_CALL = 3_000, 1.0
 # Calls that come later than this are lost.
 PATIENCE_S = 30.0
 OURS = "WangTimer"
-# The measures. For each, the best setting of a system is shown.
 MEASURES = (
     "steady_p50_ms",
     "steady_p99_ms",
@@ -37,17 +37,24 @@ def variant(peer: Peer) -> str:
     return f"{peer.name} ({peer.setting})"
 
 
+def variants_in(result: Result) -> list[str]:
+    """Return the systems of a result, with their settings, ours first."""
+    prefix = f"{MEASURES[0]}."
+    found = [name.removeprefix(prefix) for name in result.runs[0] if name.startswith(prefix)]
+    return sorted(found, key=lambda variant: (variant != OURS, variant))
+
+
 @dataclass(frozen=True, slots=True)
 class PeersBeside:
-    """A measurement has each peer's figures as `figure.peer (setting)`; one run tries every setting once."""
+    """A measurement has each peer's figures as `figure.peer (setting)`."""
 
     name: str = "peers"
     measures: str = "1,000/s for 5 s at random ms, 1,000 at each full second for 5 s, 10,000 at one moment"
 
     @property
     def figures(self) -> Sequence[Figure]:
-        """One of each measure for each peer in each setting, without bounds."""
-        who = [OURS, *(variant(peer) for peer in PEERS)]
+        """One of each measure for each peer, without bounds."""
+        who = [OURS, *(variant(peer) for peer in BEST)]
         return [
             Figure(f"{measure}.{one}", _unit(measure), more_is_better=measure in _HIGHER_IS_BETTER)
             for one in who
@@ -58,7 +65,7 @@ class PeersBeside:
         """Try them all, one after the other, `runs` times."""
         for _ in range(runs):
             figures = _named(OURS, _ours(bench))
-            for peer in PEERS:
+            for peer in BEST:
                 theirs = _theirs_if_any(peer, bench)
                 print(json.dumps({"peer": variant(peer), **theirs}), flush=True)
                 figures |= _named(variant(peer), theirs)

@@ -14,6 +14,8 @@ import requests
 
 from tests.api.test_web_process import COMMAND, environment, wait_until_it_listens
 from tests.made_apps import make_apps
+from tests.patience import patience
+from tests.servers.prepared_databases import PreparedFile
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import HOST, free_port
 
@@ -43,10 +45,12 @@ class Served:
         return client
 
 
-@pytest.fixture
-def served(tmp_path: Path, sqlite_url: str) -> Iterator[Served]:
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory, prepared_file: PreparedFile) -> Iterator[Served]:
+    home = tmp_path_factory.mktemp("served")
+    sqlite_url = prepared_file.copied_to(home / "wangtimer.db")
     make_apps(sqlite_url, "shop")
-    port, log = free_port(), tmp_path / "web.log"
+    port, log = free_port(), home / "web.log"
     settings = {
         "database_url": sqlite_url,
         "store_url": f"redis://{HOST}:{free_port()}/0",
@@ -60,7 +64,7 @@ def served(tmp_path: Path, sqlite_url: str) -> Iterator[Served]:
     with log.open("wb") as out:
         process = subprocess.Popen(
             COMMAND,
-            env=environment(tmp_path, **settings),
+            env=environment(home, **settings),
             stdout=out,
             stderr=out,
             preexec_fn=dying_with(os.getpid()),
@@ -68,7 +72,7 @@ def served(tmp_path: Path, sqlite_url: str) -> Iterator[Served]:
     wait_until_it_listens(f"http://{HOST}:{port}", process)
     yield Served(port, log)
     process.terminate()
-    assert process.wait(30) == 0
+    assert process.wait(30 * patience()) == 0
 
 
 def read_all(client: socket.socket) -> bytes:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -14,7 +15,9 @@ import requests
 
 from tests.api.world import definition
 from tests.made_apps import make_apps
-from tests.patience import Deadline
+from tests.patience import Deadline, patience
+from tests.servers.prepared_databases import PreparedFile
+from tests.servers.redis_server import RedisServer
 from wangtimer.api.http.security_headers import SECURITY_HEADERS
 from wangtimer.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
@@ -40,21 +43,36 @@ def environment(home: Path, **settings: str) -> dict[str, str]:
     return inherited | named | {"HOME": str(home)}
 
 
-@pytest.fixture
-def api(tmp_path: Path, database_url: str, redis_url: str) -> Iterator[str]:
+@contextmanager
+def serving(home: Path, database_url: str, redis_url: str) -> Iterator[str]:
+    """Run the API; yield its URL."""
     make_apps(database_url, "shop")
     port = free_port()
     settings = {"database_url": database_url, "store_url": redis_url, "broker_url": redis_url}
     process = subprocess.Popen(
         COMMAND,
-        env=environment(tmp_path, http_bind=f"127.0.0.1:{port}", http_threads="4", **settings),
+        env=environment(home, http_bind=f"127.0.0.1:{port}", http_threads="4", **settings),
         preexec_fn=dying_with(os.getpid()),
     )
     url = f"http://127.0.0.1:{port}"
     wait_until_it_listens(url, process)
     yield url
     process.terminate()
-    assert process.wait(20) == 0
+    assert process.wait(20 * patience()) == 0
+
+
+@pytest.fixture(scope="module")
+def api_database(tmp_path_factory: pytest.TempPathFactory, prepared_file: PreparedFile) -> str:
+    return prepared_file.copied_to(tmp_path_factory.mktemp("sql") / "wangtimer.db")
+
+
+@pytest.fixture(scope="module")
+def api(
+    tmp_path_factory: pytest.TempPathFactory, api_database: str, redis_server: RedisServer
+) -> Iterator[str]:
+    """The API, for all tests that leave nothing behind."""
+    with serving(tmp_path_factory.mktemp("home"), api_database, redis_server.url()) as url:
+        yield url
 
 
 def wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
@@ -68,11 +86,14 @@ def wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
     raise AssertionError("gunicorn did not start")
 
 
-def test_it_serves_on_every_store_and_leaves_nothing_in_the_home_directory(api: str, tmp_path: Path) -> None:
-    ready = requests.get(f"{api}/readyz", timeout=10).json()
-    assert ready["data"]["store"]["ok"]
-    assert ready["data"]["sql"]["ok"]
-    assert not (tmp_path / ".gunicorn").exists()
+def test_it_serves_on_every_store_and_leaves_nothing_in_the_home_directory(
+    database_url: str, redis_url: str, tmp_path: Path
+) -> None:
+    with serving(tmp_path, database_url, redis_url) as url:
+        ready = requests.get(f"{url}/readyz", timeout=10).json()
+        assert ready["data"]["store"]["ok"]
+        assert ready["data"]["sql"]["ok"]
+        assert not (tmp_path / ".gunicorn").exists()
 
 
 def test_a_body_sent_in_chunks_is_held_to_the_same_limit(api: str) -> None:
@@ -132,9 +153,9 @@ def test_a_header_that_may_stand_once_is_refused_when_it_stands_twice(api: str, 
     assert problem["detail"] == "given twice; give it once"
 
 
-def test_every_filter_at_its_longest_fits_the_request_line(api: str, database_url: str) -> None:
+def test_every_filter_at_its_longest_fits_the_request_line(api: str, api_database: str) -> None:
     text = "\U0001f552" * 128
-    make_apps(database_url, text[:64])
+    make_apps(api_database, text[:64])
     query = {"app": text[:64], "name": text, "namePrefix": text, "nameContains": text, "tag": text[:64]}
     answered = requests.get(f"{api}/api/timer/v1/defs", params=query, timeout=5)
     assert (answered.status_code, answered.json()["data"]) == (200, [])

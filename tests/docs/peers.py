@@ -1,4 +1,4 @@
-"""The tables of peers in README and comparison: the bold rows of `docs/benchmarks.md`, written from it.
+"""The tables of peers in README and comparison, written from the benchmarks' results.
 
 python -m tests.docs.peers
 """
@@ -6,26 +6,33 @@ python -m tests.docs.peers
 import re
 from pathlib import Path
 
+from benchmarks.page import number
+from benchmarks.results import Results
+from benchmarks.workload import middle
+from benchmarks.workloads.burst import BURST
+from benchmarks.workloads.peers import PEERS_BESIDE, variants_in
+
 ROOT = Path(__file__).parents[2]
-MEASURED = ROOT / "docs" / "benchmarks.md"
+RESULTS = ROOT / "docs" / "benchmarks" / "results.json"
+_ENGLISH = (
+    "system",
+    "p99, 1,000/s",
+    "p99, 1,000 at a full second",
+    "calls/s, 10,000 at one moment",
+    "CPU a call",
+)
 HEADS = {
-    "README.md": ("system", "p99, 1,000/s", "p99, 1,000 at a full second", "most calls/s", "CPU a call"),
+    "README.md": _ENGLISH,
     "README.zh-CN.md": (
         "系统",
         "p99，每秒 1,000 次",
         "p99，整秒同时 1,000 次",
-        "最高调用数/秒",
+        "调用数/秒，10,000 次同时到点",
         "每次调用的 CPU",
     ),
-    "docs/explanation/comparison.md": (
-        "system",
-        "p99, 1,000/s",
-        "p99, 1,000 at a full second",
-        "most calls/s",
-        "CPU a call",
-    ),
+    "docs/explanation/comparison.md": _ENGLISH,
 }
-_ROW = re.compile(r"^\| \*\*(.+?)\*\* \| (.+) \|$", re.M)
+_MEASURES = {"steady_p99_ms": " ms", "ticking_p99_ms": " ms", "calls_per_s": "", "cpu_us_per_call": " µs"}
 _MARKED = re.compile(r"(<!-- peers -->\n).*?(<!-- /peers -->)", re.S)
 
 
@@ -35,31 +42,32 @@ def written(page: str, text: str) -> str:
 
 
 def table(page: str) -> str:
-    """Return the table, and a line that says when and where it was measured."""
-    text = MEASURED.read_text(encoding="utf-8")
-    rows = sorted(_ROW.findall(text), key=lambda row: (row[0] != "WangTimer", row[0]))
+    """Return the table, and a line that says when, where and of which code it was measured."""
+    result = Results.read(RESULTS).by_workload[PEERS_BESIDE.name]
     lines = [f"| {' | '.join(HEADS[page])} |", "|---|---|---|---|---|"]
-    lines += [_row(name, figures.split(" | ")) for name, figures in rows]
-    return "\n".join(lines) + f"\n\n{_when(text, 'zh-CN' in page)}\n"
+    for variant in variants_in(result):
+        figures = (
+            number(middle(result.values(f"{name}.{variant}"))) + unit for name, unit in _MEASURES.items()
+        )
+        lines.append(f"| {variant.partition(' (')[0]} | {' | '.join(figures)} |")
+    return "\n".join(lines) + f"\n\n{_measured('zh-CN' in page)}\n"
 
 
-def _row(name: str, figures: list[str]) -> str:
-    _, steady, _, ticking, calls, cpu, _, _ = figures
-    short = name.partition(" (")[0]
-    return f"| {short} | {steady} ms | {ticking} ms | {calls} | {cpu} µs |"
-
-
-def _when(text: str, is_chinese: bool) -> str:
-    (found,) = re.findall(r"^\* \*\*peers\*\*: .*; (\d+) runs? at (\S+) \S+ UTC on (\d+) cores", text, re.M)
-    runs, day, cores = found
+def _measured(is_chinese: bool) -> str:
+    results = Results.read(RESULTS).by_workload
+    peers, burst = results[PEERS_BESIDE.name], results[BURST.name]
+    day, cores, runs = peers.measured_at.split()[0], peers.ran_on.split()[0], len(peers.runs)
+    drained = number(middle(burst.values("calls_per_s")))
     if is_chinese:
         return (
-            f"{day} 在 {cores} 核的机器上测得，各运行 {runs} 次。"
+            f"{day} 在 {cores} 核的机器上测得，提交 {peers.commit}，各运行 {runs} 次。"
             "只有 WangTimer 把每次的结果写进 SQL，它的 CPU 包含 MariaDB 的。"
+            f"100,000 次同时到点时，WangTimer 每秒调用 {drained} 次（提交 {burst.commit}）。"
         )
     return (
-        f"Measured on {day} on {cores} cores, runs of each: {runs}. Only WangTimer writes each outcome to SQL; "
-        "its CPU has MariaDB's in it."
+        f"Measured on {day} on {cores} cores, commit {peers.commit}, runs of each: {runs}. Only WangTimer writes each "
+        f"outcome to SQL; its CPU has MariaDB's in it. Of 100,000 at one moment WangTimer makes {drained} calls/s "
+        f"(commit {burst.commit})."
     )
 
 
