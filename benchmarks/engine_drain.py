@@ -26,8 +26,9 @@ import requests
 import trustme
 
 from tests.callback.calls import PlainCall
-from wangtimer.callback import Call, DeliveryEngine, Egress, Limits, Reply, Request
+from wangtimer.callback import Call, DeliveryEngine, Egress, Limits, Reply, Request, Tls
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, read_egress
+from wangtimer.testing.doubles import NoLimits
 
 NGINX = """
 daemon off; worker_processes 1; pid {home}/pid; error_log {home}/errors;
@@ -142,7 +143,7 @@ def run_engine(url: str, moments_ms: list[float]) -> Outcomes:
     outcomes = Outcomes(len(moments_ms))
     limits = Limits(timeout_ms=60_000, connections_per_host=CONNECTIONS)
     egress = Egress(EgressRules(read_egress(PUBLIC_AND_LOOPBACK)))
-    engine = DeliveryEngine(MachineClock(), egress, limits)
+    engine = DeliveryEngine(MachineClock(), egress, limits, (), NoLimits(), Tls())
     calls = calls_due(url, moments_ms, outcomes)
     engine.start()
     for first in range(0, len(calls), 200):

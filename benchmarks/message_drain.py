@@ -34,6 +34,7 @@ from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
 from wangtimer.messaging.message_engine import MessageEngine
+from wangtimer.testing.doubles import NoLimits
 
 BODY = '{"type":"timer.fired","timestamp":"2026-11-20T18:16:51Z","data":{"timerId":"tmr_1"}}'
 QUEUE = "bench.work"
@@ -60,7 +61,7 @@ def of_engine(url: str, place: MessagePlace, number: int) -> Drained:
     limits = Limits(
         timeout_ms=60_000, connections_per_host=MOST_UNCONFIRMED, connections_total=2 * MOST_UNCONFIRMED
     )
-    engine = MessageEngine(broker, link_to(broker, 3.0), MachineClock(), limits)
+    engine = MessageEngine(broker, link_to(broker, 3.0), MachineClock(), limits, NoLimits())
     engine.start()
     outcomes = Outcomes(number)
     moment = int(time.time() * 1_000)

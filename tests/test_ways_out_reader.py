@@ -13,6 +13,7 @@ from tests.callback.calls import egress_of
 from tests.certificates import Pair, pair_of, pem_of
 from tests.store.worlds import until
 from wangtimer.callback import Tls
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.egress.way_out import AppEgress, WayOut
 from wangtimer.core.errors import StoreAway
@@ -66,7 +67,7 @@ class World:
         def opened(sealed: str, app: str) -> str:
             return open_key(seals, sealed, app)
 
-        return WaysOutReader(self.copies, self._sql, opened, self.egress, self.tls, HandClock())
+        return WaysOutReader(self.copies, self._sql, opened, self.egress, self.tls, HandClock(), "")
 
     def told(self, mark: str, ways: Mapping[str, WayOut]) -> None:
         self.copies.write(WaysOut(mark, ways))
@@ -104,7 +105,7 @@ def test_what_is_told_counts_and_is_read_once(world: World) -> None:
 
 def test_a_mark_that_is_read_with_the_rules_has_them_read_once(world: World) -> None:
     told = ToldForCallsStore(world.redis, Keys("wt"))
-    rules = KnownRules(told, dict, CallRules, world.reader.note_mark)
+    rules = KnownRules(told, dict, CallRules, world.reader.note_mark, AlertedApps)
     world.told("m1", {})
     world.reader.start()
     world.copies.write(WaysOut("m2", STRICT))
@@ -116,10 +117,12 @@ def test_a_mark_that_is_read_with_the_rules_has_them_read_once(world: World) -> 
 
 def test_a_mark_that_redis_lost_has_nothing_read(world: World) -> None:
     marks: list[str] = []
-    KnownRules(ToldForCallsStore(world.redis, Keys("wt")), dict, CallRules, marks.append).read()
+    told = ToldForCallsStore(world.redis, Keys("wt"))
+    rules = KnownRules(told, dict, CallRules, marks.append, AlertedApps)
+    rules.read()
     assert marks == []
     world.copies.write(WaysOut("m", {}))
-    KnownRules(ToldForCallsStore(world.redis, Keys("wt")), dict, CallRules, marks.append).read()
+    rules.read()
     assert marks == ["m"]
 
 

@@ -37,7 +37,7 @@ class AlertJudge:
     messages: AlertMessages
     clock: Clock
     pace: Pace
-    tell: Callable[[], None] = lambda: None
+    tell: Callable[[], None]
     _with_notes: AppTurns = field(init=False)
     _with_troubles: AppTurns = field(init=False)
     # Where the look goes on, of apps whose troubles are more than were looked at.

@@ -80,7 +80,7 @@ class AlertCall:
         request: Request,
         may_send: Callable[[], bool],
         end: Callable[[MessageEnd], None],
-        secrets: Sequence[str] = (),
+        secrets: Sequence[str],
     ) -> None:
         self._secrets = secrets
         self.permits: tuple[Permit, ...] = ()
@@ -125,7 +125,7 @@ class AlertTeller:
         mailer: Mailer | None,
         clock: Clock,
         has_rules: Callable[[], bool],
-        tls_fault_of: Callable[[str], str] = lambda _app: "",
+        tls_fault_of: Callable[[str], str],
     ) -> None:
         self._rules = rules
         self._messages = messages

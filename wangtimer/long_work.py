@@ -76,11 +76,11 @@ class LongWork:
     random: Random
     usual: RetryPolicy
     marks: AlertMarks
-    alerted: Callable[[], AlertedApps] = AlertedApps
+    alerted: Callable[[], AlertedApps]
     # Told of each word that counts: the attempt, and until when it goes on (ms UTC); 0: it has ended.
-    tell: Callable[[Member, int], None] = lambda _member, _until: None
+    tell: Callable[[Member, int], None]
     # Told of firings that are done, of timers whose firings are not to overlap.
-    end_overlaps: Callable[[Collection[MemberKey]], None] = lambda _keys: None
+    end_overlaps: Callable[[Collection[MemberKey]], None]
     waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
     _swept_to: OverdueKey = field(default=FIRST_OVERDUE, init=False)
 

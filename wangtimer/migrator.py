@@ -60,7 +60,7 @@ class PlanRule:
     page_timers: int
     near_ms: int
     window_ms: int
-    threads: int = 1
+    threads: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +77,9 @@ class Migrator:
     clock: Clock
     rule: PlanRule
     buckets: BucketRule
-    bad_timers: BadTimers = field(default_factory=BadTimers)
-    is_strained: Callable[[], bool] = lambda: False
-    is_stopping: Callable[[], bool] = lambda: False
+    bad_timers: BadTimers
+    is_strained: Callable[[], bool]
+    is_stopping: Callable[[], bool]
     _resting: dict[int, float] = field(default_factory=dict)
 
     def plan_due(self) -> int:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -100,17 +100,6 @@ class Grants(Protocol):
         ...
 
 
-class GrantAll:
-    """Grants what is wanted."""
-
-    def take(self, app: str, wanted: int) -> Granted:
-        """Return all of it."""
-        return Granted(app, wanted)
-
-    def give_back(self, granted: Granted, used: int) -> None:
-        """Keep no count."""
-
-
 class Cancelled(NamedTuple):
     """A cancelled firing, and whether Redis was told of it; if not, the sweep tells it seconds later."""
 
@@ -136,7 +125,7 @@ class OnDemand:
     soon_ms: int
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
-    grants: Grants = field(default_factory=GrantAll)
+    grants: Grants
 
     def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.

@@ -41,7 +41,7 @@ class Overlaps:
     to_cancel: FiringsToCancel
     timers: TimerStore
     place_of: Callable[[Definition | None], AlertPlace]
-    alerted: Callable[[], AlertedApps] = AlertedApps
+    alerted: Callable[[], AlertedApps]
     _swept_to: MemberKey = field(default=BEFORE_ALL, init=False)
 
     def end(self, keys: Collection[MemberKey], has_broker: bool = True) -> None:

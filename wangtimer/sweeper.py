@@ -35,10 +35,7 @@ PAGES_A_SWEEP = 10
 
 @dataclass(slots=True)
 class Sweeper:
-    """Repairs add without asking what is missing: adding a member that its slice already holds does nothing.
-
-    `signing` None: no app signs its callbacks.
-    """
+    """Repairs add without asking what is missing: adding a member that its slice already holds does nothing."""
 
     timers: TimerStore
     firings: FiringStore
@@ -46,7 +43,7 @@ class Sweeper:
     definitions: DefinitionStore
     outbox: Outbox
     clock: Clock
-    shared: Sequence[CopyRefresher] = ()
+    shared: Sequence[CopyRefresher]
     _refresher: Refresher = field(init=False)
     _swept: int = field(default=0, init=False)
     _swept_to: Firing | None = field(default=None, init=False)

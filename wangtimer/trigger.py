@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil
 
 import structlog
@@ -90,8 +90,8 @@ class Trigger:
     waiting_chunks: Callable[[int], int]
     outbox_share: Callable[[], float]
     seconds_since_reconnect: Callable[[], float]
-    is_stopping: Callable[[], bool] = field(default=lambda: False)
-    is_served: Callable[[int], bool] = field(default=lambda _queue: True)
+    is_stopping: Callable[[], bool]
+    is_served: Callable[[int], bool]
 
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
         """Turn until the slice needs no trigger for a while, another trigger owns it, or the process stops."""

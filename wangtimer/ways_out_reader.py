@@ -38,7 +38,7 @@ class WaysOutReader:
         egress: Egress,
         tls: Tls,
         clock: Clock,
-        authorities: str = "",
+        authorities: str,
     ) -> None:
         self._copies = copies
         self._in_sql = in_sql

@@ -61,6 +61,7 @@ from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.room import Room
+from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Settler
 from wangtimer.executor.shared import Shared
 from wangtimer.executor.signings import SharedSignings
@@ -322,10 +323,13 @@ class Wiring:
     @once
     def window(self) -> Window:
         """How far ahead Redis holds firings."""
+        return Window(self.redis, self.keys, self.window_rule)
+
+    @once
+    def window_rule(self) -> WindowRule:
+        """How far that is."""
         s = self.settings
-        return Window(
-            self.redis, self.keys, WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
-        )
+        return WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
 
     @once
     def lanes(self) -> LaneStore:
@@ -662,8 +666,13 @@ class Wiring:
             self.settings.lead_ms + self.settings.turn_ms,
             self._buckets,
             self.broker.send_chunk,
-            ReplayQuota(self.app_directory, self.quotas),
+            self.replay_quota,
         )
+
+    @once
+    def replay_quota(self) -> ReplayQuota:
+        """How much apps may have made again."""
+        return ReplayQuota(self.app_directory, self.quotas)
 
     @once
     def migrator(self) -> Migrator:
@@ -713,11 +722,16 @@ class Wiring:
             Credits(self.settings.arm_credit),
             self.broker.send_chunk,
             self.broker.waiting_chunks,
-            OutboxRoom(self.outbox, self.settings.outbox_mb * 1_000_000, self.clock.monotonic).share,
+            self.outbox_room.share,
             lambda: self.slices.seconds_since_reconnect,
             self.stopping.is_set,
             self.app_queues.is_served,
         )
+
+    @once
+    def outbox_room(self) -> OutboxRoom:
+        """How much may be armed while outcomes wait for SQL."""
+        return OutboxRoom(self.outbox, self.settings.outbox_mb * 1_000_000, self.clock.monotonic)
 
     def _arm_rule(self) -> ArmRule:
         s = self.settings
@@ -807,16 +821,20 @@ class Wiring:
         )
 
     @once
-    def throttle(self) -> Throttle:
-        """Gets permits for the calls of apps with a limit."""
-        rules = KnownRules(
+    def known_rules(self) -> KnownRules:
+        """What operators and apps set for calls, as this process knows it."""
+        return KnownRules(
             self.told_for_calls,
             self.app_limits.of_calls,
             self.rule_source.of_calls,
             self.ways_out.note_mark,
             self.alert_rules.alerted,
         )
-        return Throttle(self.permits, rules, self.clock)
+
+    @once
+    def throttle(self) -> Throttle:
+        """Gets permits for the calls of apps with a limit."""
+        return Throttle(self.permits, self.known_rules, self.clock)
 
     @once
     def egress(self) -> Egress:
@@ -934,45 +952,89 @@ class Wiring:
         return Presence(self.queue_workers, names, self.stopping)
 
     @once
-    def executor(self) -> Executor:
-        """Fires chunks; starts its engine, keeper, settler, mover, puller and throttle."""
-        s = self.settings
-        verifier = Verifier(self.outbox, self.firings, self.clock, s.lead_ms, Unread(self.bad_timers))
-        signings = SharedSignings(self.signing_copies, self.signing_store, self.clock, verifier.sql_rest)
-        targets = SharedTargets(
-            self.target_copies, self.target_store, self.seals, self.clock, verifier.sql_rest
+    def verifier(self) -> Verifier:
+        """Asks SQL about members that may have been sent already."""
+        return Verifier(self.outbox, self.firings, self.clock, self.settings.lead_ms, Unread(self.bad_timers))
+
+    @once
+    def signings(self) -> SharedSignings:
+        """How apps sign, as this process knows it."""
+        return SharedSignings(self.signing_copies, self.signing_store, self.clock, self.verifier.sql_rest)
+
+    @once
+    def targets(self) -> SharedTargets:
+        """Named targets, as this process knows them."""
+        return SharedTargets(
+            self.target_copies, self.target_store, self.seals, self.clock, self.verifier.sql_rest
         )
-        asker = Asker(self.timers, self.clock, Shared(signings, targets).refresh)
-        executor = Executor(
+
+    @once
+    def shared(self) -> Shared:
+        """Both."""
+        return Shared(self.signings, self.targets)
+
+    @once
+    def sender(self) -> Sender:
+        """Hands calls to the engine, and answers to the settler."""
+        return Sender(
             self.slices,
-            self.hot,
-            Wanted(self.definitions, self.timers, verifier, asker),
-            signings,
-            verifier,
             self.deliveries,
             self.keeper,
             self.settler,
             self.mover,
             self.puller,
+            self.clock,
+            self.fire_rule,
+            self.chance,
+            self._call_of,
+            self.app_queues.number_of,
+            self.gone_teller.note,
+            self.control_teller.note,
+            lambda key: self.answer_teller.note(key, None),
+            self.ack_tokens.token,
+        )
+
+    @once
+    def wanted(self) -> Wanted:
+        """Whether firings are still wanted."""
+        asker = Asker(self.timers, self.clock, self.shared.refresh)
+        return Wanted(self.definitions, self.timers, self.verifier, asker)
+
+    @once
+    def turnstile(self) -> Turnstile:
+        """Lets one thread at a time prepare calls."""
+        return Turnstile()
+
+    @once
+    def fire_rule(self) -> FireRule:
+        """How firings are made."""
+        s = self.settings
+        return FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts))
+
+    @once
+    def executor(self) -> Executor:
+        """Fires chunks; starts its engine, keeper, settler, mover, puller and throttle."""
+        executor = Executor(
+            self.slices,
+            self.hot,
+            self.wanted,
+            self.shared,
+            self.verifier,
+            self.sender,
+            self.deliveries,
+            self.settler,
+            self.puller,
             self.claims,
             self.clock,
-            FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
-            self.chance,
+            self.fire_rule,
             self.room,
-            one_at_a_time=Turnstile().one,
-            strain=Strain(s.lead_ms),
-            tell_strain=self.strain_mark.tell,
-            is_stopping=self.stopping.is_set,
-            call_of=self._call_of,
-            may_fire=lambda: self.ways_out.is_known,
-            targets=targets,
-            queue_of=self.app_queues.number_of,
-            note_gone=self.gone_teller.note,
-            note_control=self.control_teller.note,
-            note_answer=lambda key: self.answer_teller.note(key, None),
-            ack_token_of=self.ack_tokens.token,
-            begun=self.begun_firings,
-            continuities=ContinuityStore(self.database, self.clock.monotonic),
+            self.turnstile.one,
+            Strain(self.settings.lead_ms),
+            self.strain_mark.tell,
+            self.stopping.is_set,
+            lambda: self.ways_out.is_known,
+            self.begun_firings,
+            self.continuities,
         )
         self._start_threads(executor)
         return executor
@@ -1022,10 +1084,15 @@ class Wiring:
             self.definitions,
             self.outbox,
             self.clock,
-            (
-                CopyRefresher("signing", self.signing_store, self.signing_copies),
-                CopyRefresher("target", self.target_store, self.target_copies, names=2),
-            ),
+            self.copy_refreshers,
+        )
+
+    @once
+    def copy_refreshers(self) -> tuple[CopyRefresher, ...]:
+        """Tell Redis of what timers share."""
+        return (
+            CopyRefresher("signing", self.signing_store, self.signing_copies),
+            CopyRefresher("target", self.target_store, self.target_copies, names=2),
         )
 
     @once
@@ -1056,6 +1123,11 @@ class Wiring:
     def begun_firings(self) -> BegunFirings:
         """Firings of timers whose firings are not to overlap, in SQL."""
         return BegunFirings(self.database)
+
+    @once
+    def continuities(self) -> ContinuityStore:
+        """What became of the firings before one, in SQL."""
+        return ContinuityStore(self.database, self.clock.monotonic)
 
     @once
     def overlaps(self) -> Overlaps:

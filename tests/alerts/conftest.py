@@ -14,11 +14,11 @@ from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tests.alerts.robots import Check, Robot, running
-from tests.callback.calls import MachineClock, egress_of
+from tests.callback.calls import MachineClock, egress_of, engine_of
 from tests.patience import Deadline
 from tests.store.alert_worlds import AlertWorld
 from wangtimer.alert_teller import AlertTeller
-from wangtimer.callback import DeliveryEngine, Limits
+from wangtimer.callback import Limits
 from wangtimer.callback.permits import Permits
 from wangtimer.core.alerts.mail_server import MailServer
 from wangtimer.core.signing.app_signing import AppSigning
@@ -60,7 +60,7 @@ class Telling(AlertWorld):
 
     def teller(self) -> AlertTeller:
         """Return a teller with an engine of its own, as another process has it."""
-        engine = DeliveryEngine(self.clock, self.egress, self.limits, permits=self.permits)
+        engine = engine_of(self.clock, self.egress, self.limits, permits=self.permits)
         engine.start()
         self._stack.callback(engine.stop, 1)
         secrets = (SigningSecret(1, SIGNING_KEY, 0, was_shown=True),)
@@ -72,6 +72,7 @@ class Telling(AlertWorld):
             self.mailer,
             self.clock,
             lambda: self.has_rules,
+            lambda _app: "",
         )
 
     def robot(self, check: Check) -> Robot:

@@ -32,7 +32,7 @@ from wangtimer.alert_teller import (
 )
 from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
-from wangtimer.callback.permits import NoLimits, Permit, PermitAnswer
+from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.alerts.alert_rule import AlertEvent, Destination, DestinationKind
 from wangtimer.core.alerts.mail_server import MailServer
 from wangtimer.core.errors import StoreAway
@@ -41,6 +41,7 @@ from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.mailer import Mailer, MailNotTaken
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alert_rules
+from wangtimer.testing.doubles import NoLimits
 
 FIRST, FOR_GOOD, RECOVERED = AlertEvent.FIRST_FAILURE, AlertEvent.FAILED_FOR_GOOD, AlertEvent.RECOVERED
 KINDS = DestinationKind

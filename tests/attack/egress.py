@@ -12,11 +12,11 @@ from functools import cache
 from benchmarks.load import insert_rows, timer_row
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import BANK, Ground, Outcome
-from tests.callback.calls import MachineClock, Outcomes, egress_of
+from tests.callback.calls import Outcomes, egress_of, engine_of
 from tests.callback.name_server import NameServer
 from tests.callback.target import Target, answer_with
 from tests.callback.test_egress import CLOSING, LOOPBACK, METADATA, ONE_ALLOWED, SPECIAL, SPELLINGS, Counting
-from wangtimer.callback import DeliveryEngine, Limits, Reply
+from wangtimer.callback import Reply
 from wangtimer.callback.egress import REFUSED
 
 PLANTED_AHEAD_MS = 4_000
@@ -126,7 +126,7 @@ def _rebound(ground: Ground) -> str:
         stack.callback(Target(answer_with(CLOSING), None, ("127.0.0.2", inside.port)).close)
         names = NameServer(ttl_s=0)
         stack.callback(names.close)
-        engine = DeliveryEngine(MachineClock(), egress_of(ONE_ALLOWED), Limits(), [names.address])
+        engine = engine_of(egress=egress_of(ONE_ALLOWED), name_servers=[names.address])
         engine.start()
         stack.callback(engine.stop, 0)
         outcomes = Outcomes()

@@ -1,21 +1,42 @@
 """Calls that remember what became of them, and the clocks they run by."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import Condition
 
 from tests.patience import patience
-from wangtimer.callback import Call, Egress, Reply, Request
-from wangtimer.callback.permits import Permit
+from wangtimer.callback import Call, DeliveryEngine, Egress, Limits, Reply, Request, Tls
+from wangtimer.callback.permits import Permit, Permits
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, OwnServer, read_egress
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+from wangtimer.testing.doubles import NoLimits
 
 
 def egress_of(rules: str = PUBLIC_AND_LOOPBACK, *own_servers: OwnServer) -> Egress:
     """Return a judge by these rules: targets of tests are on loopback."""
     return Egress(EgressRules(read_egress(rules), own_servers))
+
+
+def engine_of(
+    clock: Clock | None = None,
+    egress: Egress | None = None,
+    limits: Limits | None = None,
+    name_servers: Sequence[str] = (),
+    permits: Permits | None = None,
+    tls: Tls | None = None,
+) -> DeliveryEngine:
+    """Return an engine that was not started; what is not given is as deployed, without limits of calls."""
+    return DeliveryEngine(
+        clock or MachineClock(),
+        egress or egress_of(),
+        limits or Limits(),
+        name_servers,
+        permits or NoLimits(),
+        tls or Tls(),
+    )
 
 
 class MachineClock:

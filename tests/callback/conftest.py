@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import pytest
 import trustme
 
-from tests.callback.calls import MachineClock, Outcomes, egress_of
+from tests.callback.calls import Outcomes, engine_of
 from tests.callback.target import Answer, Target
 from wangtimer.callback import DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.permits import Permits
@@ -71,10 +71,7 @@ def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
         tls: Tls | None = None,
         **limits: int,
     ) -> DeliveryEngine:
-        engine = DeliveryEngine(
-            clock or MachineClock(), egress or egress_of(), Limits(**limits), name_servers, permits, tls
-        )
-        engines.append(engine)
+        engines.append(engine_of(clock, egress, Limits(**limits), name_servers, permits, tls))
         engines[-1].start()
         return engines[-1]
 

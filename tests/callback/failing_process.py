@@ -7,9 +7,9 @@ new one a moment later. It goes on until it is killed.
 import sys
 import time
 
-from tests.callback.calls import MachineClock, egress_of
+from tests.callback.calls import MachineClock, engine_of
 from tests.callback.limited_process import PREFIX, TIMEOUT_MS, EndlessCall
-from wangtimer.callback import DeliveryEngine, Limits, Request
+from wangtimer.callback import Limits, Request
 from wangtimer.health_teller import HealthTeller
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
@@ -17,7 +17,7 @@ from wangtimer.store.redis.keys import Keys
 
 
 def main(store_url: str, url: str, app: str, in_hand: str) -> None:
-    engine = DeliveryEngine(MachineClock(), egress_of(), Limits(timeout_ms=TIMEOUT_MS))
+    engine = engine_of(limits=Limits(timeout_ms=TIMEOUT_MS))
     engine.start()
     record = FailingHostRecord(RedisConnection(store_url), Keys(PREFIX), MachineClock())
     HealthTeller(engine, record, MachineClock()).start()

@@ -8,9 +8,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.callback.calls import MachineClock, egress_of
-from wangtimer.callback import Call, DeliveryEngine, Limits, Reply, Request
+from tests.callback.calls import MachineClock, engine_of
+from wangtimer.callback import Call, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
@@ -63,11 +64,11 @@ class EndlessCall:
 def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     connection, keys = RedisConnection(store_url), Keys(PREFIX)
     permits = PermitStore(connection, keys, RedisClock(connection), TIMEOUT_MS)
-    rules = KnownRules(ToldForCallsStore(connection, keys), dict, CallRules)
+    rules = KnownRules(ToldForCallsStore(connection, keys), dict, CallRules, lambda _mark: None, AlertedApps)
     throttle = Throttle(permits, rules, MachineClock())
     throttle.warm_up()
     throttle.start()
-    engine = DeliveryEngine(MachineClock(), egress_of(), Limits(timeout_ms=TIMEOUT_MS), permits=throttle)
+    engine = engine_of(limits=Limits(timeout_ms=TIMEOUT_MS), permits=throttle)
     engine.start()
     request = Request(url, "POST", (), b"{}", app=app)
     engine.submit([EndlessCall(request, engine.submit) for _ in range(int(in_hand))])

@@ -3,9 +3,9 @@ from threading import Thread
 
 import pytest
 
-from tests.callback.calls import MachineClock, egress_of
+from tests.callback.calls import engine_of
 from tests.callback.target import NO_CONTENT, hold, wait_until
-from wangtimer.callback import DeliveryEngine, EngineStopped
+from wangtimer.callback import EngineStopped
 from wangtimer.callback.engine import next_look_at
 
 
@@ -102,7 +102,7 @@ def test_an_idle_engine_stops_at_once(new_engine) -> None:
 
 
 def test_an_engine_never_started_returns_all(target, outcomes) -> None:
-    engine = DeliveryEngine(MachineClock(), egress_of())
+    engine = engine_of()
     call = outcomes.call(target.url)
     engine.submit([call])
     assert engine.stop(0) == [call]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.callback.calls import ClockByHand, MachineClock, Outcomes, egress_of
+from tests.callback.calls import ClockByHand, MachineClock, Outcomes, engine_of
 from tests.callback.name_server import NameServer
 from tests.callback.target import Target, hang_up, wait_until
 from tests.patience import Deadline
@@ -33,7 +33,7 @@ def naming_engine(name_server: NameServer) -> Iterator[Callable[..., DeliveryEng
     engines: list[DeliveryEngine] = []
 
     def build(clock: MachineClock | None = None, server: NameServer = name_server, **limits: int):
-        engine = DeliveryEngine(clock or MachineClock(), egress_of(), Limits(**limits), [server.address])
+        engine = engine_of(clock, None, Limits(**limits), [server.address])
         engines.append(engine)
         engines[-1].start()
         return engines[-1]
@@ -135,7 +135,7 @@ def test_names_of_this_machine_are_known_without_any_server(outcomes, plain_targ
     names += ["localhost", "localhost.", "a.localhost"]
     silent = NameServer()
     silent.close()
-    engine = DeliveryEngine(MachineClock(), egress_of(), name_servers=[silent.address])
+    engine = engine_of(name_servers=[silent.address])
     engine.start()
     engine.submit(outcomes.call(f"http://{name}:{plain_target.port}/") for name in names)
     assert [reply.error for reply in outcomes.wait(len(names))] == [""] * len(names)

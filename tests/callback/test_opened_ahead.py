@@ -7,13 +7,13 @@ from contextlib import ExitStack
 
 import pytest
 
-from tests.callback.calls import MachineClock, egress_of
+from tests.callback.calls import egress_of, engine_of
 from tests.callback.name_server import NameServer
 from tests.callback.target import Target, hang_up, wait_until
 from tests.servers.distant import Distant
 from wangtimer.callback import Call, DeliveryEngine
-from wangtimer.callback.permits import NoLimits
 from wangtimer.core.egress.egress_rules import EgressRules, read_egress
+from wangtimer.testing.doubles import NoLimits
 
 pytestmark = pytest.mark.alone
 
@@ -348,7 +348,7 @@ class Step:
 
 def test_handshakes_of_calls_that_are_due_go_first() -> None:
     done: list[str] = []
-    openings = DeliveryEngine(MachineClock(), egress_of())._openings
+    openings = engine_of()._openings
     openings._running[object()] = None
     ahead, taken_over = (Step(name, None, done) for name in ("ahead", "taken over"))
     for step in (ahead, taken_over, Step("due", object(), done)):

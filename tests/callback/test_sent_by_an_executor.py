@@ -17,6 +17,7 @@ from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
@@ -52,23 +53,36 @@ class NobodyWaits:
         pass
 
 
-def sent(
-    engine: DeliveryEngine, definition: Definition, seals: Seals = NO_KEYS, most_attempts: int = 1
-) -> tuple[Sent, Records]:
-    """Send one firing as the definition says; return what came of it, and what is recorded."""
-    records, clock, anybody = Records(), MachineClock(), None
-    sender = Sender(
-        anybody,
+def sender_of(
+    engine: Any, records: Records, clock: MachineClock, seals: Seals = NO_KEYS, most_attempts: int = 1
+) -> Sender:
+    """Return a sender of calls that end with their answers."""
+    nothing: Any = lambda *_: None  # noqa: E731
+    return Sender(
+        nothing,
         engine,
-        anybody,
-        records,
-        anybody,
-        NobodyWaits(),
+        nothing,
+        records,  # type: ignore[arg-type]
+        nothing,
+        NobodyWaits(),  # type: ignore[arg-type]
         clock,
         FireRule(10_000, 60_000, RetryPolicy(attempts=most_attempts)),
         Random(1),
         lambda definition, _target: seals.call_of(definition),
+        lambda _app: 0,
+        nothing,
+        nothing,
+        nothing,
+        AckTokens(()).token,
     )
+
+
+def sent(
+    engine: DeliveryEngine, definition: Definition, seals: Seals = NO_KEYS, most_attempts: int = 1
+) -> tuple[Sent, Records]:
+    """Send one firing as the definition says; return what came of it, and what is recorded."""
+    records, clock = Records(), MachineClock()
+    sender = sender_of(engine, records, clock, seals, most_attempts)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
     return sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {}), records

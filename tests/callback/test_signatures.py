@@ -1,6 +1,5 @@
 """Signatures of what an executor really sends: the package of Standard Webhooks verifies them, and nothing forged."""
 
-from random import Random
 from typing import Any
 
 import pytest
@@ -10,19 +9,17 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from tests.callback.calls import MachineClock
 from tests.callback.target import Received
-from tests.callback.test_sent_by_an_executor import NobodyWaits, Records
+from tests.callback.test_sent_by_an_executor import Records, sender_of
 from wangtimer.client import BadSignature, Verification
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import Slice
-from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
-from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.prepare import request_of
-from wangtimer.executor.sender import Ready, Sender, Sent
+from wangtimer.executor.sender import Ready, Sent
 
 OLD, NEW = SigningSecret(1, b"o" * 24, 0, 2**53, True), SigningSecret(2, b"n" * 64, 0, None, True)
 SIGNING = AppSigning("shop", 2, True, (OLD, NEW))
@@ -51,9 +48,8 @@ def sent(
     engine: Any, notify: Notify, signing: AppSigning, clock: MachineClock, due_at: int = 0
 ) -> tuple[Sent, Records]:
     """Send one firing; return what came of it, and what is recorded."""
-    records, anybody = Records(), None
-    rule = FireRule(10_000, 60_000, RetryPolicy(attempts=1))
-    sender = Sender(anybody, engine, anybody, records, anybody, NobodyWaits(), clock, rule, Random(1))
+    records = Records()
+    sender = sender_of(engine, records, clock)
     definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Once(0), notify)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)

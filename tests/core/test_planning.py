@@ -3,10 +3,11 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.buckets import buckets
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, count_by_minute, firings_of, plan
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.timer import Definition, Notify, Timer, TimerStatus
 
@@ -84,12 +85,12 @@ def test_the_end_of_a_window_belongs_to_it_and_its_start_to_the_one_before() -> 
 
 def test_firings_are_sorted_by_moment_then_timer_so_that_transactions_do_not_lock_each_other_out() -> None:
     plans = [plan_of(2, START_MS, START_MS + 5), plan_of(1, START_MS, START_MS + 9)]
-    keys = [(one.fire_at, one.timer_id) for one in firings_of(plans, {}, BucketRule(10, 4))]
+    keys = [(one.fire_at, one.timer_id) for one in firings_of(plans, {}, buckets(10, 4))]
     assert keys == [(START_MS, 1), (START_MS, 2), (START_MS + 5, 2), (START_MS + 9, 1)]
 
 
 def test_a_firing_is_planned_pending_due_at_its_own_moment_as_first_attempt() -> None:
-    (firing,) = firings_of([plan_of(7, START_MS)], {}, BucketRule(10, 4))
+    (firing,) = firings_of([plan_of(7, START_MS)], {}, buckets(10, 4))
     assert firing == Firing.planned(7, START_MS, 0)
     assert (firing.due_at, firing.attempt) == (START_MS, 1)
 
@@ -102,14 +103,14 @@ def test_firings_are_counted_by_their_minute() -> None:
 
 def test_firings_go_round_the_buckets_their_minute_has_from_where_the_earlier_plans_left_off() -> None:
     plans = [plan_of(timer_id, START_MS) for timer_id in range(1, 7)]
-    firings = firings_of(plans, {START_MS // MINUTE_MS: 9}, BucketRule(firings_per_bucket=5, most=4))
+    firings = firings_of(plans, {START_MS // MINUTE_MS: 9}, buckets(5, 4))
     assert [firing.bucket for firing in firings] == [0, 1, 2, 0, 1, 2]
 
 
 def test_what_is_due_together_is_spread_over_the_buckets_though_every_timer_has_the_same_moments() -> None:
     moments = [START_MS + second * 1_000 for second in range(60)]
     plans = [plan_of(timer_id, *moments) for timer_id in range(1, 31)]
-    firings = firings_of(plans, {}, BucketRule(firings_per_bucket=180, most=16))
+    firings = firings_of(plans, {}, buckets(180, 16))
     buckets_at = {at: [one.bucket for one in firings if one.fire_at == at] for at in moments}
     assert all(sorted(buckets) == sorted([*range(10)] * 3) for buckets in buckets_at.values())
 
@@ -117,7 +118,7 @@ def test_what_is_due_together_is_spread_over_the_buckets_though_every_timer_has_
 @given(st.lists(st.integers(START_MS, START_MS + 3 * MINUTE_MS), max_size=60), st.integers(1, 9))
 def test_buckets_are_filled_evenly_and_none_beyond_its_share(moments: list[int], share: int) -> None:
     plans = [plan_of(number, moment) for number, moment in enumerate(moments)]
-    firings = firings_of(plans, {}, BucketRule(firings_per_bucket=share, most=1_000))
+    firings = firings_of(plans, {}, buckets(share, 1_000))
     filled = Counter((one.slice.minute, one.bucket) for one in firings)
     assert filled.total() == len(moments)
     for minute in {moment // MINUTE_MS for moment in moments}:

@@ -1,6 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.buckets import buckets
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.limits import CallLimits
@@ -38,17 +39,17 @@ def test_slices_sort_by_their_minute_first() -> None:
 def test_a_minute_has_at_least_one_bucket_and_never_more_than_the_most(
     planned: int, share: int, most: int
 ) -> None:
-    assert 1 <= BucketRule(share, most).buckets_for(planned) <= most
+    assert 1 <= buckets(share, most).buckets_for(planned) <= most
 
 
 def test_a_minute_gets_its_next_bucket_when_each_it_has_is_full() -> None:
-    rule = BucketRule(firings_per_bucket=3, most=3)
+    rule = buckets(3, 3)
     assert [rule.buckets_for(planned) for planned in range(12)] == [1, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 3]
 
 
 def test_the_buckets_of_an_own_queue_are_others_than_all_before() -> None:
     rule = BucketRule(1, 256, {"reports": 2}.get)  # type: ignore[arg-type]
-    common = BucketRule(1, 256)
+    common = buckets(1, 256)
     assert (rule.first_of("reports"), common.first_of("reports")) == (512, 0)
     assert Slice(7, rule.first_of("reports") + 255).queue == 2
     assert Slice(7, 255).queue == 0

@@ -12,6 +12,7 @@ from wangtimer.core.messages.named_broker import NamedBroker, read_brokers
 from wangtimer.core.time.clock import Clock
 from wangtimer.messaging.links import link_to
 from wangtimer.messaging.message_engine import MessageEngine
+from wangtimer.testing.doubles import NoLimits
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +66,7 @@ def make_engine() -> Iterator[Callable[..., MessageEngine]]:
         broker = broker_at(url, "*" if every_app else "app")
         limits = Limits(timeout_ms=timeout_ms, connections_per_host=4_000, connections_total=8_000)
         link = link_to(broker, 2.0, None)
-        engine = MessageEngine(broker, link, clock or MachineClock(), limits, permits, refusal)
+        engine = MessageEngine(broker, link, clock or MachineClock(), limits, permits or NoLimits(), refusal)
         engines.append(engine)
         engine.start()
         return engine

@@ -26,6 +26,7 @@ from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
+from wangtimer.testing.doubles import NoLimits
 
 KEYS = Keys("wt")
 TOKEN = "1." + "a" * 43
@@ -47,7 +48,7 @@ def make(queue_redis: RedisServer) -> Iterator[MakeEngine]:
         clock, url = MachineClock(), queue_redis.url()
         link = ConsumerLink(url, 2.0, ConsumerLists(KEYS, ListBounds(entries, total_bytes)), clock)
         limits = Limits(timeout_ms=3_000, connections_per_host=4_000, connections_total=8_000)
-        engine = MessageEngine(own_consumers(url), link, clock, limits)
+        engine = MessageEngine(own_consumers(url), link, clock, limits, NoLimits())
         engines.append(engine)
         engine.start()
         return engine

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
+from tests.buckets import buckets
 from tests.plans.big_tables import DAY_MS, LANE, LARGE_APP, NOW, SMALL_APP, BigTables
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
@@ -14,7 +15,7 @@ from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import Plan, firings_of, plan
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, SharedLane, Slice
+from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
@@ -232,9 +233,7 @@ class Stores:
         drafts = [draft(one, ids.next(now), now) for one in self.new(1_000)]
         if is_enabled:
             drafts = [one.enabled_by(plan(one.timer, now + MINUTE_MS, 10)) for one in drafts]
-        return self.batches.create(
-            LARGE_APP, drafts, now, lambda plans: firings_of(plans, {}, BucketRule(9, 1))
-        )
+        return self.batches.create(LARGE_APP, drafts, now, lambda plans: firings_of(plans, {}, buckets(9, 1)))
 
     def _of_timer_lists(self) -> list[Case]:
         lists = self.timer_lists

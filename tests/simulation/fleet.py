@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 from typing import Any
 
 import celeryconfig
-from tests.fakes import MemoryDemands, MemoryFiringLists, MemoryFirings, MemoryTimers
+from tests.fakes.faked_wiring import FakedWiring, sql_fakes
 from tests.simulation.evidence import Evidence
 from tests.simulation.fault import Kind
 from tests.simulation.feeders import Feeders, WatchedWindow
@@ -17,57 +18,25 @@ from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
 from wangtimer.callback import Request
-from wangtimer.callback.permits import NoLimits, Permits
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
 from wangtimer.core.flow.call_rules import CallRules
-from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.pauses import Pauses
-from wangtimer.core.flow.planning import Ahead
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule, TriggerOrder
+from wangtimer.core.flow.slicing import MINUTE_MS, TriggerOrder
 from wangtimer.core.timers.timer import NewTimer, Notify
-from wangtimer.executor import Executor, FireRule
-from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
-from wangtimer.executor.keeper import Keeper
-from wangtimer.executor.known_rules import KnownRules
-from wangtimer.executor.mover import Mover
-from wangtimer.executor.puller import Puller
-from wangtimer.executor.settler import Settler
-from wangtimer.executor.throttle import Throttle
-from wangtimer.executor.verifier import Verifier
-from wangtimer.executor.wanted import Wanted
-from wangtimer.feeder import Feeder
-from wangtimer.lane_feeder import LaneFeeder
-from wangtimer.migrator import Migrator, PlanRule
-from wangtimer.on_demand import OnDemand
-from wangtimer.registrar import NearRule, Registrar
-from wangtimer.scheduler import Scheduler
+from wangtimer.registrar import Registrar
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
-from wangtimer.store.redis.slices import Leases
-from wangtimer.store.redis.told_rules import ToldForCalls
-from wangtimer.store.redis.window import WindowRule
-from wangtimer.sweeper import Sweeper
-from wangtimer.teller import Teller
 from wangtimer.testing.doubles import (
-    MemoryAgenda,
-    MemoryCallLimits,
-    MemoryCallRules,
-    MemoryDefinitions,
-    MemoryLanes,
-    MemoryLoad,
-    MemoryOutbox,
-    MemoryPermits,
-    MemorySlices,
+    MemoryBroker,
     MemoryToldForCalls,
-    MemoryWindow,
     NeverSigned,
 )
 from wangtimer.testing.doubles.hand_clock import START_MS
-from wangtimer.trigger import ArmRule, Trigger
+from wangtimer.wiring import once
 
 # A step of a minute, so that a run of two minutes plans many times; seldom, so that timers wait for it.
 # Redis holds half a minute ahead, so that most firings come there by the feeder; adders add what is nearer than this.
@@ -86,35 +55,62 @@ LIMITED_MS = (1_000, 2_000, 4_000)
 QUEUE_MOST = 5
 
 
-class Stores:
-    """The stores as one process reaches them."""
+class Parts(FakedWiring):
+    """The parts of one process; each call of a store is a step of the simulated world."""
 
     def __init__(self, fleet: "Fleet", process: Process) -> None:
-        redis, sql = fleet.sim.redis.server, fleet.sim.sql.server
-        s = SETTINGS
-        leases = Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
-        slices = MemorySlices(redis, process.clock, leases)
-        self.slices: Any = SteppedStore(process, "slices", slices, "redis")
-        self.keeper_slices: Any = SteppedStore(process, "slices", slices, "redis", KEEPER_TIMEOUT_MS)
-        self.lane_budget = LaneBudget(fleet.scenario.lane_firings * BYTES_A_FIRING, least=1)
-        self.lanes: Any = SteppedStore(process, "lanes", MemoryLanes(slices, self.lane_budget), "redis")
-        permits = MemoryPermits(slices, s.callback_timeout_ms)
-        self.permits: Any = SteppedStore(process, "permits", permits, "redis")
-        self.call_limits: Any = SteppedStore(process, "call_limits", MemoryCallLimits(redis), "redis")
-        self.call_rules: Any = SteppedStore(process, "call_rules", MemoryCallRules(redis), "redis")
-        self.agenda: Any = SteppedStore(process, "agenda", MemoryAgenda(redis), "redis")
-        definitions = MemoryDefinitions(redis, fleet.sim.clock, 3 * s.step_s)
-        self.definitions: Any = SteppedStore(process, "definitions", definitions, "redis")
-        self.outbox: Any = SteppedStore(process, "outbox", MemoryOutbox(redis), "redis")
-        self.load: Any = SteppedStore(process, "load", MemoryLoad(redis), "redis")
-        self.timers: Any = SteppedStore(process, "timers", MemoryTimers(sql), "sql")
-        self.firings: Any = SteppedStore(process, "firings", MemoryFirings(sql), "sql")
-        self.demands: Any = SteppedStore(process, "demands", MemoryDemands(sql), "sql")
-        self.firing_lists: Any = SteppedStore(process, "firing_lists", MemoryFiringLists(sql), "sql")
-        rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
-        window = SteppedStore(process, "window", MemoryWindow(redis, rule), "redis")
-        self.window: Any = WatchedWindow(window, process, fleet.feeders)
-        self.hot = HotStore(self.slices, self.agenda, self.window, process.clock, self.lanes, ALWAYS_HELD_MS)
+        scenario, self._fleet, self._process = fleet.scenario, fleet, process
+        vars(self).update(lane_budget=LaneBudget(scenario.lane_firings * BYTES_A_FIRING, least=1))
+        redis, fakes = fleet.sim.redis.server, sql_fakes(fleet.sim.sql.server)
+        super().__init__(fleet.settings, process.clock, redis, fakes)
+        self.stopping: Any = SimpleNamespace(is_set=lambda: process.is_stopping)
+        self._own_slices = self.slices
+        self._step("sql", "timers", "firings", "demands", "firing_lists")
+        self._step("redis", "slices", "lanes", "permits", "call_limits", "call_rules", "agenda")
+        self._step("redis", "definitions", "outbox", "load", "window")
+        if scenario.has_rules:
+            vars(self).update(told_for_calls=MemoryToldForCalls(self.call_limits, self.call_rules))
+        vars(self).update(
+            broker=fleet.broker,
+            window=WatchedWindow(self.window, process, fleet.feeders),
+            app_limits=SimpleNamespace(of_calls=lambda: {APP: scenario.limit} if scenario.limit else {}),
+            rule_source=SimpleNamespace(of_calls=lambda: fleet.rules_in_sql),
+            outbox_room=SimpleNamespace(share=lambda: 1.0),
+            strain_mark=SimpleNamespace(tell=lambda: None, counts=lambda: False),
+            fire_rule=replace(self.fire_rule, retry=scenario.policy),
+            signings=NeverSigned(),
+            claims=Claims(process.name, fleet.settings.callback_most_held),
+        )
+
+    @once
+    def hot(self) -> HotStore:
+        """As in production, but that it holds what is due sooner."""
+        return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes, ALWAYS_HELD_MS)
+
+    @once
+    def chance(self) -> Random:
+        """The same in each run of a seed."""
+        return Random(self._fleet.sim.random.random())
+
+    @once
+    def deliveries(self) -> Any:
+        """Calls targets that answer by chance."""
+        fleet = self._fleet
+        return SimulatedEngine(
+            fleet.sim,
+            self._process,
+            fleet.answer_of,
+            fleet.settings.callback_timeout_ms,
+            self.throttle,
+            fleet.scenario.sends_away,
+        )
+
+    def _keeper_slices(self) -> Any:
+        return SteppedStore(self._process, "slices", self._own_slices, "redis", KEEPER_TIMEOUT_MS)
+
+    def _step(self, server: str, *names: str) -> None:
+        for name in names:
+            vars(self)[name] = SteppedStore(self._process, name, getattr(self, name), server)
 
 
 class Fleet:
@@ -123,17 +119,25 @@ class Fleet:
     def __init__(self, sim: Simulation, scenario: Scenario) -> None:
         self.sim = sim
         self.scenario = scenario
-        nowhere: Any = SimpleNamespace(read=lambda: ToldForCalls(None, None))
-        self._no_rules = KnownRules(nowhere, dict, CallRules)
-        self._no_rules.read()
+        self.settings = SETTINGS.model_copy(
+            update={
+                "firings_per_bucket": scenario.firings_per_bucket,
+                "arm_credit": scenario.credit,
+                "chunk_size": scenario.chunk_size,
+                "plan_threads": scenario.plan_threads,
+                "callback_queue_most": QUEUE_MOST,
+            }
+        )
+        self.broker = MemoryBroker(
+            take_chunk=lambda chunk: sim.send("chunk", chunk.to_wire()),
+            take_trigger=lambda order: sim.send("trigger", order),
+            take_feed_lanes=lambda: sim.send("feed lanes", ""),
+            count_waiting=lambda _queue: sim.waiting("chunk"),
+        )
         self.evidence = Evidence(sim)
         self.feeders = Feeders(sim)
-        self.retry = scenario.policy
-        self.buckets = BucketRule(scenario.firings_per_bucket, SETTINGS.most_buckets)
         self.timer_ids: dict[int, int] = {}
-        self.registrar: Registrar | None = None
-        self.on_demand: OnDemand | None = None
-        self.rule_teller: Teller[CallRules] | None = None
+        self.api_parts: Parts | None = None
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
         present = int(sim.now_ms) // MINUTE_MS
@@ -176,9 +180,9 @@ class Fleet:
             self.sim.spawn(self.api, self._tell_rules)
 
     def _tell_rules(self) -> None:
-        assert self.rule_teller is not None
+        assert self.api_parts is not None
         with suppress(StoreAway):
-            self.rule_teller.tell()
+            self.api_parts.rule_teller.tell()
 
     def _wish_next(self, wishes: list[Wish]) -> None:
         """Ask for one thing after the other, each when its moment has come and the one before has ended."""
@@ -204,8 +208,8 @@ class Fleet:
         self.sim.after(30_000, over, False)  # a request that nobody answers
 
     def _grant(self, wish: Wish) -> bool:
-        registrar = self.registrar
-        assert registrar is not None
+        assert self.api_parts is not None
+        registrar = self.api_parts.registrar
         timer = self.scenario.timers[wish.timer]
         try:
             if wish.verb == "create":
@@ -220,8 +224,8 @@ class Fleet:
 
     def _demand(self, wish: Wish, timer_id: int) -> bool:
         """Ask for a single firing; False where it is no such wish."""
-        on_demand = self.on_demand
-        assert on_demand is not None
+        assert self.api_parts is not None
+        on_demand = self.api_parts.on_demand
         if wish.verb == "fire_now":
             on_demand.fire_now(APP, timer_id)
         elif wish.verb == "cancel":
@@ -240,7 +244,7 @@ class Fleet:
                 return int(one.id)
         return None
 
-    def _target(self, request: Request, process: Process) -> Answer:
+    def answer_of(self, request: Request, process: Process) -> Answer:
         random = self._targets
         name = request.url.rpartition("/")[2]
         timer = next(one for one in self.scenario.timers if one.name == name)
@@ -263,110 +267,27 @@ class Fleet:
     # the processes
 
     def _boot_api(self, process: Process) -> None:
-        stores, s = Stores(self, process), SETTINGS
-        self.rule_teller = self._rule_teller(stores)
-        self.registrar = Registrar(
-            stores.timers,
-            stores.hot,
-            stores.definitions,
-            stores.load,
-            process.clock,
-            NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms),
-            self.buckets,
-            self._send_chunk,
-        )
-        self.on_demand = OnDemand(
-            stores.demands,
-            stores.timers,
-            stores.firings,
-            stores.firing_lists,
-            stores.hot,
-            stores.definitions,
-            stores.load,
-            process.clock,
-            s.lead_ms + s.turn_ms,
-            self.buckets,
-            self._send_chunk,
-        )
+        self.api_parts = Parts(self, process)
 
     def _boot_beat(self, process: Process) -> None:
-        stores = Stores(self, process)
-        scheduler = Scheduler(
-            stores.agenda,
-            stores.slices,
-            process.clock,
-            self.scenario.credit,
-            self._send_trigger,
-        )
-        self._repeat(process, "schedule", 1.0, SAME_TICK_S, scheduler.tick, most=4)
+        self._repeat(process, 1.0, SAME_TICK_S, Parts(self, process).scheduler.tick, most=4)
 
     def _boot_migrator(self, process: Process) -> None:
-        stores, s = Stores(self, process), SETTINGS
-        migrator = Migrator(
-            stores.timers,
-            stores.hot,
-            stores.definitions,
-            stores.load,
-            process.clock,
-            PlanRule(
-                Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms),
-                s.plan_page_timers,
-                s.near_s * 1_000,
-                s.window_ms,
-                self.scenario.plan_threads,
-            ),
-            self.buckets,
-        )
-        sweeper = Sweeper(
-            stores.timers,
-            stores.firings,
-            stores.hot,
-            stores.definitions,
-            stores.outbox,
-            process.clock,
-        )
-        feeder = Feeder(
-            stores.timers,
-            stores.firings,
-            stores.hot,
-            stores.definitions,
-            stores.window,
-            process.clock,
-            3 * s.step_s,
-        )
-        self._repeat(process, "migrate", s.plan_every_s, s.plan_every_s / 2, migrator.plan_due)
-        self._repeat(process, "sweep", s.sweep_every_s, s.sweep_every_s / 2, sweeper.sweep)
-        lane_feeder = LaneFeeder(stores.firings, stores.lanes, stores.lane_budget, process.clock)
-        self._repeat(process, "feed lanes", s.sweep_every_s, s.sweep_every_s / 2, lane_feeder.feed)
-        self.sim.consume("feed lanes", process, 1, lambda _asked: lane_feeder.feed())
-        if (limit := self.scenario.limit) is not None:
-            teller = Teller(lambda: {APP: limit}, stores.call_limits)
-            self._repeat(process, "tell limits", s.sweep_every_s, s.sweep_every_s / 2, teller.tell)
+        parts, s = Parts(self, process), self.settings
+        swept = s.sweep_every_s, s.sweep_every_s / 2
+        self._repeat(process, s.plan_every_s, s.plan_every_s / 2, parts.migrator.plan_due)
+        self._repeat(process, *swept, parts.sweeper.sweep)
+        self._repeat(process, *swept, parts.lane_feeder.feed)
+        self.sim.consume("feed lanes", process, 1, lambda _asked: parts.lane_feeder.feed())
+        if self.scenario.limit is not None:
+            self._repeat(process, *swept, parts.limit_teller.tell)
         if self.scenario.has_rules:
-            tell_again = self._rule_teller(stores).tell_again
-            self._repeat(process, "tell rules", s.sweep_every_s, s.sweep_every_s / 2, tell_again)
-        self._repeat(process, "feed", FEED_EVERY_S, FEED_EVERY_S / 2, feeder.feed)
-        self._repeat(process, "reconcile", RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, feeder.compare)
-
-    def _rule_teller(self, stores: Stores) -> Teller[CallRules]:
-        return Teller(lambda: self.rules_in_sql, stores.call_rules)
+            self._repeat(process, *swept, parts.rule_teller.tell_again)
+        self._repeat(process, FEED_EVERY_S, FEED_EVERY_S / 2, parts.feeder.feed)
+        self._repeat(process, RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, parts.feeder.compare)
 
     def _boot_trigger(self, process: Process) -> None:
-        stores, s = Stores(self, process), SETTINGS
-        trigger = Trigger(
-            stores.slices,
-            stores.agenda,
-            stores.hot,
-            stores.firings,
-            process.clock,
-            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, self.scenario.chunk_size, QUEUE_MOST, s.catch_up_per_s),
-            Credits(self.scenario.credit),
-            self._send_chunk,
-            lambda _queue: self.sim.waiting("chunk"),
-            lambda: 1.0,
-            lambda: stores.slices.seconds_since_reconnect,
-            lambda: process.is_stopping,
-        )
+        trigger = Parts(self, process).trigger
 
         def watch(order: TriggerOrder) -> None:
             trigger.watch(order.slice, order.token, order.credit)
@@ -379,61 +300,17 @@ class Fleet:
         self.sim.consume("trigger", process, TRIGGER_THREADS, watch)
 
     def _boot_executor(self, process: Process) -> None:
-        stores, s = Stores(self, process), SETTINGS
-        claims = Claims()
-        keeper = Keeper(stores.keeper_slices, claims, process.clock, s.renew_every_ms / 1_000)
-        every_s = s.settle_every_ms / 1_000
-        settler = Settler(stores.firings, stores.outbox, stores.hot, stores.slices, process.clock, every_s)
-        verifier = Verifier(stores.outbox, stores.firings, process.clock, s.lead_ms)
-        limit, has_rules = self.scenario.limit, self.scenario.has_rules
-        told: Any = MemoryToldForCalls(stores.call_limits, stores.call_rules)
-        rules = KnownRules(
-            told,
-            lambda: {APP: limit} if limit else {},
-            lambda: self.rules_in_sql,
-        )
-        if not has_rules:
-            rules = self._no_rules
-        throttle = Throttle(stores.permits, rules, process.clock)
-        permits: Permits = throttle if has_rules else NoLimits()
-        engine: Any = SimulatedEngine(
-            self.sim, process, self._target, s.callback_timeout_ms, permits, self.scenario.sends_away
-        )
-        lease_s = s.running_lease_ms / 1_000
-        mover = Mover(stores.firings, stores.hot, stores.slices, process.clock, lease_s)
-        puller = Puller(
-            stores.lanes,
-            claims,
-            engine.room_in,
-            process.clock,
-            s.callback_timeout_ms,
-            lambda: stores.slices.seconds_since_reconnect,
-            lambda: self.sim.send("feed lanes", ""),
-            throttle,
-        )
-        executor = Executor(
-            stores.slices,
-            stores.hot,
-            Wanted(stores.definitions, stores.timers, verifier, Asker(stores.timers, process.clock)),
-            NeverSigned(),
-            verifier,
-            engine,
-            keeper,
-            settler,
-            mover,
-            puller,
-            claims,
-            process.clock,
-            FireRule(s.callback_timeout_ms, s.running_lease_ms, self.retry),
-            Random(self.sim.random.random()),
-        )
-        keeper.start()
-        settler.start()
+        parts, has_rules = Parts(self, process), self.scenario.has_rules
+        executor = parts.executor
+        parts.keeper.start()
+        parts.settler.start()
         if has_rules:
-            throttle.start()
+            parts.throttle.start()
+        else:
+            parts.known_rules.read()
         if self.scenario.sends_away or has_rules:
-            mover.start()
-            puller.start(executor.fire_pulled)
+            parts.mover.start()
+            parts.puller.start(executor.fire_pulled)
         process.drain = lambda: executor.drain(12.0)
         self.sim.consume(
             "chunk", process, EXECUTOR_THREADS, lambda wire: executor.fire(Chunk.from_wire(*wire))
@@ -442,7 +319,6 @@ class Fleet:
     def _repeat(
         self,
         process: Process,
-        name: str,
         every_s: float,
         least_s: float,
         work: Callable[[], Any],
@@ -470,11 +346,3 @@ class Fleet:
                 self.sim.spawn(process, work, ended)
 
         self.sim.after(self.sim.random.uniform(0, every_s * 1_000), tick)
-
-    # the messages
-
-    def _send_chunk(self, chunk: Chunk) -> None:
-        self.sim.send("chunk", chunk.to_wire())
-
-    def _send_trigger(self, order: TriggerOrder) -> None:
-        self.sim.send("trigger", order)

@@ -22,6 +22,8 @@ class Answer:
 class SimulatedEngine:
     """Sends each call at its moment by the process' clock, never before, if it may then and its app's limit lets it."""
 
+    has_calls_waiting = False
+
     def __init__(
         self,
         sim: Simulation,

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.executor.known_rules import KnownRules
@@ -24,7 +25,7 @@ def rules_of(
     """Return rules that were not read yet: limits from a double, the rest from its server."""
     call_rules: Any = MemoryCallRules(server)
     told: Any = MemoryToldForCalls(call_limits, call_rules)
-    return KnownRules(told, limits_in_sql, rules_in_sql)
+    return KnownRules(told, limits_in_sql, rules_in_sql, lambda _mark: None, AlertedApps)
 
 
 def no_rules() -> KnownRules:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.schedules.schedule import Once, Schedule
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.executor.unread import (
     GIVEN_UP_AFTER_MS,
@@ -125,7 +127,7 @@ def has_no_key(definition: Definition) -> Notify:
 def test_what_a_process_without_its_key_has_put_back_is_sent_by_one_with_the_key_however_late(
     lone: World,
 ) -> None:
-    lone.executor_nodes[0].call_of = has_no_key
+    lone.executor_nodes[0].seals = SimpleNamespace(call_of=has_no_key)
     once = lone.once_in(20)
     lone.run_for(20 + 2 * GIVEN_UP_AFTER_MS / 1_000)
     assert lone.record(once).firing.status is FiringStatus.PENDING
@@ -142,7 +144,7 @@ def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and
     def has_the_new_key(definition: Definition) -> Notify:
         return opened if definition.notify.sealed == "1.new.text" else has_no_key(definition)
 
-    lone.executor_nodes[0].call_of = has_the_new_key
+    lone.executor_nodes[0].seals = SimpleNamespace(call_of=has_the_new_key)
     once = lone.once_in(20)
     timers = lone.sql.table("timers")
     new, old = (
@@ -158,7 +160,7 @@ def test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and
 
 
 def test_where_sql_has_the_same_seal_redis_keeps_it_and_the_firing_waits(lone: World) -> None:
-    lone.executor_nodes[0].call_of = has_no_key
+    lone.executor_nodes[0].seals = SimpleNamespace(call_of=has_no_key)
     once = lone.once_in(20)
     reads: list[int] = []
     lone.executor_nodes[0].taps["before timers.definitions"] = lambda: reads.append(lone.now)
@@ -169,7 +171,7 @@ def test_where_sql_has_the_same_seal_redis_keeps_it_and_the_firing_waits(lone: W
 
 
 def test_a_firing_that_waited_long_is_looked_at_for_ten_minutes_though_its_timer_is_known_as_bad() -> None:
-    unread, moment = Unread(), 1_800_000_000_000
+    unread, moment = Unread(BadTimers()), 1_800_000_000_000
     assert isinstance(unread.verdict(Member(7, moment, 1), moment, "bad", moment), PutBack)
     later = moment + 6 * GIVEN_UP_AFTER_MS
     member, first_look = Member(7, later, 1), later + GIVEN_UP_AFTER_MS + 60_000
@@ -179,7 +181,7 @@ def test_a_firing_that_waited_long_is_looked_at_for_ten_minutes_though_its_timer
 
 
 def test_a_retry_that_is_put_back_again_and_again_fails_too() -> None:
-    unread, now = Unread(), 1_800_000_000_000
+    unread, now = Unread(BadTimers()), 1_800_000_000_000
     due_at = last = now
     for _ in range(100):
         verdict = unread.verdict(Member(7, now, 2), due_at, "bad", due_at)
@@ -192,7 +194,7 @@ def test_a_retry_that_is_put_back_again_and_again_fails_too() -> None:
 
 def test_firings_beyond_those_that_are_remembered_wait_for_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wangtimer.executor.unread.MOST_MET", 1)
-    unread, now = Unread(), 1_800_000_000_000
+    unread, now = Unread(BadTimers()), 1_800_000_000_000
     first, second = Member(7, now, 1), Member(8, now, 1)
     looks = now, now + GIVEN_UP_AFTER_MS
     assert [type(unread.verdict(first, now, "bad", at)) for at in looks[:1]] == [PutBack]

@@ -55,7 +55,7 @@ def test_who_gives_room_asks_only_those_who_come_in() -> None:
 
 
 def test_who_settles_a_firing_asks_only_those_whose_chunk_comes_in() -> None:
-    claims, crowd = Claims(most=2), Crowd()
+    claims, crowd = Claims("test", 2), Crowd()
     assert claims.take_room(2, lambda: True, 0.0)
     for number in range(WAITERS):
         crowd.wait_with(

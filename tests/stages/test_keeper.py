@@ -18,7 +18,7 @@ class Keeping:
 
     def __init__(self, world: World, is_started: bool = True) -> None:
         self.world = world
-        self.claims = Claims()
+        self.claims = Claims("test", 10_000)
         self.renewals: list[int] = []
         node = world.api
         node.taps["before slices.renew"] = lambda: self.renewals.append(world.now)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
+from types import SimpleNamespace
 
 import pytest
 
@@ -195,13 +196,13 @@ def test_no_request_is_made_of_what_goes_to_a_lane_at_its_claim(crowded: World) 
     crowded.run_for(9)
     made: list[int] = []
     node = crowded.executor_nodes[0]
-    plain = node.call_of
+    plain = node.seals.call_of
 
     def noted(definition: Definition) -> Notify:
         made.append(definition.timer_id)
         return plain(definition)
 
-    node.call_of = noted
+    node.seals = SimpleNamespace(call_of=noted)
     waiting = waiting_in(crowded)
     crowded.run_for(5)
     came = waiting_in(crowded) - waiting

@@ -174,11 +174,11 @@ def test_a_process_that_is_asked_to_stop_plans_no_further_part_and_the_next_one_
     timers = [world.timer("* * * * * *") for _ in range(4)]
 
     def stop() -> None:
-        world.beat.is_stopping = True
+        world.beat.stopping.set()
 
     world.beat.taps["after timers.commit_plans"] = stop
     assert world.beat.migrator.plan_due() < 4
-    world.beat.is_stopping = False
+    world.beat.stopping.clear()
     world.beat.taps.clear()
     world.beat.migrator.plan_due()
     assert all(len(moments(world, timer.id)) > 700 for timer in timers)

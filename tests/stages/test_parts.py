@@ -84,7 +84,7 @@ class SlowRoom(Room):
     """Room that each part waits for."""
 
     def __init__(self, timeline: Timeline, wait_s: float) -> None:
-        super().__init__()
+        super().__init__(64_000_000)
         self.waits = 0
         self._timeline = timeline
         self._wait_s = wait_s
@@ -122,7 +122,7 @@ def test_a_process_that_is_asked_to_stop_begins_no_other_part(lone: World) -> No
     lone.run_for(31)
     lone.start_executor("next")
     lone.executor_nodes.remove(node)
-    node.is_stopping = True
+    node.stopping.set()
     begun = room.waits
     lone.run_for(90)
     assert 1 < begun < 20

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count, pairwise
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,23 @@ class SlowLanes:
         return self.asked.count("index")
 
 
+def puller_of(lanes: Any, room_in: Callable[[SharedLane], int], clock: HandClock, throttle: Any) -> Puller:
+    """Return a puller that takes from every lane; whatever it pulls is fired by nobody."""
+    puller = Puller(
+        lanes,
+        Claims("test", 10_000),
+        room_in,
+        clock,
+        10_000,
+        clock.monotonic,
+        lambda: None,
+        throttle,
+        lambda _lane: True,
+    )
+    puller.fire_by(send_nobody)
+    return puller
+
+
 @pytest.fixture
 def lanes() -> SlowLanes:
     return SlowLanes(HandClock())
@@ -65,18 +83,7 @@ def lanes() -> SlowLanes:
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
     throttle = Throttle(None, no_rules(), clock)  # type: ignore[arg-type]
-    puller = Puller(
-        lanes,  # type: ignore[arg-type]
-        Claims(),
-        lambda _lane: 1,
-        clock,
-        10_000,
-        clock.monotonic,
-        lambda: None,
-        throttle,
-    )
-    puller.fire_by(send_nobody)
-    return puller
+    return puller_of(lanes, lambda _lane: 1, clock, throttle)
 
 
 def test_a_look_that_takes_longer_than_from_one_to_the_next_starves_no_lane_that_has_room(
@@ -111,17 +118,7 @@ def test_a_lane_that_was_looked_at_is_not_pulled_again_for_what_ended_before(
 def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
     clock = lanes._clock
     rooms = {f"host:{HOSTS[0]}": 1}
-    puller = Puller(
-        lanes,  # type: ignore[arg-type]
-        Claims(),
-        lambda lane: rooms.get(lane.key, 0),
-        clock,
-        10_000,
-        clock.monotonic,
-        lambda: None,
-        Throttle(None, no_rules(), clock),  # type: ignore[arg-type]
-    )
-    puller.fire_by(send_nobody)
+    puller = puller_of(lanes, lambda lane: rooms.get(lane.key, 0), clock, Throttle(None, no_rules(), clock))
     counts = []
     for _ in range(6):
         before = clock.monotonic()
@@ -181,17 +178,7 @@ def test_few_permits_are_taken_for_a_lane_in_which_few_wait() -> None:
     crowds = iter((40, 3, 3))
     lanes.pull = lambda *_how: Pulled(1, next(crowds), 0)  # type: ignore[method-assign]
     clock = lanes._clock
-    puller = Puller(
-        lanes,  # type: ignore[arg-type]
-        Claims(),
-        lambda _lane: 900,
-        clock,
-        10_000,
-        clock.monotonic,
-        lambda: None,
-        throttle,  # type: ignore[arg-type]
-    )
-    puller.fire_by(send_nobody)
+    puller = puller_of(lanes, lambda _lane: 900, clock, throttle)
     for _ in range(3):
         puller.look()
     assert throttle.taken == [FEW_PERMITS, 2 * 40, FEW_PERMITS]
@@ -225,17 +212,7 @@ class LimitedSetting:
         self.throttle.warm_up()
         self.lanes.index = lambda: {lane: "token"}  # type: ignore[method-assign]
         self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
-        self.puller = Puller(
-            self.lanes,  # type: ignore[arg-type]
-            Claims(),
-            lambda _lane: 100,
-            self.clock,
-            10_000,
-            self.clock.monotonic,
-            lambda: None,
-            self.throttle,
-        )
-        self.puller.fire_by(send_nobody)
+        self.puller = puller_of(self.lanes, lambda _lane: 100, self.clock, self.throttle)
         ((self.permit,), _) = self.throttle.take_all({lane: 1})[lane]
         self.puller.look()
         self.pulls = 0
@@ -317,16 +294,7 @@ class ManyLimited:
         self.fired: list[list[SharedLane]] = []
         self.sent: Counter[SharedLane] = Counter()
         self.bad: set[SharedLane] = set()
-        self.puller = Puller(
-            self,  # type: ignore[arg-type]
-            Claims(),
-            lambda _lane: room,
-            self.clock,
-            10_000,
-            lambda: 1e9,
-            lambda: None,
-            throttle,
-        )
+        self.puller = puller_of(self, lambda _lane: room, self.clock, throttle)
         self.puller.fire_by(self.fire)
 
     def index(self) -> dict[SharedLane, str]:

@@ -19,7 +19,7 @@ def idle(make_world: Callable[..., World]) -> World:
 
 
 def refresher_of(world: World) -> Refresher:
-    return Refresher(world.beat.timers, world.beat.definitions)
+    return Refresher(world.beat.timers, world.beat.definitions, ())
 
 
 def written(world: World, monkeypatch: pytest.MonkeyPatch) -> list[int]:

@@ -45,7 +45,7 @@ def test_who_waits_goes_on_as_soon_as_there_is_room() -> None:
 
 
 def test_a_request_takes_its_bytes_until_it_is_let_go_of_and_gives_them_back_once() -> None:
-    room = Room()
+    room = Room(64_000_000)
     claim = Claim(Slice(1, 0), "claim", MEMBERS, 0.0, 0.0)
     claim.let_go(MEMBERS[:1])
     claim.fill(room, dict.fromkeys(MEMBERS[:3], 100))
@@ -58,7 +58,7 @@ def test_a_request_takes_its_bytes_until_it_is_let_go_of_and_gives_them_back_onc
 
 
 def test_a_request_that_is_not_made_takes_no_room_though_its_firing_is_held_until_that_is_recorded() -> None:
-    room = Room()
+    room = Room(64_000_000)
     claim = Claim(Slice(1, 0), "claim", MEMBERS, 0.0, 0.0)
     claim.fill(room, dict.fromkeys(MEMBERS[:3], 100))
     claim.empty(MEMBERS[1:])

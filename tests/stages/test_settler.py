@@ -32,7 +32,7 @@ class Settling:
             self.node.taps[f"before {step}"] = lambda step=step: self.steps.append(step)
         node = self.node
         self.settler = Settler(
-            node.firings, node.outbox, node.hot, node.slices, world.time, 0.2, end_overlaps=end_overlaps
+            node.firings, node.outbox, node.hot, node.slices, world.time, 0.2, lambda: False, end_overlaps
         )
 
     def claim(self, claim_id: str, *timer_ids: int) -> tuple[Claim, list[Firing]]:
@@ -144,7 +144,7 @@ def test_a_fault_in_letting_others_go_stops_nothing_else(make_world: Callable[..
 
     world, told = make_world(executors=0), []
     begun, nothing = cast("BegunFirings", SimpleNamespace(end=stumble)), cast("Any", None)
-    overlaps = Overlaps(begun, world.firings, nothing, nothing, world.time, nothing, nothing, nothing)
+    overlaps = Overlaps(begun, world.firings, nothing, nothing, world.time, *[nothing] * 4)
     settling = Settling(world, overlaps.end)
     claim, (row,) = settling.claim("one", 1)
     claim.begun.add(row.member)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from tests.stages.timeline import Killed
-from tests.stages.world import CATCH_UP_A_TURN, World
+from tests.stages.world import World
 from tests.store.members import many_due_at, row_at
 from wangtimer.core.flow.firing import Chunk, DueMember, Firing
 from wangtimer.core.flow.slicing import Slice
@@ -14,6 +14,9 @@ from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.trigger import chunks_of
 
 LEAD_MS, TURN_MS = 1_000, 500
+
+# Of 2,000 a second, as `WANGTIMER_CATCH_UP_PER_S`.
+CATCH_UP_A_TURN = 250
 
 
 @pytest.fixture

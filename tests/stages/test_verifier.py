@@ -17,7 +17,7 @@ def lone(make_world: Callable[..., World]) -> World:
 
 def verifier_of(world: World) -> Verifier:
     node: ExecutorNode = world.executor_nodes[0]
-    return Verifier(node.outbox, node.firings, world.time, world.settings.lead_ms)
+    return node.verifier
 
 
 def verdict(world: World, row: Firing, due: DueMember | None = None) -> Verdict:

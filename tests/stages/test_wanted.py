@@ -3,12 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from tests.stages.world import APP, World
+from tests.stages.world import APP, Node, World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import DueMember, Firing, FiringKind
 from wangtimer.core.timers.timer import Definition, Timer
-from wangtimer.executor.asker import Asker
-from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
+from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict
 from wangtimer.executor.wanted import Wanted
 
 
@@ -18,8 +17,7 @@ def lone(make_world: Callable[..., World]) -> World:
 
 
 def wanted_of(world: World) -> Wanted:
-    verifier = Verifier(world.outbox, world.firings, world.time, world.settings.lead_ms)
-    return Wanted(world.definitions, world.timers, verifier, Asker(world.timers, world.time))
+    return Node(world, "wanted").wanted
 
 
 def edit(world: World, timer: Timer, cron: str) -> None:

@@ -4,99 +4,40 @@ import json
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from operator import attrgetter
 from random import Random
-from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
-from tests.fakes import (
-    MemoryDemands,
-    MemoryFiringLists,
-    MemoryFirings,
-    MemorySigningStore,
-    MemoryTargetStore,
-    MemoryTimers,
-)
+from tests.fakes.faked_wiring import FakedWiring, sql_fakes
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
-from wangtimer.callback.permits import Permit
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
-from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk, FiringStatus
-from wangtimer.core.flow.planning import Ahead
-from wangtimer.core.flow.queues import CALLBACK, message_queue
-from wangtimer.core.flow.slicing import BucketRule, TriggerOrder
-from wangtimer.core.flow.strain import COUNTS_MS, Strain
-from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.flow.queues import CALLBACK
+from wangtimer.core.flow.slicing import TriggerOrder
+from wangtimer.core.flow.strain import COUNTS_MS
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.signing.ack_token import AckTokens
-from wangtimer.core.timers.named_target import through
-from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
-from wangtimer.executor import Executor, FireRule
-from wangtimer.executor.asker import Asker
-from wangtimer.executor.claim import Claims
-from wangtimer.executor.keeper import Keeper
-from wangtimer.executor.known_rules import KnownRules
-from wangtimer.executor.mover import Mover
-from wangtimer.executor.presence import Presence
-from wangtimer.executor.puller import Puller
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.room import Room
-from wangtimer.executor.settler import Settler
-from wangtimer.executor.signings import SharedSignings, Signings
-from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.executor.targets import KnownTargets, SharedTargets
-from wangtimer.executor.throttle import GATHER_S, OnPermit, Throttle
-from wangtimer.executor.verifier import Verifier
-from wangtimer.executor.wanted import Wanted
-from wangtimer.feeder import Feeder
+from wangtimer.executor.throttle import GATHER_S
 from wangtimer.in_turn import do_in_turn
-from wangtimer.lane_feeder import LaneFeeder
-from wangtimer.migrator import Migrator, PlanRule
-from wangtimer.on_demand import OnDemand
-from wangtimer.registrar import NearRule, Registrar
-from wangtimer.scheduler import Scheduler
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
-from wangtimer.stops import Stops
-from wangtimer.store.app_queues import NOTE_EVERY_S, AppQueues
-from wangtimer.store.hot import HotStore
-from wangtimer.store.outbox_room import OutboxRoom
-from wangtimer.store.redis.lane_budget import LaneBudget
-from wangtimer.store.redis.slices import Leases
-from wangtimer.store.redis.window import WindowRule
-from wangtimer.store.seals import NO_KEYS
+from wangtimer.store.app_queues import NOTE_EVERY_S
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.sweeper import Sweeper
-from wangtimer.teller import Teller
 from wangtimer.testing.doubles import (
     UNLIMITED,
-    MemoryAgenda,
-    MemoryAlertedApps,
-    MemoryAppQueues,
-    MemoryCallLimits,
-    MemoryCallRules,
-    MemoryDefinitions,
+    MemoryBroker,
     MemoryEngine,
-    MemoryLanes,
-    MemoryLoad,
-    MemoryOutbox,
-    MemoryPermits,
-    MemoryQueueWorkers,
     MemoryServer,
-    MemorySigningCopies,
-    MemorySlices,
-    MemoryTargetCopies,
-    MemoryToldForCalls,
-    MemoryWindow,
     NeverSigned,
 )
-from wangtimer.trigger import ArmRule, Trigger
 
-CATCH_UP_A_TURN = 250
 APP = "shop"
 MESSAGE_MS = 1.0
 BOTH_AWAY_PAUSE_S = 0.5
@@ -104,42 +45,36 @@ BOTH_AWAY_PAUSE_S = 0.5
 THAW_LOOK_MS = 50.0
 # While some app has a limit, lanes are looked at this often.
 RATE_LOOK_MS = 20
+# Before and after each of their calls a test may do something.
+TAPPED = (
+    *("slices", "agenda", "lanes", "permits", "definitions", "outbox", "load", "window"),
+    *("timers", "firings", "firing_lists", "demands", "signing_store"),
+)
 # Of a host, and of a process.
 UNLIMITED_PLACES = (UNLIMITED, UNLIMITED)
 
 
-class Node:
-    """One process: the stores as it sees them, and what the test does to it (`taps`, `kill`, `freeze`)."""
+class Node(FakedWiring):
+    """One process: the parts as in production, and what the test does to it (`taps`, `kill`, `freeze`)."""
 
     def __init__(self, world: "World", name: str) -> None:
+        super().__init__(world.settings, world.time, world.redis, world.fakes)
         self.process = Process(name, world.time)
         self.taps: Taps = {}
-        self.slices = self._tap("slices", world.slices)
-        self.agenda = self._tap("agenda", world.agenda)
-        self.lanes = self._tap("lanes", world.lanes)
-        self.permits = self._tap("permits", world.permits)
-        self.definitions = self._tap("definitions", world.definitions)
-        self.outbox = self._tap("outbox", world.outbox)
-        self.load = self._tap("load", world.load)
-        self.timers = self._tap("timers", world.timers)
-        self.firings = self._tap("firings", world.firings)
-        self.demands = self._tap("demands", world.demands)
-        self.window = self._tap("window", MemoryWindow(world.redis, world.window_rule))
-        self.hot = HotStore(self.slices, self.agenda, self.window, world.time, self.lanes)
-        self.app_queues = AppQueues(
-            world.settings.own_queues,
-            world.app_queues,
-            lambda: world.queues_in_sql,
-            world.queue_workers,
-            world.time,
+        vars(self).update(
+            broker=world.broker,
+            apps=SimpleNamespace(queues=lambda: world.queues_in_sql),
+            app_limits=SimpleNamespace(of_calls=lambda: world.limits_in_sql),
+            rule_source=SimpleNamespace(of_calls=lambda: world.rules_in_sql),
+            strain_mark=SimpleNamespace(
+                tell=world.tell_strain, counts=lambda: world.time.now_ms() < world.strained_until
+            ),
         )
+        vars(self).update({part: Tap(part, getattr(self, part), self.taps) for part in TAPPED})
 
     def die_at(self, point: str) -> None:
         """Let the process die at the next such point, as `before firings.settle` or `after slices.claim`."""
         self.taps[point] = self.process.die
-
-    def _tap(self, name: str, store: object) -> Any:
-        return Tap(name, store, self.taps)
 
 
 class Beat(Node):
@@ -147,38 +82,6 @@ class Beat(Node):
 
     def __init__(self, world: "World") -> None:
         super().__init__(world, "beat")
-        self.is_stopping = False
-        s = world.settings
-        self.migrator = Migrator(
-            self.timers,
-            self.hot,
-            self.definitions,
-            self.load,
-            world.time,
-            PlanRule(
-                Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms),
-                s.plan_page_timers,
-                s.near_s * 1_000,
-                s.window_ms,
-            ),
-            world.buckets,
-            is_strained=lambda: world.time.now_ms() < world.strained_until,
-            is_stopping=lambda: self.is_stopping,
-        )
-        self.scheduler = Scheduler(self.agenda, self.slices, world.time, s.arm_credit, world.send_trigger)
-        self.sweeper = Sweeper(
-            self.timers,
-            self.firings,
-            self.hot,
-            self.definitions,
-            self.outbox,
-            world.time,
-        )
-        self.feeder = Feeder(
-            self.timers, self.firings, self.hot, self.definitions, self.window, world.time, 3 * s.step_s
-        )
-
-        self.lane_feeder = LaneFeeder(self.firings, self.lanes, world.lane_budget, world.time)
         self._is_feeding = self._are_lanes_being_fed = False
         self._time = world.time
 
@@ -221,66 +124,32 @@ class Beat(Node):
                 self._is_feeding = False
 
 
-class TriggerNode(Node):
-    """A process with the trigger stage."""
-
-    def __init__(self, world: "World", name: str) -> None:
-        super().__init__(world, name)
-        s = world.settings
-        self.trigger = Trigger(
-            self.slices,
-            self.agenda,
-            self.hot,
-            self.firings,
-            world.time,
-            ArmRule(s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, CATCH_UP_A_TURN),
-            Credits(s.arm_credit),
-            world.send_chunk,
-            lambda queue: len(world.waiting[world.message_queue_of(queue)]),
-            OutboxRoom(self.outbox, s.outbox_mb * 1_000_000, world.time.monotonic).share,
-            lambda: world.redis.seconds_since_reconnect,
-            is_served=self.app_queues.is_served,
-        )
-
-
-class PromptThrottle(Throttle):
-    """Says when there is something to ask."""
-
-    on_asked: Callable[[], None]
-
-    def ask(
-        self,
-        app: str,
-        host: str,
-        has_waited: bool,
-        held: tuple[Permit, ...],
-        longest_ms: int,
-        answer: OnPermit,
-    ) -> None:
-        super().ask(app, host, has_waited, held, longest_ms, answer)
-        self.on_asked()
-
-
 class ExecutorNode(Node):
-    """A callback process: the executor stage with its engine, keeper and settler, those two on the timeline."""
+    """A callback process: its threads are tasks of the timeline."""
 
     def __init__(self, world: "World", name: str, queue: str = CALLBACK) -> None:
         super().__init__(world, name)
         s = world.settings
         self.queue = queue
-        self.is_stopping = False
-        self.call_of: Callable[[Definition], Notify] = attrgetter("notify")
-        self.claims = Claims()
-        rules = KnownRules(
-            MemoryToldForCalls(world.call_limits, world.call_rules, world.alerted_apps),  # type: ignore[arg-type]
-            lambda: world.limits_in_sql,
-            lambda: world.rules_in_sql,
+        own = s.own_queues
+        numbers = range(len(own.names) + 1)
+        vars(self).update(
+            _taken_queues=frozenset(one for one in numbers if own.message_queue_of(one) == queue),
+            chance=Random(name),
+            ack_tokens=AckTokens((b"k" * 32,)),
+            answer_teller=SimpleNamespace(note=lambda key, _: world.answered.append(key)),
         )
-        self.throttle = PromptThrottle(self.permits, rules, world.time)
+        if world.room is not None:
+            vars(self).update(room=world.room)
+        if not world.is_signed:
+            vars(self).update(signings=NeverSigned())
         self.throttle.warm_up()
-        self.throttle.on_asked = self._ask_for_permits
-        self._is_asking = False
-        self.engine = MemoryEngine(
+        asked = {"after throttle.ask": self._ask_for_permits}
+        finished = {"after settler.take": self._note_finished}
+        vars(self).update(
+            throttle=Tap("throttle", self.throttle, asked), settler=Tap("settler", self.settler, finished)
+        )
+        engine = MemoryEngine(
             world.time,
             lambda moment_ms, work: world.time.at(moment_ms, self.process, work),
             lambda sent_at_ms, call: world.target.take(Arrival(sent_at_ms, call.request, self.process.name)),
@@ -288,46 +157,8 @@ class ExecutorNode(Node):
             world.places,
             permits=self.throttle,
         )
-        self.keeper = Keeper(self.slices, self.claims, world.time, s.renew_every_ms / 1_000)
-        self.settler = Settler(self.firings, self.outbox, self.hot, self.slices, world.time, 0.2)
-        verifier = Verifier(self.outbox, self.firings, world.time, s.lead_ms)
-        self.mover = Mover(self.firings, self.hot, self.slices, world.time, s.running_lease_ms / 1_000)
-        self.puller = Puller(
-            self.lanes,
-            self.claims,
-            self.engine.room_in,
-            world.time,
-            s.callback_timeout_ms,
-            lambda: world.redis.seconds_since_reconnect,
-            world.send_feed_lanes,
-            self.throttle,
-            lambda lane: s.own_queues.message_queue_of(self.app_queues.of_lane(lane)) == queue,
-        )
-        self.executor = Executor(
-            self.slices,
-            self.hot,
-            Wanted(self.definitions, self.timers, verifier, Asker(self.timers, world.time)),
-            world.signings_of(),
-            verifier,
-            self.engine,
-            self.keeper,
-            Tap("settler", self.settler, {"after settler.take": self._note_finished}),
-            self.mover,
-            self.puller,
-            self.claims,
-            world.time,
-            FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts)),
-            Random(name),
-            world.room,
-            strain=Strain(s.lead_ms),
-            tell_strain=world.tell_strain,
-            is_stopping=lambda: self.is_stopping,
-            call_of=lambda one, target: through(target, self.call_of(one)),
-            targets=world.targets_of(),
-            queue_of=self.app_queues.number_of,
-            note_answer=world.answered.append,
-            ack_token_of=AckTokens((b"k" * 32,)).token,
-        )
+        vars(self).update(engine=engine, deliveries=engine)
+        self._is_asking = False
         self._time = world.time
         self._settle_every_ms = s.settle_every_ms
         self._is_looking = self._has_finished = self._is_settling = False
@@ -335,8 +166,7 @@ class ExecutorNode(Node):
         self._world = world
         world.time.every(self.process, 1, self._look_at_lanes)
         if queue != CALLBACK:
-            presence = Presence(world.queue_workers, [queue.removeprefix(message_queue(""))], Event())
-            world.time.every(self.process, NOTE_EVERY_S, presence.note)
+            world.time.every(self.process, NOTE_EVERY_S, self.presence.note)
 
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; from now on its keeper and settler look after what the process holds."""
@@ -431,57 +261,39 @@ class World:
         self.places = places
         self.room = room
         self.is_signed = is_signed
-        self.settings = Settings.model_construct(**settings)
+        # Threads of its own would not be on the timeline.
+        self.settings = Settings.model_construct(**{"plan_threads": 1, **settings})
         self.time = Timeline()
         self.redis = MemoryServer("Redis", self.time)
         self.sql = MemoryServer("SQL", self.time)
         self.target = ScriptedTarget()
-        s = self.settings
-        leases = Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
-        self.slices = MemorySlices(self.redis, self.time, leases)
-        self.agenda = MemoryAgenda(self.redis)
-        self.window_rule = WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
-        self.lane_budget = LaneBudget(s.lanes_memory_mb * 1_000_000)
-        self.lanes = MemoryLanes(self.slices, self.lane_budget)
-        self.permits = MemoryPermits(self.slices, s.callback_timeout_ms)
-        self.call_limits = MemoryCallLimits(self.redis)
-        self.app_queues = MemoryAppQueues(self.redis)
-        self.queue_workers = MemoryQueueWorkers(self.redis)
         self.queues_in_sql: Mapping[str, str] = {}
         self.limits_in_sql: Mapping[str, CallLimit] = {}
-        self.call_rules = MemoryCallRules(self.redis)
         self.rules_in_sql = CallRules()
-        self.alerted_apps = MemoryAlertedApps(self.redis)
         self.answered: list[HostKey] = []
-        self.definitions = MemoryDefinitions(self.redis, self.time, 3 * s.step_s)
-        self.outbox = MemoryOutbox(self.redis)
-        self.load = MemoryLoad(self.redis)
-        self.signing_copies = MemorySigningCopies(self.redis)
-        self.signing_store = MemorySigningStore(self.sql)
-        self.target_copies = MemoryTargetCopies(self.redis)
-        self.target_store = MemoryTargetStore(self.sql)
-        self.timers = MemoryTimers(self.sql)
-        self.firings = MemoryFirings(self.sql)
-        self.demands = MemoryDemands(self.sql)
-        self.firing_lists = MemoryFiringLists(self.sql)
+        self.fakes = sql_fakes(self.sql)
+        vars(self).update(self.fakes)
         self.waiting: defaultdict[str, deque[Chunk]] = defaultdict(deque)
         self.chunk_road: Callable[[Chunk], list[Chunk]] = lambda chunk: [chunk]
         self.trigger_road: Callable[[TriggerOrder], list[TriggerOrder]] = lambda order: [order]
         self.chunks: list[Chunk] = []
         self.orders: list[TriggerOrder] = []
         self.strained_until = float("-inf")
-        self.api = Node(self, "api")
-        self.buckets = BucketRule(s.firings_per_bucket, s.most_buckets, self.api.app_queues.number_of)
-        self.beat = Beat(self)
-        self.registrar = self._registrar()
-        self.stops = Stops(
-            self.api._tap("firing_lists", self.firing_lists),
-            self.api.definitions,
-            self.time,
-            s.lead_ms + s.turn_ms,
+        self.broker = MemoryBroker(
+            take_chunk=self.send_chunk,
+            take_trigger=self.send_trigger,
+            take_feed_lanes=self.send_feed_lanes,
+            count_waiting=lambda queue: len(self.waiting[self.message_queue_of(queue)]),
         )
-        self.on_demand = self._on_demand()
-        self.trigger_nodes = [TriggerNode(self, f"trigger-{number}") for number in range(triggers)]
+        self.api = Node(self, "api")
+        self.slices, self.agenda, self.lanes = self.api.slices, self.api.agenda, self.api.lanes
+        self.load = self.api.load
+        self.outbox, self.definitions = self.api.outbox, self.api.definitions
+        self.target_copies, self.alerted_apps = self.api.target_copies, self.api.alerted_apps
+        self.call_limits, self.call_rules = self.api.call_limits, self.api.call_rules
+        self.beat = Beat(self)
+        self.registrar, self.stops, self.on_demand = self.api.registrar, self.api.stops, self.api.on_demand
+        self.trigger_nodes = [Node(self, f"trigger-{number}") for number in range(triggers)]
         self.executor_nodes = [ExecutorNode(self, f"executor-{number}") for number in range(executors)]
 
     # what a test does
@@ -496,7 +308,7 @@ class World:
         """Give an app a queue of its own, or take it away, as an operator does."""
         others = {one: name for one, name in self.queues_in_sql.items() if one != app}
         self.queues_in_sql = others if queue is None else {**others, app: queue}
-        Teller(lambda: self.queues_in_sql, self.app_queues).tell()
+        self.api.queue_teller.tell()
 
     def message_queue_of(self, queue: int) -> str:
         """Return the queue of messages by which firings of a queue go now."""
@@ -508,16 +320,6 @@ class World:
         self.executor_nodes.append(node)
         self.time.at(self.now, node.process, self._deliver_chunks)
         return node
-
-    def signings_of(self) -> Signings:
-        """Return what another callback process knows of how apps sign."""
-        if not self.is_signed:
-            return NeverSigned()
-        return SharedSignings(self.signing_copies, self.signing_store, self.time, SqlRest())
-
-    def targets_of(self) -> KnownTargets:
-        """Return what another callback process knows of named targets."""
-        return SharedTargets(self.target_copies, self.target_store, NO_KEYS, self.time, SqlRest())
 
     def tell_strain(self) -> None:
         """Let the word of strain count for a while."""
@@ -627,29 +429,6 @@ class World:
     @property
     def _broker(self) -> Process:
         return Process("broker", self.time)
-
-    def _registrar(self) -> Registrar:
-        s, api = self.settings, self.api
-        near = NearRule(s.near_s * 1_000, s.plan_most_moments, s.lead_ms + s.turn_ms)
-        return Registrar(
-            api.timers, api.hot, api.definitions, api.load, self.time, near, self.buckets, self.send_chunk
-        )
-
-    def _on_demand(self) -> OnDemand:
-        s, api = self.settings, self.api
-        return OnDemand(
-            api.demands,
-            api.timers,
-            api.firings,
-            self.firing_lists,
-            api.hot,
-            api.definitions,
-            api.load,
-            self.time,
-            s.lead_ms + s.turn_ms,
-            self.buckets,
-            self.send_chunk,
-        )
 
 
 def _next(nodes: list[Any], is_able: Callable[[Any], bool] = lambda _node: True) -> Any:

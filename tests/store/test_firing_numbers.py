@@ -7,12 +7,13 @@ from threading import Barrier
 import pytest
 from sqlalchemy import Connection, delete, event, select
 
+from tests.buckets import buckets
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import memory_sql, real_sql
 from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import firings_of, plan
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.timer import NewTimer, TimerStatus
 from wangtimer.store.sql.database import Database
@@ -150,7 +151,7 @@ def test_timers_without_numbers_cost_one_insert_as_ever(ground: Ground, statemen
 def test_only_plans_of_numbered_timers_ask_for_numbers() -> None:
     def planned_of(form: CallForm) -> set[int | None]:
         timer = memory_sql().timers.create(NewTimer("shop", "one", EVERY_MINUTE, NOTIFY, form=form), AT)
-        rows = firings_of([plan(timer, AT + 9 * MINUTE_MS, 9)], {}, BucketRule(4, 50))
+        rows = firings_of([plan(timer, AT + 9 * MINUTE_MS, 9)], {}, buckets(4, 50))
         assert len(rows) == 9
         return {row.seq for row in rows}
 
@@ -168,7 +169,7 @@ def test_planners_at_once_give_each_number_once_and_leave_none_out(ground: Groun
         for turn in range(8):
             read = ground.sql.timers.get("shop", timer)
             one = plan(read, read.planned_until + 5 * MINUTE_MS, 5)
-            ground.sql.timers.commit_plans([one], firings_of([one], {}, BucketRule(4, 50)))
+            ground.sql.timers.commit_plans([one], firings_of([one], {}, buckets(4, 50)))
             if number == 0 and turn % 3 == 0:
                 ground.sql.timers.disable("shop", timer, AT)
                 ground.sql.timers.enable(
@@ -177,7 +178,7 @@ def test_planners_at_once_give_each_number_once_and_leave_none_out(ground: Groun
                     AT,
                     lambda held: (
                         near := plan(held.planned_from(AT), AT + 7 * MINUTE_MS, 9),
-                        firings_of([near], {}, BucketRule(4, 50)),
+                        firings_of([near], {}, buckets(4, 50)),
                     ),
                 )
 

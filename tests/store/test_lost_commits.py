@@ -15,7 +15,9 @@ from tests.store.members import outcome_of
 from tests.store.worlds import LEASES, WINDOW
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
+from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Drop, Verifier
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.agenda import Agenda
@@ -106,8 +108,8 @@ def deployment(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[De
             LaneStore(redis, keys, clock, LEASES, LaneBudget(0)),
         )
         hot = HotStore(slices, agenda, Window(redis, keys, WINDOW), clock, lanes)
-        sweeper = Sweeper(timers, firings, hot, definitions, outbox, clock)
-        verifier = Verifier(outbox, firings, clock, LEASES.lead_ms)
+        sweeper = Sweeper(timers, firings, hot, definitions, outbox, clock, ())
+        verifier = Verifier(outbox, firings, clock, LEASES.lead_ms, Unread(BadTimers()))
         yield Deployment(
             database,
             timers,

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import orjson
 import pytest
 
+from tests.buckets import buckets
 from tests.further_kind import Workday, registered
 from tests.store.definitions import NOTIFY, definition
 from tests.store.worlds import HotWorld, SqlWorld
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.flow.planning import firings_of, plan
-from wangtimer.core.flow.slicing import BucketRule
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.timers.timer import NewTimer, Timer
@@ -72,7 +72,7 @@ def test_a_timer_of_a_further_kind_is_made_read_and_planned(sql: SqlWorld, sched
 
     def year(read: Timer) -> object:
         near = plan(read, NOW + YEAR_MS, 100)
-        return near, firings_of([near], {}, BucketRule(1_000, 1))
+        return near, firings_of([near], {}, buckets(1_000, 1))
 
     enabled, firings = sql.timers.enable("shop", timer.id, NOW, year)  # type: ignore[arg-type]
     assert [one.fire_at for one in firings] == RULE.moments(NOW, NOW + YEAR_MS, 100)

@@ -4,11 +4,12 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.buckets import buckets
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.worlds import SqlWorld
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.sql.timers import TimerStore
 
@@ -21,7 +22,7 @@ SwitchOff = Callable[[TimerStore, Timer], Timer]
 def up_to(moment: int) -> Callable[[Timer], tuple[Plan, list[Firing]]]:
     def planned(timer: Timer) -> tuple[Plan, list[Firing]]:
         a_plan = plan(timer, max(moment, timer.planned_until), 1_000)
-        return a_plan, firings_of([a_plan], {}, BucketRule(1_000, 1))
+        return a_plan, firings_of([a_plan], {}, buckets(1_000, 1))
 
     return planned
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
+from tests.buckets import buckets
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, NOTIFY, ONCE
 from tests.store.members import outcome_of
 from tests.store.worlds import SqlWorld
@@ -13,7 +14,7 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
-from wangtimer.core.flow.slicing import MINUTE_MS, BucketRule
+from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.timers.timer import NO_CALL, UNREAD, NewTimer, Notify, Timer, TimerStatus
 from wangtimer.store.sql.database import Database
@@ -21,7 +22,7 @@ from wangtimer.store.sql.timers import PlanPart, Revision, TimerStore
 
 NOW = 1_799_999_990_000  # 50 s into a minute
 FIRST = 1_800_000_000_000
-ONE_BUCKET = BucketRule(1_000, 1)
+ONE_BUCKET = buckets(1_000, 1)
 
 
 @pytest.fixture

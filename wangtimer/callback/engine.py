@@ -53,13 +53,12 @@ class DeliveryEngine(TimedEngine):
         self,
         clock: Clock,
         egress: Egress,
-        limits: Limits | None = None,
-        name_servers: Sequence[str] = (),
-        permits: Permits | None = None,
-        tls: Tls | None = None,
+        limits: Limits,
+        name_servers: Sequence[str],
+        permits: Permits,
+        tls: Tls,
     ) -> None:
-        super().__init__(clock, limits or Limits(), permits)
-        tls = tls or Tls()
+        super().__init__(clock, limits, permits)
         self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, egress, self._end)
         self._resolver = Resolver(self._clock, self._sockets, name_servers)
         self._lookups = Lookups(self._clock, self._resolver)

@@ -14,7 +14,7 @@ from wangtimer.callback.flows import Flows
 from wangtimer.callback.health import Health
 from wangtimer.callback.inbox import Inbox
 from wangtimer.callback.limits import Limits
-from wangtimer.callback.permits import NoLimits, PermitAnswer, Permits
+from wangtimer.callback.permits import PermitAnswer, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
@@ -62,12 +62,12 @@ class TimedEngine:
 
     _thread_name: str
 
-    def __init__(self, clock: Clock, limits: Limits, permits: Permits | None) -> None:
+    def __init__(self, clock: Clock, limits: Limits, permits: Permits) -> None:
         self._clock = clock
         self._limits = limits
         self._timeout_s = limits.timeout_ms / 1000
         self._inbox = Inbox()
-        self._admissions = Admissions(permits or NoLimits(), self._inbox.wake, limits)
+        self._admissions = Admissions(permits, self._inbox.wake, limits)
         self._to_come: list[tuple[float, int, Call]] = []  # a heap by moment, then by arrival
         self._arrivals = count()
         self._flows = Flows(limits.connections_per_host, limits.connections_total)

@@ -40,7 +40,7 @@ class Asker:
         self,
         timers: TimerStore,
         clock: Clock,
-        also: Callable[[Iterable[Definition]], object] = lambda _definitions: None,
+        also: Callable[[Iterable[Definition]], object],
     ) -> None:
         self._timers = timers
         self._clock = clock

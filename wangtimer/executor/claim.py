@@ -176,7 +176,7 @@ class Claims:
     suffices. Others are claimed until `2 * most` are held.
     """
 
-    def __init__(self, holder: str = "", most: int = 10_000) -> None:
+    def __init__(self, holder: str, most: int) -> None:
         self._holder = holder
         self._claims: dict[str, Claim] = {}
         self._lock = Lock()

@@ -2,8 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from random import Random
+from contextlib import AbstractContextManager, suppress
 
 import structlog
 
@@ -11,7 +10,6 @@ from wangtimer.callback import Delivery, EngineStopped
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.backlog import is_backlog
 from wangtimer.core.flow.continuity import Continuity
-from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import WITHDRAWN, Chunk, DueMember, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
@@ -22,17 +20,13 @@ from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.executor.keeper import Keeper
-from wangtimer.executor.mover import Mover
 from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Ready, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.executor.shared import CallOf, Known, Shared, call_through
-from wangtimer.executor.signings import Signings
-from wangtimer.executor.targets import KnownTargets, NoTargets
+from wangtimer.executor.shared import Known, Shared
 from wangtimer.executor.unread import Fail, PutBack
 from wangtimer.executor.verifier import Drop, Facts, Send, Verdict, Verifier
 from wangtimer.executor.wanted import Wanted
@@ -67,67 +61,42 @@ class Executor:
         slices: SliceStore,
         hot: HotStore,
         wanted: Wanted,
-        signings: Signings,
+        shared: Shared,
         verifier: Verifier,
+        sender: Sender,
         engine: Delivery,
-        keeper: Keeper,
         settler: Settler,
-        mover: Mover,
         puller: Puller,
         claims: Claims,
         clock: Clock,
         rule: FireRule,
-        random: Random,
-        room: Room | None = None,
-        one_at_a_time: Callable[[int], AbstractContextManager[object]] = nullcontext,
-        strain: Strain | None = None,
-        tell_strain: Callable[[], None] = lambda: None,
-        is_stopping: Callable[[], bool] = lambda: False,
-        call_of: CallOf = call_through,
-        targets: KnownTargets | None = None,
-        may_fire: Callable[[], bool] = lambda: True,
-        queue_of: Callable[[str], int] = lambda _app: 0,
-        note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
-        note_control: Callable[[int, str], None] = lambda *_: None,
-        note_answer: Callable[[HostKey], None] = lambda _key: None,
-        ack_token_of: Callable[[Member], str] = lambda _member: "",
-        begun: BegunFirings | None = None,
-        continuities: ContinuityStore | None = None,
+        room: Room,
+        one_at_a_time: Callable[[int], AbstractContextManager[object]],
+        strain: Strain,
+        tell_strain: Callable[[], None],
+        is_stopping: Callable[[], bool],
+        may_fire: Callable[[], bool],
+        begun: BegunFirings,
+        continuities: ContinuityStore,
     ) -> None:
         self._begun = begun
         self._continuities = continuities
         self._slices = slices
         self._hot = hot
         self._wanted = wanted
-        self._shared = Shared(signings, targets or NoTargets())
+        self._shared = shared
         self._verifier = verifier
         self._engine = engine
         self._settler = settler
         self._puller = puller
-        self._sender = Sender(
-            slices,
-            engine,
-            keeper,
-            settler,
-            mover,
-            puller,
-            clock,
-            rule,
-            random,
-            call_of,
-            queue_of,
-            note_gone,
-            note_control,
-            note_answer,
-            ack_token_of,
-        )
+        self._sender = sender
         self._claims = claims
-        self._room = room or Room()
+        self._room = room
         self._clock = clock
         self._timeout_ms = rule.timeout_ms
         # Several chunks come at once. If all were prepared at once, the engine would get a small share of the CPU.
         self._one_at_a_time = one_at_a_time
-        self._strain = strain or Strain(0)
+        self._strain = strain
         self._tell_strain = tell_strain
         self._is_stopping = is_stopping
         self._may_fire = may_fire
@@ -440,7 +409,7 @@ class Executor:
             and (definition := definitions.get(due.member.timer_id)) is not None
             and definition.form.numbered
         ]
-        if not numbered or self._continuities is None:
+        if not numbered:
             return {}
         try:
             told = self._continuities.before([row for _, row in numbered])
@@ -567,7 +536,7 @@ class Executor:
         definitions: Mapping[int, Definition],
     ) -> dict[Member, Judged]:
         """Judge members that have a policy; those wait for which SQL does not answer."""
-        if not asked or self._begun is None:
+        if not asked:
             return {}
         judged: dict[Member, Judged] = {}
         with suppress(StoreAway), self._verifier.sql_rest.asking(self._clock):

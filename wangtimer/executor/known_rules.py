@@ -25,8 +25,8 @@ class KnownRules:
         told: ToldForCallsStore,
         limits_in_sql: Callable[[], Mapping[str, CallLimit]],
         rules_in_sql: Callable[[], CallRules],
-        on_mark: Callable[[str], None] = lambda _mark: None,
-        alerted_in_sql: Callable[[], AlertedApps] = AlertedApps,
+        on_mark: Callable[[str], None],
+        alerted_in_sql: Callable[[], AlertedApps],
     ) -> None:
         self._told = told
         self._limits_in_sql = limits_in_sql

@@ -63,7 +63,7 @@ class Puller:
         seconds_since_reconnect: Callable[[], float],
         send_feed_lanes: Callable[[], None],
         throttle: Throttle,
-        is_mine: Callable[[SharedLane], bool] = lambda _lane: True,
+        is_mine: Callable[[SharedLane], bool],
     ) -> None:
         self._lanes = lanes
         self._is_mine = is_mine

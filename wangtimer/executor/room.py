@@ -18,7 +18,7 @@ class Room:
     `patience_s`.
     """
 
-    def __init__(self, most: int = 64_000_000, patience_s: float = 5.0) -> None:
+    def __init__(self, most: int, patience_s: float = 5.0) -> None:
         self._most = most
         self._patience_s = patience_s
         self._capacity = Capacity(_KINDS, self._has_room)

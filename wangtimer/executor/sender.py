@@ -50,7 +50,7 @@ from wangtimer.executor.prepare import refuse_unacknowledged, request_of, stamps
 from wangtimer.executor.puller import Puller, lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.executor.shared import CallOf, call_through
+from wangtimer.executor.shared import CallOf
 from wangtimer.messaging.message import Message
 from wangtimer.store.redis.slices import SliceStore
 
@@ -146,12 +146,12 @@ class Sender:
         clock: Clock,
         rule: FireRule,
         random: Random,
-        call_of: CallOf = call_through,
-        queue_of: Callable[[str], int] = lambda _app: 0,
-        note_gone: Callable[[int, tuple[int, int]], None] = lambda *_: None,
-        note_control: Callable[[int, str], None] = lambda *_: None,
-        note_answer: Callable[[HostKey], None] = lambda _key: None,
-        ack_token_of: Callable[[Member], str] = lambda _member: "",
+        call_of: CallOf,
+        queue_of: Callable[[str], int],
+        note_gone: Callable[[int, tuple[int, int]], None],
+        note_control: Callable[[int, str], None],
+        note_answer: Callable[[HostKey], None],
+        ack_token_of: Callable[[Member], str],
     ) -> None:
         self._ack_token_of = ack_token_of
         self._note_gone = note_gone
@@ -469,14 +469,14 @@ class Attempt:
         timeouts: Timeouts,
         keys: Sequence[bytes],
         timestamp_s: int,
-        keep_output: KeepOutput = KeepOutput.ALWAYS,
-        secrets: Sequence[str] = (),
-        queue: int = 0,
-        retry: RetryPolicy | None = None,
-        versions: tuple[int, int] = (0, 0),
-        ack_token: str = "",
-        allows_control: bool = False,
-        target: str = "",
+        keep_output: KeepOutput,
+        secrets: Sequence[str],
+        queue: int,
+        retry: RetryPolicy | None,
+        versions: tuple[int, int],
+        ack_token: str,
+        allows_control: bool,
+        target: str,
     ) -> None:
         self._sender = sender
         self.allows_control = allows_control

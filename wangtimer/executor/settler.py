@@ -50,8 +50,8 @@ class Settler:
         slices: SliceStore,
         clock: Clock,
         every_s: float,
-        are_calls_waiting: Callable[[], bool] = lambda: False,
-        end_overlaps: Callable[[Collection[MemberKey]], None] = lambda _keys: None,
+        are_calls_waiting: Callable[[], bool],
+        end_overlaps: Callable[[Collection[MemberKey]], None],
     ) -> None:
         self._firings = firings
         self._outbox = outbox

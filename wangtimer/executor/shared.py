@@ -4,18 +4,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.core.timers.named_target import NamedTarget, TargetKey, through
+from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.core.timers.timer import Definition, Notify
-from wangtimer.executor.signings import Signings
-from wangtimer.executor.targets import KnownTargets, NoTargets
+from wangtimer.executor.signings import SharedSignings
+from wangtimer.executor.targets import SharedTargets
 
 # Returns the call that a firing makes, through the target that its definition names. Raises `UnopenedSecrets`.
 CallOf = Callable[[Definition, NamedTarget | None], Notify]
-
-
-def call_through(one: Definition, target: NamedTarget | None) -> Notify:
-    """Return the call of a definition that keeps no secrets."""
-    return through(target, one.notify)
 
 
 def target_key(one: Definition) -> TargetKey | None:
@@ -46,8 +41,8 @@ class Known:
 class Shared:
     """Knows both."""
 
-    signings: Signings
-    targets: KnownTargets = field(default_factory=NoTargets)
+    signings: SharedSignings
+    targets: SharedTargets
 
     def known(self, definitions: Iterable[Definition], mark: str | None) -> Known:
         """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""

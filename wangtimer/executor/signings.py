@@ -1,7 +1,6 @@
 """How apps sign their callbacks, as this process knows it."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Protocol
 
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
@@ -12,21 +11,11 @@ from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.sql.signing_store import SigningStore
 
 
-class Signings(Protocol):
-    """Knows how apps sign. Of an app that it leaves out nothing may be sent."""
-
-    def known(self, apps: Collection[str], mark: str | None, /) -> dict[str, AppSigning]:
-        """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""
-
-    def ask(self, apps: Collection[str]) -> dict[str, AppSigning]:
-        """Return what SQL has, or else what is known."""
-
-    def refresh(self, apps: Collection[str]) -> Mapping[str, AppSigning]:
-        """Learn what SQL has; raises `StoreAway`."""
-
-
 class SharedSignings(SharedCopies[str, AppSigning]):
-    """Remembers them by app; an app without a secret gets it when SQL is asked."""
+    """Remembers them by app; an app without a secret gets it when SQL is asked.
+
+    Of an app that it leaves out nothing is sent.
+    """
 
     kind = "signing"
 

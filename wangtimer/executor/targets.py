@@ -1,7 +1,6 @@
 """The named targets of apps, as this process knows them."""
 
 from collections.abc import Collection, Iterable, Mapping
-from typing import Protocol
 
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import Readable
@@ -13,37 +12,8 @@ from wangtimer.store.seals import Seals
 from wangtimer.store.sql.target_store import TargetStore
 
 
-class KnownTargets(Protocol):
-    """Knows named targets, their secrets in their places. Through one that it leaves out nothing may be sent."""
-
-    def known(self, keys: Collection[TargetKey], mark: str | None, /) -> dict[TargetKey, NamedTarget]:
-        """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""
-
-    def ask(self, keys: Collection[TargetKey]) -> dict[TargetKey, NamedTarget]:
-        """Return what SQL has, or else what is known."""
-
-    def refresh(self, keys: Collection[TargetKey]) -> Mapping[TargetKey, NamedTarget]:
-        """Learn what SQL has; raises `StoreAway`."""
-
-
-class NoTargets:
-    """Knows none: where no timer names one."""
-
-    def known(self, _keys: Collection[TargetKey], _mark: str | None) -> dict[TargetKey, NamedTarget]:
-        """Return none."""
-        return {}
-
-    def ask(self, keys: Collection[TargetKey]) -> dict[TargetKey, NamedTarget]:
-        """Return none."""
-        return self.known(keys, None)
-
-    def refresh(self, keys: Collection[TargetKey]) -> Mapping[TargetKey, NamedTarget]:
-        """Return none."""
-        return self.known(keys, None)
-
-
 class SharedTargets(SharedCopies[TargetKey, NamedTarget]):
-    """Remembers them by app and name, their secrets in their places."""
+    """Remembers them by app and name, their secrets in their places. Through one that it leaves out nothing is sent."""
 
     kind = "target"
 

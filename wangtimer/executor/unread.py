@@ -40,7 +40,7 @@ class Fail:
 class Unread:
     """Puts firings back with pauses as long as they are late: any node looks at one some twelve times in 600 s."""
 
-    bad_timers: BadTimers = field(default_factory=BadTimers)
+    bad_timers: BadTimers
     _met_at: dict[Member, float] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 

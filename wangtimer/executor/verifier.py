@@ -57,7 +57,7 @@ class Verifier:
     firings: FiringStore
     clock: Clock
     lead_ms: int
-    unread: Unread = field(default_factory=Unread)
+    unread: Unread
     sql_rest: SqlRest = field(default_factory=SqlRest)
 
     def verify(

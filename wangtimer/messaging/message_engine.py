@@ -58,7 +58,7 @@ class MessageEngine(TimedEngine):
         link: Link,
         clock: Clock,
         limits: Limits,
-        permits: Permits | None = None,
+        permits: Permits,
         refusal: Callable[[], str] = lambda: "",
     ) -> None:
         self._thread_name = f"broker-{broker.name}"

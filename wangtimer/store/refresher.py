@@ -28,7 +28,7 @@ class Refresher:
 
     timers: TimerStore
     definitions: DefinitionStore
-    shared: Sequence[CopyRefresher] = ()
+    shared: Sequence[CopyRefresher]
     _reconnects: int = field(default=0, init=False)
     _began_at: int = field(default=0, init=False)
     _goes_on_behind: tuple[int, int] | None = field(default=None, init=False)

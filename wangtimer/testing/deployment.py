@@ -5,44 +5,27 @@ from random import Random
 
 from sqlalchemy import func, select
 
-from wangtimer.celery import app as celery_app
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
-from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import TimerStatus
-from wangtimer.executor import Executor
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.note_teller import Key, NoteTeller, Value
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.settings import Settings
 from wangtimer.store.redis.failing_hosts import FailingHost
-from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.tables import firings, timers
+from wangtimer.testing.doubled_wiring import DoubledWiring
 from wangtimer.testing.doubles import (
     MemoryAgenda,
-    MemoryAlertedApps,
-    MemoryAppQueues,
     MemoryBroker,
-    MemoryCallLimits,
-    MemoryCallRules,
-    MemoryDefinitions,
     MemoryEngine,
-    MemoryLanes,
-    MemoryLoad,
-    MemoryOutbox,
-    MemoryPermits,
-    MemoryQueueWorkers,
     MemoryServer,
-    MemorySigningCopies,
-    MemorySlices,
-    MemoryTargetCopies,
-    MemoryToldForCalls,
 )
 from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.testing.doubles.memory_engine import TakeCall
 from wangtimer.testing.events import Events, SteeredClock
-from wangtimer.wiring import Wiring, once
+from wangtimer.wiring import once
 
 # Further ahead than anything is planned.
 LAST_MINUTE = 2**40
@@ -120,15 +103,6 @@ class NoFailingHosts:
         return []
 
 
-class EveryWayOut:
-    """No call leaves the process, so nothing is set for any app's way out."""
-
-    is_known = True
-
-    def note_mark(self, mark: str) -> None:
-        """Return: there is nothing to read."""
-
-
 class PromptSettler(Settler):
     """Says when there is something to settle."""
 
@@ -151,47 +125,27 @@ class PromptNoteTeller(NoteTeller[Key, Value]):
         self.tell()
 
 
-class Deployment(Wiring):
+class Deployment(DoubledWiring):
     """`events` is what is to happen, `take` what a target answers to a call."""
 
     def __init__(self, start_ms: int, settings: Settings, take: TakeCall) -> None:
-        super().__init__(settings, celery_app)
         clock = SteeredClock(start_ms)
         server = MemoryServer("Redis", clock)
+        super().__init__(settings, clock, server)
         clock.move_to(start_ms)
         self.steered = clock
         self.events = Events(clock)
         self.messages = MemoryBroker()
-        slices = MemorySlices(server, clock, self.leases)
         self.noted_agenda = NotedAgenda(server)
         vars(self).update(
-            clock=clock,
             broker=self.messages,
-            slices=slices,
             agenda=self.noted_agenda,
             window=BoundlessWindow(),
-            lanes=MemoryLanes(slices, self.lane_budget),
-            permits=MemoryPermits(slices, settings.callback_timeout_ms),
-            call_limits=MemoryCallLimits(server),
-            call_rules=MemoryCallRules(server),
-            alerted_apps=MemoryAlertedApps(server),
-            told_for_calls=MemoryToldForCalls(
-                MemoryCallLimits(server), MemoryCallRules(server), MemoryAlertedApps(server)
-            ),
-            app_queue_store=MemoryAppQueues(server),
-            queue_workers=MemoryQueueWorkers(server),
-            definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
-            outbox=MemoryOutbox(server),
-            signing_copies=MemorySigningCopies(server),
-            target_copies=MemoryTargetCopies(server, self.seals),
-            load=MemoryLoad(server),
             strain_mark=NoStrain(),
             failing_hosts=NoFailingHosts(),
-            ways_out=EveryWayOut(),
             gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
             control_teller=PromptNoteTeller("control", self.messages.send_controls, clock),
-            bad_timers=BadTimers(),
-            claims=Claims(most=PLENTY),
+            claims=Claims("test", PLENTY),
             room=Room(PLENTY),
             chance=WithoutSpread(),
             engine=MemoryEngine(
@@ -215,14 +169,9 @@ class Deployment(Wiring):
             self.slices,
             self.clock,
             every_s,
-            end_overlaps=self.overlaps.end,
+            lambda: False,
+            self.overlaps.end,
         )
-
-    def _keeper_slices(self) -> SliceStore:
-        return self.slices
-
-    def _start_threads(self, executor: Executor) -> None:
-        """Return: the parts run when the driver says so."""
 
     def check_store(self) -> None:
         """Return: the double is always there."""

@@ -8,10 +8,10 @@ import trustme
 from tests.api.v1.world import V1World
 from tests.api.world import present
 from tests.callback.asking_target import AskingTarget
-from tests.callback.calls import MachineClock, Outcomes
+from tests.callback.calls import Outcomes, engine_of
 from tests.callback.target import Target
 from tests.certificates import Pair, pair_of, pem_of
-from wangtimer.callback import DeliveryEngine, Reply
+from wangtimer.callback import Reply
 from wangtimer.core.egress.way_out import WayOut
 from wangtimer.core.errors import UnopenedSecrets, UnusableTls
 from wangtimer.core.schedules.schedule import Once
@@ -48,7 +48,7 @@ def world(sqlite_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> I
 def call(world: V1World) -> Iterator[Call]:
     """A callback process, which reads what is set before each call."""
     wiring = world.wiring
-    engine = DeliveryEngine(MachineClock(), wiring.egress, tls=wiring.tls)
+    engine = engine_of(egress=wiring.egress, tls=wiring.tls)
     engine.start()
 
     def called(url: str, app: str = "shop") -> Reply:

@@ -198,10 +198,6 @@ class TriggerOrder:
     credit: int
 
 
-def _common(_app: str) -> int:
-    return 0
-
-
 @dataclass(frozen=True, slots=True)
 class BucketRule:
     """How many buckets a minute gets: few while little is due, since small chunks are costly.
@@ -212,7 +208,7 @@ class BucketRule:
 
     firings_per_bucket: int
     most: int
-    queue_of: Callable[[str], int] = _common
+    queue_of: Callable[[str], int]
 
     def buckets_for(self, planned: int) -> int:
         """Return how many buckets a minute has once so many firings are planned into it."""

@@ -28,6 +28,7 @@ from wangtimer.testing.doubles.memory_told import (
 )
 from wangtimer.testing.doubles.memory_window import MemoryWindow
 from wangtimer.testing.doubles.never_signed import NeverSigned
+from wangtimer.testing.doubles.no_limits import NoLimits
 
 __all__ = [
     "UNLIMITED",
@@ -52,5 +53,6 @@ __all__ = [
     "MemoryToldForCalls",
     "MemoryWindow",
     "NeverSigned",
+    "NoLimits",
     "ScriptedAnswer",
 ]

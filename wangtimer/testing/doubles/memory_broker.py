@@ -13,13 +13,15 @@ def _to_nobody(*_: object) -> None:
 
 @dataclass(slots=True)
 class MemoryBroker:
-    """The takers of messages set `take_chunk`, `take_trigger` and so on. No message waits in a queue."""
+    """The takers of messages set `take_chunk`, `take_trigger` and so on. `count_waiting` says how many chunks wait."""
 
     take_chunk: Callable[[Chunk], object] = field(default=_to_nobody)
     take_trigger: Callable[[TriggerOrder], object] = field(default=_to_nobody)
     take_follow: Callable[[], object] = field(default=_to_nobody)
     take_gone: Callable[[Mapping[int, tuple[int, int]]], object] = field(default=_to_nobody)
     take_controls: Callable[[Mapping[int, str]], object] = field(default=_to_nobody)
+    take_feed_lanes: Callable[[], object] = field(default=_to_nobody)
+    count_waiting: Callable[[int], int] = field(default=lambda _queue: 0)
 
     def warm_up(self) -> None:
         pass
@@ -37,7 +39,7 @@ class MemoryBroker:
         self.take_follow()
 
     def send_feed_lanes(self) -> None:
-        pass
+        self.take_feed_lanes()
 
     def send_stop_gone(self, called: Mapping[int, tuple[int, int]]) -> None:
         self.take_gone(called)
@@ -45,5 +47,5 @@ class MemoryBroker:
     def send_controls(self, controls: Mapping[int, str]) -> None:
         self.take_controls(controls)
 
-    def waiting_chunks(self, _queue: int = 0) -> int:
-        return 0
+    def waiting_chunks(self, queue: int = 0) -> int:
+        return self.count_waiting(queue)

@@ -8,12 +8,13 @@ from wangtimer.callback import Call, EngineStopped, Limits, Reply
 from wangtimer.callback.admissions import Admission, Admissions
 from wangtimer.callback.flows import Flows
 from wangtimer.callback.health import Health
-from wangtimer.callback.permits import NoLimits, Permits
+from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.request import Route
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.testing.doubles.no_limits import NoLimits
 
 UNLIMITED = 10**9
 LOOK_MS = 50.0

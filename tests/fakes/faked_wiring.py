@@ -1,0 +1,53 @@
+"""The production wiring over fakes of SQL and doubles of Redis: a process of a world."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from tests.fakes.memory_demands import MemoryDemands
+from tests.fakes.memory_firing_lists import MemoryFiringLists
+from tests.fakes.memory_firings import MemoryFirings
+from tests.fakes.memory_signing_store import MemorySigningStore
+from tests.fakes.memory_target_store import MemoryTargetStore
+from tests.fakes.memory_timers import MemoryTimers
+from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.on_demand import Granted
+from wangtimer.settings import Settings
+from wangtimer.testing.doubled_wiring import DoubledWiring
+from wangtimer.testing.doubles import MemoryServer
+
+
+def sql_fakes(server: MemoryServer) -> dict[str, Any]:
+    """Return the parts that stand for those of SQL."""
+    return {
+        "timers": MemoryTimers(server),
+        "firings": MemoryFirings(server),
+        "firing_lists": MemoryFiringLists(server),
+        "demands": MemoryDemands(server),
+        "signing_store": MemorySigningStore(server),
+        "target_store": MemoryTargetStore(server),
+    }
+
+
+class GrantAll:
+    """Grants what is wanted."""
+
+    def take(self, app: str, wanted: int) -> Granted:
+        """Return all of it."""
+        return Granted(app, wanted)
+
+    def give_back(self, granted: Granted, used: int) -> None:
+        """Keep no count."""
+
+
+class FakedWiring(DoubledWiring):
+    """There is no database: what no fake stands for is never asked."""
+
+    def __init__(self, settings: Settings, clock: Any, redis: MemoryServer, fakes: dict[str, Any]) -> None:
+        super().__init__(settings, clock, redis)
+        vars(self).update(
+            fakes,
+            database=None,
+            alert_rules=SimpleNamespace(alerted=AlertedApps),
+            copy_refreshers=(),
+            replay_quota=GrantAll(),
+        )

@@ -1,0 +1,79 @@
+"""The production wiring over doubles of Redis: users' tests stand on it, and so do our worlds of several processes."""
+
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+from wangtimer.celery import app as celery_app
+from wangtimer.core.timers.bad_timers import BadTimers
+from wangtimer.executor import Executor
+from wangtimer.settings import Settings
+from wangtimer.store.redis.slices import SliceStore
+from wangtimer.testing.doubles import (
+    HandClock,
+    MemoryAgenda,
+    MemoryAlertedApps,
+    MemoryAppQueues,
+    MemoryCallLimits,
+    MemoryCallRules,
+    MemoryDefinitions,
+    MemoryLanes,
+    MemoryLoad,
+    MemoryOutbox,
+    MemoryPermits,
+    MemoryQueueWorkers,
+    MemoryServer,
+    MemorySigningCopies,
+    MemorySlices,
+    MemoryTargetCopies,
+    MemoryToldForCalls,
+    MemoryWindow,
+)
+from wangtimer.wiring import Wiring
+
+
+class EveryWayOut:
+    """No call leaves the process, so nothing is set for any app's way out."""
+
+    is_known = True
+
+    def note_mark(self, mark: str) -> None:
+        """Return: there is nothing to read."""
+
+
+class DoubledWiring(Wiring):
+    """The parts of one process whose Redis is `server`. No thread starts: whoever has the parts runs them."""
+
+    def __init__(self, settings: Settings, clock: HandClock, server: MemoryServer) -> None:
+        super().__init__(settings, celery_app)
+        slices = MemorySlices(server, clock, self.leases)
+        call_limits, call_rules = MemoryCallLimits(server), MemoryCallRules(server)
+        alerted_apps = MemoryAlertedApps(server)
+        vars(self).update(
+            clock=clock,
+            slices=slices,
+            agenda=MemoryAgenda(server),
+            window=MemoryWindow(server, self.window_rule),
+            lanes=MemoryLanes(slices, self.lane_budget),
+            permits=MemoryPermits(slices, settings.callback_timeout_ms),
+            call_limits=call_limits,
+            call_rules=call_rules,
+            alerted_apps=alerted_apps,
+            told_for_calls=MemoryToldForCalls(call_limits, call_rules, alerted_apps),
+            app_queue_store=MemoryAppQueues(server),
+            queue_workers=MemoryQueueWorkers(server),
+            definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
+            outbox=MemoryOutbox(server),
+            signing_copies=MemorySigningCopies(server),
+            target_copies=MemoryTargetCopies(server, self.seals),
+            load=MemoryLoad(server),
+            ways_out=EveryWayOut(),
+            tls=SimpleNamespace(fault_of=lambda _app: ""),
+            bad_timers=BadTimers(),
+            turnstile=SimpleNamespace(one=nullcontext),
+        )
+
+    def _keeper_slices(self) -> SliceStore:
+        return self.slices
+
+    def _start_threads(self, executor: Executor) -> None:
+        """Return: the parts run when their owner says so."""
