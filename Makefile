@@ -118,11 +118,18 @@ bench: .venv/.installed-bench ## measure speed against its bounds and other syst
 	@$(BIN)/python -m benchmarks $(WORKLOADS) --runs $(or $(RUNS),3) --scale $(or $(SCALE),1)
 
 # Worktrees and environments stay in build/pair, for the next pair: make clean removes them.
+# The shell takes them from its environment: what a branch's name holds is no command.
+pair: export BASE := $(value BASE)
+pair: export HEAD := $(value HEAD)
+pair: export ROWS := $(value ROWS)
+pair: export TURNS := $(value TURNS)
+pair: export MOST := $(value MOST)
+pair: export SCALE := $(value SCALE)
 pair: .venv/.installed-dev ## measure HEAD and BASE in turns; fail where a figure is worse by more than MOST (BASE= HEAD= ROWS="steady ticking burst" TURNS=3 MOST=1.02 SCALE=1)
-	@test -n "$(BASE)" || { echo "compare with which commit? make pair BASE=main" >&2; exit 1; }
+	@test -n "$$BASE" || { echo "compare with which commit? make pair BASE=main" >&2; exit 1; }
 	@sh .ci/system-packages
-	@$(BIN)/python -m benchmarks.pair --head="$(or $(HEAD),HEAD)" --rows="$(or $(ROWS),steady ticking burst)" --turns="$(or $(TURNS),3)" \
-		--most="$(or $(MOST),1.02)" --scale="$(or $(SCALE),1)" -- "$(BASE)"
+	@$(BIN)/python -m benchmarks.pair --head="$${HEAD:-HEAD}" --rows="$${ROWS:-steady ticking burst}" --turns="$${TURNS:-3}" \
+		--most="$${MOST:-1.02}" --scale="$${SCALE:-1}" -- "$$BASE"
 
 # Versions that are in the lock stay as long as pyproject.toml allows them: make lock UPGRADE=1 takes the newest.
 lock: build/lock-tools/.installed ## write requirements.lock, what the image installs, each file by its hash (UPGRADE=1)
@@ -153,9 +160,9 @@ format: .venv/.installed-dev ## format the code and mend what ruff can
 	$(BIN)/ruff format
 
 clean: ## remove .venv and every cache (the data in .wangtimer stay)
+	@for place in build/pair/*; do test ! -d "$$place" || git worktree remove --force --force "$$place" || true; done
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
-	@git worktree prune 2>/dev/null || true
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "no python3: install Python 3.11 or later, with venv" >&2; exit 1; }

@@ -56,9 +56,9 @@ class Checkout:
         return PLACE / self.commit[:12]
 
     def prepare(self) -> None:
-        """Make the worktree and the environment, where an earlier call did not make both to the end."""
+        """Make the worktree and the environment, unless an earlier call made both and nobody changed a file since."""
         installed = self._place / ".venv" / ".installed"
-        if installed.exists():
+        if installed.exists() and self._is_as_committed():
             return
         shutil.rmtree(self._place, ignore_errors=True)
         # Forced, as `make clean` removes worktrees that git still has on its list; twice, as git keeps one locked
@@ -76,13 +76,21 @@ class Checkout:
             ) from None
         installed.touch()
 
+    def _is_as_committed(self) -> bool:
+        """Tell whether the worktree has this commit, and no change of a file."""
+        head = _git("-C", str(self._place), "rev-parse", "HEAD")
+        changes = _git("-C", str(self._place), "status", "--porcelain", "--untracked-files=no")
+        return head.stdout.strip() == self.commit and not changes.returncode and not changes.stdout
+
     def take_turn(self, rows: list[str], scale: float) -> Turn:
         """Measure the rows on a new deployment, which has ended on return, also on Ctrl-C."""
         turn = subprocess.Popen(
             # -P: of the other `benchmarks`, beside turn.py, nothing is imported.
             [self._place / ".venv" / "bin" / "python", "-P", TURN, str(scale), *rows],
             cwd=self._place,
-            env=os.environ | {"PYTHONPATH": str(self._place)},
+            # No setting or secret of this shell's is for the code of another commit.
+            env={name: value for name, value in os.environ.items() if not name.startswith("WANGTIMER_")}
+            | {"PYTHONPATH": str(self._place)},
             stdout=subprocess.PIPE,
             text=True,
             # Ctrl-C reaches it once, from here, so that nothing interrupts its clearing up.

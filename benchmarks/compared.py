@@ -8,7 +8,7 @@ from benchmarks.page import number
 from benchmarks.workload import middle
 
 # Firings of which, whatever the speed, a turn may have none.
-PROMISED = ("lost", "early", "not_succeeded")
+PROMISED = ("lost", "early", "not_succeeded", "called_again")
 
 
 @dataclass(frozen=True, slots=True)

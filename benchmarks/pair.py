@@ -97,7 +97,10 @@ def report(
     wrong = promise_breaches(base.called, of_base) + promise_breaches(head.called, of_head)
     wrong += [f"worse: {one.row}: {one.measure.words}: {one.cells[4]}" for one in figures if one.is_worse]
     wrong += [f"not measured: {one.row}: {one.measure.words}" for one in figures if not one.is_measured]
-    print("\n".join(wrong) or f"no figure is worse by more than {options.most:g}", flush=True)
+    open_ones = [f"{one.row}: {one.measure.words}" for one in figures if one.turns_disagree]
+    if open_ones:
+        print(f"take more turns, they disagree: {', '.join(open_ones)}")
+    print("\n".join(wrong) or f"no figure is over {options.most:g} times the base's", flush=True)
     return 1 if wrong else 0
 
 

@@ -8,6 +8,7 @@ import json
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,7 @@ def figures(fired: Fired, *, is_drain: bool) -> dict[str, float]:
     for arrival in fired.arrivals:
         first[arrival.id] = min(arrival.late_ms, first.get(arrival.id, arrival.late_ms))
     due = [shot.due.id for shot in fired.shots]
+    calls = Counter(arrival.id for arrival in fired.arrivals)
     late_ms = sorted(first[one] for one in due if one in first)
     cpu_s = sum(seconds for kind, seconds in fired.cpu_s.items() if kind not in SERVERS)
     found = {
@@ -85,6 +87,7 @@ def figures(fired: Fired, *, is_drain: bool) -> dict[str, float]:
         "lost": len(due) - len(late_ms),
         "early": sum(late < 0 for late in late_ms),
         "not_succeeded": fired.not_succeeded,
+        "called_again": sum(calls[one] > 1 for one in due),
     }
     if is_drain:
         found["calls_per_s"] = len(late_ms) / max(late_ms[-1], 1) * 1_000 if late_ms else 0.0

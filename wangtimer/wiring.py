@@ -327,7 +327,7 @@ class Wiring:
 
     @once
     def window_rule(self) -> WindowRule:
-        """How far that is."""
+        """How far ahead Redis may hold firings."""
         s = self.settings
         return WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
 
@@ -671,7 +671,7 @@ class Wiring:
 
     @once
     def replay_quota(self) -> ReplayQuota:
-        """How much apps may have made again."""
+        """How many firings an app may replay."""
         return ReplayQuota(self.app_directory, self.quotas)
 
     @once
@@ -970,7 +970,7 @@ class Wiring:
 
     @once
     def shared(self) -> Shared:
-        """Both."""
+        """Signings and named targets, as this process knows them."""
         return Shared(self.signings, self.targets)
 
     @once

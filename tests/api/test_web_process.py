@@ -84,7 +84,7 @@ def wait_until_it_listens(url: str, process: "subprocess.Popen[bytes]") -> None:
         try:
             requests.get(f"{url}/healthz", timeout=5)
             return
-        except requests.ConnectionError:
+        except requests.RequestException:
             time.sleep(0.05)
     raise AssertionError("gunicorn did not start")
 

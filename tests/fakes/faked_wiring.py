@@ -40,13 +40,15 @@ class GrantAll:
 
 
 class FakedWiring(DoubledWiring):
-    """There is no database: what no fake stands for is never asked."""
+    """There is no database and no Redis: what no fake and no double stands for is never asked."""
 
     def __init__(self, settings: Settings, clock: Any, redis: MemoryServer, fakes: dict[str, Any]) -> None:
         super().__init__(settings, clock, redis)
         vars(self).update(
             fakes,
             database=None,
+            redis=None,
+            tls=SimpleNamespace(fault_of=lambda _app: ""),
             alert_rules=SimpleNamespace(alerted=AlertedApps),
             copy_refreshers=(),
             replay_quota=GrantAll(),

@@ -38,7 +38,7 @@ from wangtimer.testing.doubles import (
 from wangtimer.testing.doubles.hand_clock import START_MS
 from wangtimer.wiring import once
 
-# A step of a minute, so that a run of two minutes plans many times; seldom, so that timers wait for it.
+# Each plan covers a minute, so that a run of two minutes plans many times. Plans are 10 s apart, so that timers wait.
 # Redis holds half a minute ahead, so that most firings come there by the feeder; adders add what is nearer than this.
 SETTINGS = Settings.model_construct(step_s=60, plan_every_s=10, window_s=30, window_memory_mb=0)
 ALWAYS_HELD_MS = 10_000
@@ -60,6 +60,7 @@ class Parts(FakedWiring):
 
     def __init__(self, fleet: "Fleet", process: Process) -> None:
         scenario, self._fleet, self._process = fleet.scenario, fleet, process
+        # The doubled lanes are built with it.
         vars(self).update(lane_budget=LaneBudget(scenario.lane_firings * BYTES_A_FIRING, least=1))
         redis, fakes = fleet.sim.redis.server, sql_fakes(fleet.sim.sql.server)
         super().__init__(fleet.settings, process.clock, redis, fakes)
@@ -69,6 +70,7 @@ class Parts(FakedWiring):
         self._step("redis", "slices", "lanes", "permits", "call_limits", "call_rules", "agenda")
         self._step("redis", "definitions", "outbox", "load", "window")
         if scenario.has_rules:
+            # It reads the limits and rules whose calls are steps.
             vars(self).update(told_for_calls=MemoryToldForCalls(self.call_limits, self.call_rules))
         vars(self).update(
             broker=fleet.broker,

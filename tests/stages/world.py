@@ -55,7 +55,7 @@ UNLIMITED_PLACES = (UNLIMITED, UNLIMITED)
 
 
 class Node(FakedWiring):
-    """One process: the parts as in production, and what the test does to it (`taps`, `kill`, `freeze`)."""
+    """One process with the parts of production. `taps` runs code around their calls, `process` kills and freezes it."""
 
     def __init__(self, world: "World", name: str) -> None:
         super().__init__(world.settings, world.time, world.redis, world.fakes)

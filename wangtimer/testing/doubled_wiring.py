@@ -67,7 +67,6 @@ class DoubledWiring(Wiring):
             target_copies=MemoryTargetCopies(server, self.seals),
             load=MemoryLoad(server),
             ways_out=EveryWayOut(),
-            tls=SimpleNamespace(fault_of=lambda _app: ""),
             bad_timers=BadTimers(),
             turnstile=SimpleNamespace(one=nullcontext),
         )
