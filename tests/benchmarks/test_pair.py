@@ -1,6 +1,5 @@
 """Two commits are measured in turns, and compared by the medians of what came of them."""
 
-import shlex
 import subprocess
 from pathlib import Path
 from typing import cast
@@ -59,6 +58,7 @@ def test_a_lost_or_early_firing_of_either_commit_is_told() -> None:
     assert promise_breaches("base", [turn(), turn(lost=2)]) == ["base: steady: 2 firings lost"]
     assert promise_breaches("HEAD", [turn(early=1)]) == ["HEAD: steady: 1 firings early"]
     assert promise_breaches("HEAD", [turn(not_succeeded=1)]) == ["HEAD: steady: 1 firings not succeeded"]
+    assert promise_breaches("HEAD", [turn(called_again=1)]) == ["HEAD: steady: 1 firings called again"]
 
 
 def test_each_figure_that_a_row_has_is_compared() -> None:
@@ -117,6 +117,7 @@ def test_a_load_is_judged_by_what_came_first_and_without_the_servers_cpu() -> No
         "lost": 1,
         "early": 1,
         "not_succeeded": 1,
+        "called_again": 1,
         "calls_per_s": 500,
     }
 
@@ -231,11 +232,14 @@ def test_each_row_has_timers_at_the_smallest_scale() -> None:
     assert all(moments(0, pair.SMALLEST_SCALE) for moments in ROWS.values())
 
 
-def test_make_hands_over_each_option_as_it_was_written() -> None:
-    told = ["BASE=--help", "HEAD=-y z", "ROWS=steady burst", "TURNS=2", "MOST=1.1", "SCALE=0.5"]
-    printed = subprocess.run(
-        ["make", "-n", "pair", *told], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    words = shlex.split(printed.stdout.partition("benchmarks.pair")[2].replace("\\\n", ""))
-    options = vars(pair.read_command_line(words))
-    assert list(options.values()) == ["--help", "-y z", ["steady", "burst"], 2, 1.1, 0.5]
+def test_make_hands_over_each_option_as_it_was_written(tmp_path: Path) -> None:
+    stub = tmp_path / "python"
+    stub.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    stub.chmod(0o755)
+    told = ["BASE=--help", "HEAD=y;echo z", "ROWS=steady burst", "TURNS=2", "MOST=1.1", "SCALE=0.5"]
+    # Nothing is installed for it: the stub is all that it runs.
+    argv = ["make", "--silent", "--old-file=.venv/.installed-dev", "pair", f"BIN={tmp_path}", *told]
+    printed = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    words = printed.splitlines()
+    options = vars(pair.read_command_line(words[words.index("benchmarks.pair") + 1 :]))
+    assert list(options.values()) == ["--help", "y;echo z", ["steady", "burst"], 2, 1.1, 0.5]
