@@ -90,7 +90,7 @@ def test_the_commits_take_turns_and_one_that_is_worse_fails(
     head = cast(Checkout, Recorded("B", taken, cpu_us_per_firing=cpu_us))
     options = pair.read_command_line(["A", "--rows", "steady"])
     turns = pair.take_turns(base, head, options)
-    assert taken == ["A", "B"] * 3
+    assert taken == ["A", "B", "B", "A", "A", "B"]
     assert pair.report(base, head, *turns, options) == code
     printed = capsys.readouterr().out
     assert "| steady | our CPU a firing, µs | 100 (100 to 100) |" in printed
