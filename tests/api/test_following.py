@@ -173,6 +173,7 @@ def test_what_died_half_way_is_gone_on_with(
     assert len(ids) == 10
 
 
+@pytest.mark.every_run
 def test_two_at_once_follow_each_timer_once(world: World, small_pages: None) -> None:
     upload(world)
     ids = daily(world, 30)

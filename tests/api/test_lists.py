@@ -74,6 +74,7 @@ def test_the_next_moment_can_be_asked_for(some: World) -> None:
     assert listed(some, nextBefore=now + 4 * MINUTE) == ["expire_100%", "once"]
 
 
+@pytest.mark.every_run
 @pytest.mark.parametrize(
     "sort", ["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"]
 )
@@ -150,6 +151,7 @@ def test_a_tag_goes_with_its_timer(some: World) -> None:
     assert listed(some, tag="other") == []
 
 
+@pytest.mark.every_run
 def test_a_text_in_a_name_is_found_in_either_case_of_any_letter(world: World) -> None:
     world.made(name="ÄPFEL für Ωmega")
     assert [len(listed(world, nameContains=text)) for text in ("äpfel", "ÄPFEL", "FÜR", "ωm", "apfel")] == [
