@@ -29,6 +29,7 @@ from wangtimer.core.timers.timer import Notify
 from wangtimer.settings import Settings
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.target_store import TargetStore
 
@@ -228,7 +229,7 @@ def test_a_stream_is_missed_only_where_a_target_is_for_consumers(redis_url: str,
         ]
         call = Notify(consumers_place("workers").url, "")
         made = NamedTarget("shop", "jobs", 0, call)
-        TargetStore(database).change("shop", "jobs", lambda _was: made, 1_000)
+        TargetStore(database, NO_KEYS).change("shop", "jobs", lambda _was: made, 1_000)
     finding = the_one(check_stream(settings))
     assert (finding.severity, "target jobs of app shop" in finding.text) == (Severity.ERROR, True)
     assert "python -m wangtimer.stream" in finding.mend
