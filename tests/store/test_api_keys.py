@@ -212,7 +212,7 @@ def test_noting_a_use_holds_up_no_request(watched: WatchedKeys) -> None:
 
 
 def test_an_unknown_app_is_asked_for_each_time_and_its_near_name_told(apps: AppStore) -> None:
-    directory = AppDirectory(apps)
+    directory = AppDirectory(apps, {})
     assert directory.find("shop") is None
     apps.create("shop", {}, NOW)
     assert directory.find("shop") is not None
