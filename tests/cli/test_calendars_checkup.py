@@ -47,7 +47,7 @@ class Office:
 
 @pytest.fixture(params=["sqlite_url", "mariadb_url"])
 def office(request: pytest.FixtureRequest) -> Iterator[Office]:
-    with closing(Database(request.getfixturevalue(request.param))) as database:
+    with closing(Database(request.getfixturevalue(request.param), pool_size=2)) as database:
         database.create_tables()
         yield Office(database)
 

@@ -35,7 +35,7 @@ CALL = Notify("http://a.example/", headers=(("Authorization", "sesame"),))
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as database:
+    with closing(Database(database_url, pool_size=2)) as database:
         database.create_tables()
         yield database
 

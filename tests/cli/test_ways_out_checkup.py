@@ -222,7 +222,7 @@ def test_the_ways_out_can_be_tried_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_stream_is_missed_only_where_a_target_is_for_consumers(redis_url: str, sqlite_url: str) -> None:
     settings = Settings(store_url=redis_url, database_url=sqlite_url)
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         database.create_tables()
         assert said(check_stream(settings)) == [
             (Severity.OK, "no stream process listens, and no target is for consumers")

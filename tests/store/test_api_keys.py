@@ -23,7 +23,7 @@ NOW = 1_796_119_220_000
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as database:
+    with closing(Database(database_url, pool_size=2)) as database:
         database.create_tables()
         yield database
 

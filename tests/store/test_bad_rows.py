@@ -50,7 +50,7 @@ class Noted(BadTimers):
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    database = Database(database_url)
+    database = Database(database_url, pool_size=2)
     database.create_tables()
     with closing(database):
         yield database

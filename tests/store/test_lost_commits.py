@@ -20,7 +20,7 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Drop, Verifier
-from wangtimer.store.hot import HotStore
+from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -108,7 +108,7 @@ def deployment(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[De
             SliceStore(redis, keys, clock, LEASES),
             LaneStore(redis, keys, clock, LEASES, LaneBudget(0)),
         )
-        hot = HotStore(slices, agenda, Window(redis, keys, WINDOW), clock, lanes)
+        hot = HotStore(slices, agenda, Window(redis, keys, WINDOW), clock, lanes, ALWAYS_HELD_MS)
         sweeper = Sweeper(timers, firings, hot, definitions, outbox, clock, ())
         verifier = Verifier(outbox, firings, clock, LEASES.lead_ms, Unread(BadTimers()))
         yield Deployment(
