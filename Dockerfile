@@ -19,9 +19,9 @@ RUN /opt/build/bin/pip wheel --no-cache-dir --no-build-isolation --no-deps -w /w
     && /opt/wangtimer/bin/python -m compileall -q /opt/wangtimer/lib
 
 FROM python:3.11-slim
-# mysqlclient's library; the compiler stays behind.
+# mysqlclient's library, and what `wangtimer backup` runs; the compiler stays behind.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libmariadb3 \
+    && apt-get install -y --no-install-recommends libmariadb3 mariadb-client \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --create-home --home-dir /var/lib/wangtimer wangtimer
 COPY --from=build /opt/wangtimer /opt/wangtimer

@@ -1,9 +1,11 @@
 """The broker as the stages see it: messages out, and how many wait. A lost one is no harm: SQL and leases re-issue."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import structlog
 from celery import Celery
@@ -20,6 +22,9 @@ log = structlog.get_logger()
 
 SCHEDULE, MIGRATE, TRIGGER = "schedule", "migrate", "trigger"
 QUEUE_LOOK_S = 0.25
+# s; who asks all processes whether they are there waits so long. Live workers answer within ms; a worker that is
+# planning a page may take longer.
+ANSWER_WITHIN_S = 2.0
 NOT_FOUND = "404"
 
 # One publish may take this long: a broker that is away must not hold up a slice.
@@ -93,6 +98,17 @@ class Broker:
         except (OperationalError, OSError) as error:
             raise StoreAway("broker", str(error)) from error
 
+    def purge(self, queues: Iterable[str]) -> int:
+        """Delete the messages of queues; return how many. Raises `OperationalError`, `OSError`."""
+        deleted = 0
+        for queue in queues:
+            with self.app.connection_for_write() as connection:
+                connection.ensure_connection(max_retries=1, interval_start=0, timeout=2)
+                # One that was never declared has none.
+                with suppress(*connection.channel_errors):
+                    deleted += int(connection.default_channel.queue_purge(queue) or 0)
+        return deleted
+
     def _queue_length(self, queue: str) -> int:
         """Ask the broker; a queue without a message does not exist on Redis, and has length 0."""
         with self.app.pool.acquire(block=True, timeout=2) as connection:
@@ -125,3 +141,12 @@ def described(chunk: Chunk) -> str:
     moments = [due.due_at for due in chunk.members]
     first = f" from {show_moment(min(moments)).partition('T')[2]}" if moments else ""
     return f"{len(moments)} firings{first}, slice {chunk.slice.tag}"
+
+
+def redis_url(broker_url: str) -> str | None:
+    """Return a broker's URL as redis-py reads it; None where the broker is not a Redis."""
+    url = urlsplit(broker_url)
+    if url.scheme == "redis+socket":
+        database = parse_qs(url.query).get("virtual_host", ["0"])[0]
+        return f"unix://{url.path}?db={database}"
+    return broker_url if url.scheme in ("redis", "rediss") else None

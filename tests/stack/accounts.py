@@ -23,12 +23,11 @@ ACCOUNTS_SQL = ROOT / "deploy/mysql/accounts.sql"
 WATCHER = "user watcher on >watcher ~* &* +@all\n"
 
 
-def made_accounts(directory: Path) -> dict[str, str]:
-    """Run `deploy/make-accounts`; return the variables of its `.env`."""
+def made_accounts(directory: Path, units: Path | None = None) -> dict[str, str]:
+    """Run `deploy/make-accounts`; return the variables of its `.env`. Files of systemd units go into `units`."""
     directory.mkdir(parents=True, exist_ok=True)
-    subprocess.run(
-        ["sh", str(ROOT / "deploy/make-accounts"), str(directory)], check=True, capture_output=True
-    )
+    argv = ["sh", str(ROOT / "deploy/make-accounts"), str(directory), *([str(units)] if units else [])]
+    subprocess.run(argv, check=True, capture_output=True)
     return dict(line.split("=", 1) for line in (directory / ".env").read_text().splitlines())
 
 

@@ -29,6 +29,8 @@ QUEUES = {
     "callback.reports": "callback",
 }
 ROLES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "stream", "flower")
+# The account for a person.
+PERSON = "operator"
 # The stream sends no tasks.
 OF_THE_BROKER = tuple(role for role in ROLES if role != "stream")
 # To which other queues each process sends.
@@ -74,7 +76,8 @@ def test_the_store_s_accounts_have_the_commands_that_the_code_sends_and_no_other
         for path in folder.glob("lua/*.lua")
         for name in re.findall(r"redis\.p?call\('(\w+)'", path.read_text())
     }
-    code = "".join(path.read_text() for path in folder.glob("*.py"))
+    # What is done by hand no process does.
+    code = "".join(path.read_text() for path in folder.glob("*.py") if path.name != "by_hand.py")
     called = set(re.findall(r"(?:client|pipe)\.([a-z]+)\(", code)) - {
         "eval",
         "evalsha",
@@ -89,13 +92,15 @@ def test_the_store_s_accounts_have_the_commands_that_the_code_sends_and_no_other
         assert allowed("store", role) == sent | OF_THE_LIBRARY
     assert allowed("store", "web") == sent | OF_THE_LIBRARY | {"pubsub|numsub"}
     assert allowed("store", "stream") == sent | OF_THE_LIBRARY | {"subscribe", "unsubscribe"}
+    assert allowed("store", PERSON) == allowed("store", "web") | {"scan", "unlink", "acl|log"}
+    assert allowed("broker", PERSON) == allowed("broker", "web") | {"acl|log"}
 
 
 def test_no_account_has_a_category_all_keys_or_a_password_in_the_file() -> None:
     for server in ACLS:
         accounts = rules(server)
         assert accounts.pop("default") == ["off"]
-        assert accounts.keys() == {"health", *ROLES} - (
+        assert accounts.keys() == {"health", PERSON, *ROLES} - (
             {"beat", "flower"} if server == "store" else {"stream"}
         )
         for role, given in accounts.items():
@@ -110,7 +115,7 @@ def test_no_account_has_a_category_all_keys_or_a_password_in_the_file() -> None:
 
 def test_passwords_are_made_once_each_another_and_only_their_owner_reads_them(tmp_path: Path) -> None:
     made = made_accounts(tmp_path)
-    assert len(set(made.values())) == len(made) == len(ROLES) + 5
+    assert len(set(made.values())) == len(made) == len(ROLES) + 7
     (secret_key,) = read_secret_keys(made["WANGTIMER_SECRET_KEYS"])
     assert secret_key == "k1"
     passwords = [value for name, value in made.items() if name != "WANGTIMER_SECRET_KEYS"]
@@ -121,6 +126,30 @@ def test_passwords_are_made_once_each_another_and_only_their_owner_reads_them(tm
         text = (tmp_path / "accounts" / f"{name}.acl").read_text()
         assert not [password for password in made.values() if password in text]
         assert not re.search(r"[{}]|^#", text, re.MULTILINE)
+
+
+def test_the_files_of_units_have_each_its_own_accounts_and_keep_what_was_added(tmp_path: Path) -> None:
+    made, units = made_accounts(tmp_path, units=tmp_path / "units"), tmp_path / "units"
+    with (units / "callback.env").open("a") as file:
+        file.write("WANGTIMER_SMTP_URL=smtps://mail.example\n")
+    assert made_accounts(tmp_path, units=units) == made
+    files = {
+        one.stem: dict(line.split("=", 1) for line in one.read_text().splitlines())
+        for one in units.glob("*.env")
+    }
+    assert files.keys() == {"settings", "beat2", PERSON, *ROLES}
+    assert files["callback"]["WANGTIMER_SMTP_URL"] == "smtps://mail.example"
+    assert files["beat2"] == files["beat"]
+    for name in (*ROLES, PERSON):
+        text = (units / f"{name}.env").read_text()
+        assert (units / f"{name}.env").stat().st_mode & 0o777 == 0o600
+        others = {one for one in (*ROLES, PERSON) if made[f"REDIS_{one.upper()}_PASSWORD"] in text} - {name}
+        assert not others
+        assert ("WANGTIMER_STORE_URL" in text) == (name not in ("beat", "flower"))
+    assert made["MYSQL_SCHEMA_PASSWORD"] in files[PERSON]["WANGTIMER_DATABASE_URL"]
+    assert made["MYSQL_PASSWORD"] in files["settings"]["WANGTIMER_DATABASE_URL"]
+    assert files["settings"]["WANGTIMER_SECRET_KEYS"] == made["WANGTIMER_SECRET_KEYS"]
+    assert made["MYSQL_ROOT_PASSWORD"] not in "".join(one.read_text() for one in units.glob("*.env"))
 
 
 @pytest.fixture

@@ -238,6 +238,19 @@ def test_every_setting_of_a_page_is_one_and_can_be_read(page: Path) -> None:
         assert_settings(dict(line.split("=", 1) for line in text.splitlines()))
 
 
+def test_the_page_s_command_writes_the_files_of_the_units_with_where_the_servers_are(tmp_path: Path) -> None:
+    (block,) = [
+        one.text for one in blocks(PAGES[0]) if one.language == "sh" and one.value.endswith("test_units.py")
+    ]
+    typed = block.replace(" . /etc/wangtimer", f" {tmp_path} {tmp_path}/etc")
+    subprocess.run(["sh", "-e", "-c", typed], cwd=ROOT, check=True, capture_output=True)
+    web = (tmp_path / "etc/web.env").read_text()
+    assert ("@store.internal:6379/0" in web, "@broker.internal:6379/0" in web) == (True, True)
+    settings = (tmp_path / "etc/settings.env").read_text()
+    assert "@db.internal/wangtimer?" in settings
+    assert_settings(dict(line.split("=", 1) for line in (web + settings).splitlines()))
+
+
 def assert_settings(given: dict[str, str]) -> None:
     fields = {name.removeprefix(ENV_PREFIX).lower(): value for name, value in given.items()}
     assert set(fields) <= set(Settings.model_fields)

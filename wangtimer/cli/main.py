@@ -5,11 +5,13 @@ from pathlib import Path
 
 import click
 
+from wangtimer.cli.admin.backup_commands import backup, restore
 from wangtimer.cli.admin.certificate_commands import client_certificate
 from wangtimer.cli.admin.schema_command import schema
 from wangtimer.cli.admin.secrets_commands import secrets
 from wangtimer.cli.admin.settings import settings
 from wangtimer.cli.admin.signing_commands import signing
+from wangtimer.cli.admin.store_commands import lanes, store
 from wangtimer.cli.apps.alert_commands import alerts
 from wangtimer.cli.apps.app_commands import apps
 from wangtimer.cli.apps.audit_command import audit
@@ -87,6 +89,10 @@ commands.add_command(apply)
 commands.add_command(import_timers)
 commands.add_command(schema)
 commands.add_command(secrets)
+commands.add_command(backup)
+commands.add_command(restore)
+commands.add_command(store)
+commands.add_command(lanes)
 commands.add_command(doctor)
 
 

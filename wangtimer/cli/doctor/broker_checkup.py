@@ -1,12 +1,11 @@
 """The check-up of the broker: it is reachable, each queue has workers and is short, and a beat runs."""
 
 from collections.abc import Iterator, Mapping
-from urllib.parse import parse_qs, urlsplit
 
 from celery import Celery
 from kombu.exceptions import OperationalError
 
-from wangtimer.broker import Broker
+from wangtimer.broker import ANSWER_WITHIN_S, Broker, redis_url
 from wangtimer.cli.doctor.findings import Finding, error, ok, warning
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.core.errors import StoreAway
@@ -14,8 +13,6 @@ from wangtimer.settings import Settings
 
 PART = "broker"
 SETTING = "WANGTIMER_BROKER_URL"
-# Live workers answer within ms; a worker that is planning a page may take longer.
-ANSWER_WITHIN_S = 2.0
 BEAT = "beat@"
 
 
@@ -26,12 +23,12 @@ def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
     except StoreAway as away:
         yield error(PART, str(away), f"look at {SETTING}, the server, and the network between")
         return
-    redis_url = _redis_url(settings.broker_url)
-    if redis_url is not None:
-        yield from check_redis(redis_url, PART, SETTING)
+    url = redis_url(settings.broker_url)
+    if url is not None:
+        yield from check_redis(url, PART, SETTING)
     else:
         yield ok(PART, "it answers")
-    if redis_url == settings.store_url:
+    if url == settings.store_url:
         yield warning(
             PART,
             "broker and store are one Redis database",
@@ -41,15 +38,6 @@ def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
         yield from _workers(settings, app)
     except (OperationalError, OSError) as gone:
         yield error(PART, f"workers could not be asked: {gone}", f"look at {SETTING}")
-
-
-def _redis_url(broker_url: str) -> str | None:
-    """Return a broker's URL as redis-py reads it; None where the broker is not a Redis."""
-    url = urlsplit(broker_url)
-    if url.scheme == "redis+socket":
-        database = parse_qs(url.query).get("virtual_host", ["0"])[0]
-        return f"unix://{url.path}?db={database}"
-    return broker_url if url.scheme in ("redis", "rediss") else None
 
 
 def _workers(settings: Settings, app: Celery) -> Iterator[Finding]:

@@ -53,6 +53,15 @@ class Pulled:
         return not (self.waiting or self.running or self.dues or self.has_rest)
 
 
+@dataclass(frozen=True, slots=True)
+class ListedLane:
+    """A lane with how many firings wait there in Redis; from `rest_from` (ms UTC) on SQL alone has the later ones."""
+
+    lane: SharedLane
+    waiting: int
+    rest_from: int | None
+
+
 class LaneStore:
     """The lanes. Each move is one script on one lane; every method may be repeated.
 
@@ -153,6 +162,17 @@ class LaneStore:
                     found.append(lane)
         return found
 
+    def listed(self) -> list[ListedLane]:
+        """Return the lanes that may hold firings, the fullest first."""
+        lanes = list(self.index())
+        found = []
+        for start in range(0, len(lanes), LANES_A_TRIP):
+            some = lanes[start : start + LANES_A_TRIP]
+            told = self._connection.command(partial(self._read_rests, lanes=some, asks_moment=True))
+            for lane, waiting, rest_from in zip(some, told[::2], told[1::2], strict=True):
+                found.append(ListedLane(lane, waiting, None if rest_from is None else int(rest_from)))
+        return sorted(found, key=lambda one: (-one.waiting, one.lane.key))
+
     def throttled(self) -> int:
         """Return how many firings wait in Redis for limits of calls."""
         return sum(self.waiting_in([lane for lane in self.index() if lane.is_of_limit]).values())
@@ -208,12 +228,15 @@ class LaneStore:
     def _read_index(self, client: Any) -> Any:
         return client.hgetall(self._keys.lanes)
 
-    def _read_rests(self, client: Any, lanes: Sequence[SharedLane]) -> list[int]:
-        """Return for each lane how many wait in it, and whether it has a rest."""
+    def _read_rests(self, client: Any, lanes: Sequence[SharedLane], asks_moment: bool = False) -> list[int]:
+        """Return for each lane how many wait in it, and whether it has a rest, or from which moment on."""
         pipeline = client.pipeline(transaction=False)
         for lane in lanes:
             due, rest = self._keys.of_slice(lane, "due", "rest")
             pipeline.zcard(due)
-            pipeline.exists(rest)
+            if asks_moment:
+                pipeline.hget(rest, "until")
+            else:
+                pipeline.exists(rest)
         told: list[int] = pipeline.execute()
         return told

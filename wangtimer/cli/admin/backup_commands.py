@@ -1,0 +1,125 @@
+"""`wangtimer backup` and `wangtimer restore`: a copy of the database in a file, and back."""
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from shutil import rmtree
+
+import click
+
+from wangtimer.cli.admin.store_commands import require_stopped
+from wangtimer.cli.terminal.asking import Failed
+from wangtimer.cli.terminal.once import OnceCommand
+from wangtimer.cli.terminal.output import show_line
+from wangtimer.core.errors import WangTimerError
+from wangtimer.settings import read_settings
+from wangtimer.shown_url import shown_url
+from wangtimer.stack.data_directory import DataDirectory, held_directory, known_directory
+from wangtimer.store.sql.database import with_driver
+from wangtimer.store.sql.dump import dump, load
+
+DATA_DIR = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Of the service that `wangtimer up` runs there.",
+)
+STDOUT = "-"
+# What the database of a data directory is called once another one was restored.
+SET_ASIDE = "wangtimer-before.db"
+
+
+@click.command(cls=OnceCommand)
+@click.argument("file", type=click.Path(dir_okay=False))
+@DATA_DIR
+def backup(file: str, data_dir: Path | None) -> None:
+    """Write the database into FILE (`-`: standard output) while everything runs; it must not exist yet.
+
+    FILE has what SQL has: sealed secrets, and no keys to open them. Only its owner may read it.
+    """
+    with _telling():
+        url = known_directory(data_dir).database_url if data_dir else read_settings().database_url
+        if file == STDOUT:
+            dump(url, sys.stdout.buffer)
+            return
+        _write_whole(url, Path(file))
+        show_line(f"{Path(file).stat().st_size} bytes of {shown_url(url)} in {file}")
+
+
+@click.command(cls=OnceCommand)
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.option(
+    "--into",
+    metavar="DATABASE",
+    help="Another database of that server (SQLite: another file) than WANGTIMER_DATABASE_URL names; made if missing.",
+)
+@DATA_DIR
+def restore(file: Path, into: str | None, data_dir: Path | None) -> None:
+    """Load a backup into an empty database. It is refused while processes run.
+
+    With --data-dir what was there is set aside. Otherwise the old database stays, and `wangtimer store clear` empties
+    Redis before the processes start again.
+    """
+    if data_dir is not None and into is not None:
+        raise click.UsageError("--into and --data-dir: name one of them")
+    with _telling():
+        if data_dir is not None:
+            with held_directory(data_dir) as held:
+                _restore_directory(held.directory, file)
+            show_line(f"restored; what was there is {data_dir / SET_ASIDE}")
+            return
+        settings = read_settings()
+        # Imported here, as the import reads the settings.
+        from wangtimer.celery import app
+
+        require_stopped(app)
+        url = with_driver(settings.database_url)
+        if into is not None:
+            url = url.set(database=into)
+        load(url.render_as_string(hide_password=False), file)
+        show_line(f"{url.database} has what {file} has; next: wangtimer store clear")
+
+
+def _write_whole(url: str, file: Path) -> None:
+    """Write a dump under its name once all of it is on the disk."""
+    if file.exists():
+        raise Failed(f"{file} is there already; name another file, or remove it")
+    part = file.with_name(f"{file.name}.part")
+    try:
+        descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            with os.fdopen(descriptor, "wb") as out:
+                dump(url, out)
+                out.flush()
+                os.fsync(out.fileno())
+            part.rename(file)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise Failed(f"{file}: {error.strerror}") from error
+
+
+def _restore_directory(directory: DataDirectory, file: Path) -> None:
+    """Load a dump beside the database, then put it in its place; Valkey is filled again at the start."""
+    present, coming = directory.path / "wangtimer.db", directory.path / "wangtimer-coming.db"
+    coming.unlink(missing_ok=True)
+    load(f"sqlite:///{coming}", file)
+    coming.chmod(0o600)
+    if present.exists():
+        with closing(sqlite3.connect(present)) as database:
+            database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        present.rename(directory.path / SET_ASIDE)
+        for left in ("-wal", "-shm"):
+            present.with_name(f"{present.name}{left}").unlink(missing_ok=True)
+    rmtree(directory.valkey, ignore_errors=True)
+    coming.rename(present)
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    try:
+        yield
+    except WangTimerError as error:
+        raise Failed(str(error)) from error

@@ -1,0 +1,139 @@
+"""`wangtimer store ...` and `wangtimer lanes`: what an operator asks of Redis, or does there, by hand."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import click
+from celery import Celery
+from kombu.exceptions import OperationalError
+from redis.exceptions import NoPermissionError
+
+from wangtimer.broker import ANSWER_WITHIN_S, Broker, redis_url
+from wangtimer.cli.terminal.asking import JSON, Failed
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import show_json, show_line, show_table
+from wangtimer.core.errors import WangTimerError
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.settings import Settings, read_settings
+from wangtimer.store.redis.by_hand import delete_all, refusals
+from wangtimer.store.redis.connection import RedisConnection
+
+ACCOUNT = "; name the URLs of the account `operator` (deploy/make-accounts), or of one that may do everything"
+
+
+@click.group(cls=OnceGroup)
+def store() -> None:
+    """The two Redis servers, as the settings name them; with the account `operator`."""
+
+
+@store.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def clear(yes: bool) -> None:
+    """Delete what the store and the broker have of this deployment. SQL has the truth, and fills them again.
+
+    Other programs' keys and queues stay. It is refused while processes run. Outcomes that wait in the store while SQL
+    is away are lost: their calls are made again.
+    """
+    with _by_hand():
+        settings, app = _settings_and_app()
+        require_stopped(app)
+        if not yes:
+            click.confirm(
+                f"Delete all keys {settings.key_prefix}:* of the store, and the queues?", abort=True
+            )
+        with closing(RedisConnection(settings.store_url)) as redis:
+            deleted = delete_all(redis, settings.key_prefix)
+        messages = Broker(app).purge(one.name for one in app.conf.task_queues)
+    show_line(f"{deleted} keys of the store and {messages} messages of the broker deleted")
+
+
+@store.command("refusals")
+@JSON
+def show_refusals(as_json: bool) -> None:
+    """Show what the two servers refused to accounts (ACL LOG), the newest of each server first."""
+    with _by_hand():
+        settings, found = read_settings(), []
+        for server, url in (("store", settings.store_url), ("broker", redis_url(settings.broker_url))):
+            if url is not None:
+                with closing(RedisConnection(url)) as redis:
+                    found += [(server, one) for one in refusals(redis)]
+    if as_json:
+        show_json(
+            [
+                {
+                    "server": server,
+                    "account": one.account,
+                    "what": one.what,
+                    "kind": one.kind,
+                    "times": one.times,
+                    "secondsAgo": one.age_s,
+                }
+                for server, one in found
+            ]
+        )
+        return
+    show_table(
+        ("server", "account", "refused", "kind", "times", "last, s ago"),
+        ((server, one.account, one.what, one.kind, one.times, f"{one.age_s:.0f}") for server, one in found),
+    )
+
+
+@click.command(cls=OnceCommand)
+@JSON
+def lanes(as_json: bool) -> None:
+    """List the lanes: for what firings wait, and how many, the fullest first.
+
+    `in SQL from`: later firings of the lane wait in SQL alone, and come into Redis as there is room.
+    """
+    with _by_hand():
+        # Imported here, as it takes half a second.
+        from wangtimer.wiring import build
+
+        found = build(*_settings_and_app()).lanes.listed()
+    if as_json:
+        show_json(
+            [
+                {
+                    "lane": one.lane.key,
+                    "waiting": one.waiting,
+                    "inSqlFrom": None if one.rest_from is None else show_moment(one.rest_from),
+                }
+                for one in found
+            ]
+        )
+        return
+    show_table(
+        ("lane", "waiting", "in SQL from"),
+        (
+            (one.lane.key, one.waiting, None if one.rest_from is None else show_moment(one.rest_from))
+            for one in found
+        ),
+    )
+
+
+def require_stopped(app: Celery) -> None:
+    """Raise `Failed` if a process answers that takes from the queues, or beat."""
+    running = sorted(app.control.inspect(timeout=ANSWER_WITHIN_S).ping() or {})
+    if running:
+        raise Failed(f"{', '.join(running)} still run; stop every process of the deployment first")
+
+
+def _settings_and_app() -> tuple[Settings, Celery]:
+    settings = read_settings()
+    # Imported here, as the import reads the settings.
+    from wangtimer.celery import app
+
+    return settings, app
+
+
+@contextmanager
+def _by_hand() -> Iterator[None]:
+    """Tell in one line what Redis, the broker or the settings refuse."""
+    try:
+        yield
+    except NoPermissionError as error:
+        raise Failed(f"{error}{ACCOUNT}") from error
+    except (OperationalError, OSError) as error:
+        raise Failed(f"broker: {error}") from error
+    except WangTimerError as error:
+        raise Failed(str(error)) from error
