@@ -34,6 +34,11 @@ def _log(loglevel: int | None = None, **_: Any) -> None:
     log_as_lines(loglevel)
     warn_of_unknown_variables()
     warn_of_unset_database(read_settings())
+
+
+@celeryd_after_setup.connect
+def _warn_of_no_keys(**_: Any) -> None:
+    """Beat and Flower see no secret, and need no key."""
     warn_of_no_secret_keys(read_settings())
 
 

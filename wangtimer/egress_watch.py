@@ -32,6 +32,7 @@ class EgressWatch:
         self._look_up = look_up
         self._look_up_at = clock.monotonic() + LOOK_UP_EVERY_S
         self._uncounted = 0
+        self._unfound: frozenset[str] = frozenset()
 
     def start(self) -> None:
         """Begin to watch, until the process ends."""
@@ -48,9 +49,16 @@ class EgressWatch:
         """Have the engine judge by the addresses that our servers' names have now."""
         rules = self._egress.rules
         found = found_servers(rules.own_servers, self._look_up)
-        _warn_of_unfound(found)
+        self._warn_of_unfound(found)
         if found != rules.own_servers:
             self._egress.change(replace(rules, own_servers=found))
+
+    def _warn_of_unfound(self, servers: tuple[OwnServer, ...]) -> None:
+        """Say once of each name that it is not found, and again only if it was found meanwhile."""
+        unfound = {server.name: server.what for server in servers if server.name and not server.addresses}
+        for name in unfound.keys() - self._unfound:
+            log.warning("own_server_not_found", server=unfound[name], name=name)
+        self._unfound = frozenset(unfound)
 
     def _tell(self) -> None:
         refusals, left_out = self._egress.take_refusals()
@@ -87,9 +95,3 @@ class EgressWatch:
                 self.watch()
             except Exception:
                 log.exception("egress_watch_stumbled")
-
-
-def _warn_of_unfound(servers: tuple[OwnServer, ...]) -> None:
-    for server in servers:
-        if server.name and not server.addresses:
-            log.warning("own_server_not_found", server=server.what, name=server.name)

@@ -22,9 +22,20 @@ SERVERS = {"mysql", "store", "broker"}
 # By whom each network is shared. Docker publishes a port only from a network that is not internal.
 NETWORKS = {
     "public": {"proxy"},
-    "front": {"proxy", "web", "stream"},
-    "data": {"mysql", "store", "web", "scheduler", "migrate", "trigger", "callback", "stream", "schema"},
-    "broker": {"broker", "web", "beat", "scheduler", "migrate", "trigger", "callback", "flower"},
+    "front": {"proxy", "web", "stream", "operator"},
+    "data": {
+        "mysql",
+        "store",
+        "web",
+        "scheduler",
+        "migrate",
+        "trigger",
+        "callback",
+        "stream",
+        "schema",
+        "operator",
+    },
+    "broker": {"broker", "web", "beat", "scheduler", "migrate", "trigger", "callback", "flower", "operator"},
     "egress": {"callback"},
     "operators": {"flower"},
 }
@@ -34,7 +45,7 @@ DATA = {"mysql": "/var/lib/mysql", "store": "/data"}
 FURTHER_PASSWORDS = {
     **{name: {"MYSQL_PASSWORD"} for name in ("web", "scheduler", "migrate", "trigger", "callback", "stream")},
     **{name: {"REDIS_HEALTH_PASSWORD"} for name in ("store", "broker")},
-    "mysql": {"MYSQL_PASSWORD", "MYSQL_SCHEMA_PASSWORD"},
+    "mysql": {"MYSQL_PASSWORD", "MYSQL_SCHEMA_PASSWORD", "MYSQL_ROOT_PASSWORD"},
     "flower": {"FLOWER_BASIC_AUTH"},
 }
 
@@ -48,6 +59,7 @@ SERVICE_KEYS = {
     "image",
     "init",
     "logging",
+    "mem_limit",
     "networks",
     "pids_limit",
     "ports",
@@ -72,7 +84,7 @@ def compose() -> dict[str, Any]:
 
 
 def services() -> dict[str, dict[str, Any]]:
-    """Return the services that run; `schema` is run once, by hand."""
+    """Return the services that run; `schema` and `operator` are run once, by hand."""
     found: dict[str, dict[str, Any]] = compose()["services"]
     return {name: service for name, service in found.items() if "profiles" not in service}
 
@@ -82,12 +94,23 @@ def composed_argv(service: dict[str, Any]) -> tuple[str, ...]:
     return tuple(shlex.split(service["command"].replace("$$", "$")))
 
 
+def is_ours(service: dict[str, Any]) -> bool:
+    """Tell whether a service runs the program's own image."""
+    image: str = service["image"]
+    return image.startswith("wangtimer:")
+
+
+def test_the_image_is_built_once() -> None:
+    """Compose takes for the other services what one builds under the same name."""
+    assert [name for name, service in compose()["services"].items() if "build" in service] == ["web"]
+
+
 def queue_of(command: Command) -> str | None:
     return command.argv[command.argv.index("-Q") + 1] if "-Q" in command.argv else None
 
 
 def test_compose_starts_each_process_with_the_procfile_s_command() -> None:
-    composed = {name: composed_argv(service) for name, service in services().items() if "build" in service}
+    composed = {name: composed_argv(service) for name, service in services().items() if is_ours(service)}
     assert composed == {command.name: command.argv for command in read_commands().values()}
 
 
@@ -134,10 +157,23 @@ def test_a_service_is_watched_and_restarted_and_given_time_to_end(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["beat", "scheduler", "migrate", "trigger", "callback"])
-def test_a_celery_process_is_asked_by_the_node_name_it_was_given(name: str) -> None:
+def test_a_celery_process_tells_its_health_by_a_file_and_nobody_starts_python_for_it(name: str) -> None:
     service = services()[name]
-    assert f"{name}@%h" in composed_argv(service)
-    assert service["healthcheck"]["test"][1].endswith(f"inspect ping --timeout 5 -d {name}@$$HOSTNAME")
+    assert service["healthcheck"]["test"] == [
+        "CMD",
+        "test",
+        "-f",
+        service["environment"]["WANGTIMER_READY_FILE"],
+    ]
+
+
+def test_there_are_two_beats() -> None:
+    assert services()["beat"]["scale"] == 2
+
+
+@pytest.mark.parametrize("name", sorted(compose()["services"]))
+def test_a_container_has_a_limit_of_memory(name: str) -> None:
+    assert re.search(r"\d[mg]\}?$", compose()["services"][name]["mem_limit"])
 
 
 @pytest.mark.parametrize("name", sorted(services()))
@@ -212,7 +248,12 @@ def test_a_container_can_write_to_nothing_but_its_volume_and_gain_no_right(name:
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert not {"privileged", "cap_add", "pid", "ipc", "devices", "network_mode"} & set(service)
     # Ours has its user in the Dockerfile.
-    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", service.get("user", "")) or "build" in service
+    user = service.get("user", "")
+    assert re.fullmatch(r"[1-9]\d*:[1-9]\d*", user) or is_ours(service)
+    # A tmpfs over a folder of an image is root's, unless it is told; /tmp of our image is everybody's.
+    owner = ":uid={},gid={}".format(*user.split(":")) if user else ""
+    own = [one for one in service["tmpfs"] if one != "/tmp"]
+    assert all(owner and one.endswith(owner) for one in own)
     writable = [volume for volume in service.get("volumes", []) if not volume.endswith(":ro")]
     assert writable == ([f"{name}:{DATA[name]}"] if name in DATA else [])
 
@@ -220,11 +261,11 @@ def test_a_container_can_write_to_nothing_but_its_volume_and_gain_no_right(name:
 @pytest.mark.parametrize("name", sorted(services()))
 def test_a_process_has_the_password_of_its_own_accounts_only(name: str) -> None:
     named = set(re.findall(r"\$\{(\w*(?:PASSWORD|AUTH)\w*)", str(services()[name]["environment"])))
-    own = {f"REDIS_{name.upper()}_PASSWORD"} if "build" in services()[name] else set()
+    own = {f"REDIS_{name.upper()}_PASSWORD"} if is_ours(services()[name]) else set()
     assert named == own | FURTHER_PASSWORDS.get(name, set())
 
 
-@pytest.mark.parametrize("name", sorted({"scheduler", "migrate", "trigger", "callback"}))
+@pytest.mark.parametrize("name", sorted({"beat", "scheduler", "migrate", "trigger", "callback"}))
 def test_workers_can_be_scaled(name: str) -> None:
     """A container name, a host name or a host port would be the same for all replicas."""
     assert not {"container_name", "hostname", "ports", "network_mode"} & set(services()[name])
@@ -236,7 +277,7 @@ def test_no_secret_stands_in_the_file_and_each_is_made_by_make_accounts(tmp_path
     assert {name for name, _ in secrets} == set(made_accounts(tmp_path))
     assert {rule for _, rule in secrets} == {":?run sh deploy/make-accounts"}
     in_urls = re.findall(r"://(\w*):(\$\{[^}]*\}|[^@\s]+)@", text)
-    assert len(in_urls) == 15
+    assert len(in_urls) == 17
     assert all(password.startswith("${") for _, password in in_urls)
     assert all(
         f"REDIS_{account.upper()}_PASSWORD" in password
@@ -289,9 +330,9 @@ def test_the_image_holds_what_the_build_needs() -> None:
 def test_the_example_of_an_own_queue_is_the_callback_process_with_another_queue() -> None:
     """The Procfile has it as a comment, deploy/own-queue.yml for Compose."""
     example = yaml.safe_load((ROOT / "deploy/own-queue.yml").read_text())["services"]["callback-reports"]
-    assert example["extends"] == {"file": "../docker-compose.yml", "service": "callback"}
+    # Compose reads paths from the folder of the first file, whichever file they stand in.
+    assert example["extends"] == {"file": "docker-compose.yml", "service": "callback"}
     common = shlex.join(read_commands()["callback"].argv)
     own = common.replace("-Q callback", "-Q callback.reports").replace("callback@%h", "callback-reports@%h")
     assert example["command"] == own
-    assert example["healthcheck"]["test"][1].endswith("-d callback-reports@$$HOSTNAME")
     assert f"# callback-reports: {own}" in (ROOT / "Procfile").read_text().splitlines()
