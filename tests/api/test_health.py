@@ -1,6 +1,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -8,6 +9,7 @@ from tests.api.world import World
 from tests.servers.mariadb import MariaDBServer
 from wangtimer.api.operations.health import READY_WITHIN_S
 from wangtimer.core.errors import StoreAway
+from wangtimer.scheduler import LOOK_AHEAD_MS
 from wangtimer.stack.ports import free_port
 
 MEND = "not ready; data has the answer of each part"
@@ -21,7 +23,11 @@ def test_a_process_is_alive_whatever_is_away(redis_url: str) -> None:
 def test_it_is_ready_when_sql_store_and_broker_answer(world: World) -> None:
     ready = world.get("/readyz")
     fine = {"ok": True, "error": ""}
-    assert ready.json == {"code": 0, "msg": "", "data": {"sql": fine, "store": fine, "broker": fine}}
+    assert ready.json == {
+        "code": 0,
+        "msg": "",
+        "data": {"sql": fine, "store": fine, "broker": fine, "ticks": fine},
+    }
     assert ready.status == 200
 
 
@@ -34,7 +40,26 @@ def test_each_part_that_is_away_is_named(world: World, away: str) -> None:
     answered = world.get("/readyz")
     assert (answered.status, answered.code, answered.msg) == (503, 50302, f"request: {away} {MEND}")
     assert answered.data[away] == {"ok": False, "error": f"{away} is away: gone"}
-    assert sum(part["ok"] for part in answered.data.values()) == 2
+    assert sum(part["ok"] for part in answered.data.values()) == 3
+
+
+def test_a_process_without_ticks_is_ready_and_says_that_nothing_is_fired(world: World) -> None:
+    """A mark that is missing is no alarm: Redis may just have been emptied, or all has just been started."""
+    now, agenda = int(world.wiring.clock.now_ms()), world.wiring.agenda
+    forget = partial(world.wiring.redis.command, lambda client: client.delete(world.wiring.keys.looked))
+    forget()
+    assert world.get("/readyz").data["ticks"] == {"ok": True, "error": ""}
+    agenda.needs_until(now + LOOK_AHEAD_MS - 39_000, 1, 0, 0)
+    answered = world.get("/readyz")
+    assert (answered.status, answered.code) == (200, 0)
+    assert "no tick has come" in answered.msg
+    assert answered.data["ticks"]["ok"] is False
+    assert "39 s" in answered.data["ticks"]["error"]
+    # The mark is lost, and this process has seen it.
+    forget()
+    assert world.get("/readyz").data["ticks"]["ok"] is False
+    agenda.needs_until(now + LOOK_AHEAD_MS, 1, 0, 0)
+    assert world.get("/readyz").data["ticks"]["ok"] is True
 
 
 def test_a_real_database_and_store_that_are_gone_are_named() -> None:

@@ -14,6 +14,7 @@ from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer
 from wangtimer.alert_teller import NOT_TRIED_PAUSE_MS
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
+from wangtimer.api.operations.ticks import MOST_S
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.errors import StoreAway
@@ -22,6 +23,7 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.scheduler import LOOK_AHEAD_MS
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.consumers_seen import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
@@ -37,6 +39,7 @@ OF_SQL = {
     "wangtimer_overdue_alerts",
 }
 OF_STORE = {
+    "wangtimer_seconds_since_tick",
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
     "wangtimer_window_seconds",
@@ -63,7 +66,10 @@ def figures(world: World) -> dict[str, float]:
 
 def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
     world.enabled(cron="* * * * *", name="calm")
-    assert figures(world) == {
+    world.wiring.agenda.needs_until(int(world.wiring.clock.now_ms()) + LOOK_AHEAD_MS, 1, 0, 0)
+    told = figures(world)
+    assert told.pop("wangtimer_seconds_since_tick") < MOST_S
+    assert told == {
         "wangtimer_overdue_firings": 0,
         "wangtimer_oldest_overdue_seconds": 0,
         "wangtimer_planning_lag_seconds": 0,

@@ -75,6 +75,23 @@ def test_each_deployment_finds_its_own_pods_and_the_service_those_of_the_api() -
             assert one["spec"]["selector"] == {"app": "wangtimer", "process": process}
 
 
+def test_there_are_two_beats() -> None:
+    (replicas,) = [
+        one["spec"]["replicas"] for one in documents() if one["metadata"]["name"] == "wangtimer-beat"
+    ]
+    assert replicas == 2
+
+
+def test_the_pages_take_the_mark_from_the_procfile_s_second_beat() -> None:
+    (typed,) = re.findall(r"^(sed .*) Procfile > /etc/wangtimer/Procfile$", PAGES[0].read_text(), re.M)
+    printed = subprocess.run(
+        ["sh", "-c", f"{typed} {ROOT}/Procfile"], capture_output=True, text=True, check=True
+    )
+    lines = dict(line.split(": ", 1) for line in printed.stdout.splitlines() if not line.startswith("#"))
+    assert lines["beat2"] == lines["beat"].replace("beat@%h", "beat2@%h")
+    assert "wangtimer@beat2" in PAGES[0].read_text()
+
+
 def test_workers_have_the_time_that_a_call_may_take() -> None:
     for pod in pods().values():
         assert pod["terminationGracePeriodSeconds"] > Settings().drain_s + WORKERS_MARGIN_S

@@ -32,6 +32,13 @@ def moment_of(agenda: Agenda, slice_: Slice = HERE) -> int | None:
 # looking
 
 
+def test_it_is_noted_until_when_somebody_has_looked(agenda: Agenda) -> None:
+    assert agenda.looked_until() is None
+    for moment in (500, 1_500):
+        agenda.needs_until(moment, limit=9, past=0, past_limit=0)
+        assert agenda.looked_until() == moment
+
+
 def test_an_empty_agenda_needs_nothing(agenda: Agenda) -> None:
     assert needs_by(agenda, FAR_AHEAD) == ()
 

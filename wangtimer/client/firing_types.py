@@ -145,6 +145,7 @@ class PartsHealth(TypedDict):
     sql: PartHealth
     store: PartHealth
     broker: PartHealth
+    ticks: PartHealth
 
 
 class FailingHost(TypedDict):

@@ -12,12 +12,15 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, ErrorAnswer, Sent, send
 from wangtimer.api.http.reading import asking_nothing
 from wangtimer.api.operations.probe import Probe
+from wangtimer.api.operations.ticks import MOST_S, LastTick
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.errors import StoreAway
 from wangtimer.wiring import Wiring
 
 # A load balancer's own time-out is seldom shorter.
 READY_WITHIN_S = 2.0
+TICKS = "ticks"
+NO_TICKS = "ready, but nothing is fired: no tick has come for 10 s; look at beat and scheduler"
 
 
 class PartHealth(Sent):
@@ -28,11 +31,15 @@ class PartHealth(Sent):
 
 
 class PartsHealth(Sent):
-    """The parts without which no timer can be made or fired."""
+    """The parts without which no timer can be made, and `ticks`, without which none is fired.
+
+    `ticks` is not ok once no beat and scheduler have looked for 10 s. The API takes timers all the same, and is ready.
+    """
 
     sql: PartHealth
     store: PartHealth
     broker: PartHealth
+    ticks: PartHealth
 
 
 class ReadyAnswer(Answer):
@@ -51,22 +58,34 @@ class HealthViews:
             "store": Probe(lambda: wiring().check_store()),
             "broker": Probe(lambda: wiring().check_broker()),
         }
+        self._ticks = Probe(LastTick(wiring).seconds_since)
 
     def alive(self) -> Response:
         """Tell that this process is alive. No other part is asked."""
         return send(Answer())
 
     def ready(self) -> Response:
-        """Tell whether SQL, store and broker answer: 503 unless each does within two seconds."""
+        """Tell whether SQL, store and broker answer: 503 unless each does within two seconds. Ticks are told beside."""
         asked = {name: probe.ask() for name, probe in self._probes.items()}
-        wait(asked.values(), self._within_s)
+        ticked = self._ticks.ask()
+        wait([*asked.values(), ticked], self._within_s)
         health = {name: self._health(answer) for name, answer in asked.items()}
+        health[TICKS] = self._health_of_ticks(ticked)
         if not present_caller().may(Scope.METRICS_READ):
             # Errors have addresses in them.
             health = {name: part.model_copy(update={"error": ""}) for name, part in health.items()}
         return _answer(health)
 
-    def _health(self, answer: Future[None]) -> PartHealth:
+    def _health_of_ticks(self, answer: Future[float]) -> PartHealth:
+        health = self._health(answer)
+        if not health.ok or answer.result() <= MOST_S:
+            return health
+        return PartHealth(
+            ok=False,
+            error=f"nobody has looked for what is due for {answer.result():.0f} s; look at beat and scheduler",
+        )
+
+    def _health(self, answer: Future[Any]) -> PartHealth:
         if not answer.done():
             return PartHealth(ok=False, error=f"no answer within {self._within_s:g} s")
         error = answer.exception()
@@ -99,7 +118,8 @@ def health_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
         "/readyz",
         operation_id="isReady",
         summary="Can this process serve?",
-        description="Whether SQL, store and broker answer: 503 unless each does within two seconds.",
+        description="Whether SQL, store and broker answer: 503 unless each does within two seconds. `ticks` is not ok "
+        "where nothing has been fired for 10 s because no beat and scheduler run; the API takes timers all the same.",
         responses=ready,
     )(asking_nothing(views.ready))
     return routes
@@ -107,9 +127,9 @@ def health_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 def _answer(health: Mapping[str, PartHealth]) -> Response:
     parts = PartsHealth(**health)
-    away = [name for name, part in health.items() if not part.ok]
+    away = [name for name, part in health.items() if not part.ok and name != TICKS]
     if not away:
-        return send(ReadyAnswer(data=parts))
+        return send(ReadyAnswer(msg="" if parts.ticks.ok else NO_TICKS, data=parts))
     code = ErrorCode.NOT_READY
     return send(ReadyAnswer(code=code.number, msg=_reason(away), data=parts), code.status)
 

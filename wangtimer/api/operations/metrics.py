@@ -12,6 +12,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from wangtimer.api.operations.probe import Probe
+from wangtimer.api.operations.ticks import LastTick
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.clock import Clock
@@ -37,9 +38,10 @@ def add_metrics(app: OpenAPI, wiring: Callable[[], Wiring]) -> None:
 
     Figures that cannot be read within `READ_WITHIN_S` are left out.
     """
+    last_tick = LastTick(wiring)
     sources = {
         "wangtimer_sql_up": Probe(lambda: _of_sql(wiring())),
-        "wangtimer_store_up": Probe(lambda: _of_store(wiring())),
+        "wangtimer_store_up": Probe(lambda: _of_store(wiring(), last_tick)),
         "wangtimer_broker_up": Probe(lambda: _of_broker(wiring())),
     }
 
@@ -137,10 +139,15 @@ def _now_ms(clock: Clock) -> int | None:
         return None
 
 
-def _of_store(wiring: Wiring) -> list[Metric]:
+def _of_store(wiring: Wiring, last_tick: LastTick) -> list[Metric]:
     fed_until = wiring.window.fed_until()
     held_s = 0.0 if fed_until is None else max(0.0, (fed_until - wiring.clock.now_ms()) / 1_000)
     return [
+        _gauge(
+            "wangtimer_seconds_since_tick",
+            "Since a scheduler last looked for what is due, which it does each second while a beat runs",
+            last_tick.seconds_since(),
+        ),
         _gauge("wangtimer_parked_outcomes", "Outcomes that wait in Redis for SQL", wiring.outbox.count()),
         _gauge(
             "wangtimer_parked_share",

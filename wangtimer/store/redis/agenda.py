@@ -20,16 +20,23 @@ class Agenda:
         """Return up to `limit` slices that need a trigger from `past` until `moment` (ms UTC).
 
         Before them come up to `past_limit` slices of each queue that needed one earlier, the longest waiting first.
+        It is noted until when somebody has looked.
         """
 
         def look(pipe: Any) -> None:
             pipe.zrange(self._keys.agenda, "-inf", f"({past}", byscore=True, offset=0, num=limit)
             pipe.zrange(self._keys.agenda, past, moment, byscore=True, offset=0, num=limit)
+            pipe.set(self._keys.looked, moment)
 
-        past_tags, tags = self._connection.run_all([], look)
+        past_tags, tags, _ = self._connection.run_all([], look)
         return within_quota(
             [Slice.parse(tag) for tag in past_tags], [Slice.parse(tag) for tag in tags], past, past_limit
         )
+
+    def looked_until(self) -> int | None:
+        """Return the last `moment` of `needs_until`, ms UTC; None if Redis has none."""
+        noted = self._connection.command(lambda client: client.get(self._keys.looked))
+        return None if noted is None else int(noted)
 
     def add(self, needs: Sequence[tuple[Slice, int]]) -> None:
         """Note when slices need a trigger (ms UTC), where that is sooner than noted."""

@@ -19,6 +19,7 @@ class Keys:
         self._prefix = prefix
         agenda = f"{prefix}:{{agenda}}"
         self.agenda = f"{agenda}:slices"
+        self.looked = f"{agenda}:looked"
         self.closing = f"{agenda}:closing"
         self.fed = f"{agenda}:fed"
         self.announced = f"{agenda}:announced"

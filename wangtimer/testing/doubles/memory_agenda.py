@@ -8,19 +8,23 @@ from wangtimer.testing.doubles.memory_server import MemoryServer
 
 
 class MemoryAgenda:
-    """Tables: `agenda` slice -> moment, `closing` slice -> token."""
+    """Tables: `agenda` slice -> moment, `closing` slice -> token, `looked` "until" -> moment."""
 
     def __init__(self, server: MemoryServer) -> None:
         self._server = server
 
     def needs_until(self, moment: int, limit: int, past: int, past_limit: int) -> tuple[Slice, ...]:
         def work() -> tuple[Slice, ...]:
+            self._server.table("looked")["until"] = moment
             entries = sorted((score, slice_.tag) for slice_, score in self._entries.items())
             earlier = [Slice.parse(tag) for score, tag in entries if score < past][:limit]
             current = [Slice.parse(tag) for score, tag in entries if past <= score <= moment][:limit]
             return within_quota(earlier, current, past, past_limit)
 
         return self._server.call(work)
+
+    def looked_until(self) -> int | None:
+        return self._server.call(lambda: self._server.table("looked").get("until"))
 
     def add(self, needs: Sequence[tuple[Slice, int]]) -> None:
         def work() -> None:
