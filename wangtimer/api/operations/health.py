@@ -68,7 +68,8 @@ class HealthViews:
         """Tell whether SQL, store and broker answer: 503 unless each does within two seconds. Ticks are told beside."""
         asked = {name: probe.ask() for name, probe in self._probes.items()}
         ticked = self._ticks.ask()
-        wait([*asked.values(), ticked], self._within_s)
+        everything: list[Future[Any]] = [*asked.values(), ticked]
+        wait(everything, self._within_s)
         health = {name: self._health(answer) for name, answer in asked.items()}
         health[TICKS] = self._health_of_ticks(ticked)
         if not present_caller().may(Scope.METRICS_READ):
