@@ -1,6 +1,7 @@
 """Wrong settings stop the start with one line that names the variable and the mend."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -100,6 +101,32 @@ def test_an_address_to_listen_on_has_a_host_and_a_port(monkeypatch: pytest.Monke
     monkeypatch.setenv("WANGTIMER_AUTH", "keys")
     monkeypatch.setenv("WANGTIMER_HTTP_BIND", bind)
     assert read_settings().http_bind == bind
+
+
+def test_several_addresses_are_each_given_to_gunicorn_and_the_stream_takes_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    variables = {"WANGTIMER_HTTP_BIND": "127.0.0.1:5000, [::1]:5000", "WANGTIMER_EGRESS": "public"}
+    told = subprocess.run(
+        [sys.executable, "-c", "from wangtimer.api import gunicorn; print(gunicorn.bind)"],
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+    )
+    assert told.stdout.strip() == "['127.0.0.1:5000', '[::1]:5000']", told.stderr
+    monkeypatch.setenv("WANGTIMER_STREAM_BIND", "127.0.0.1:5001,[::1]:5001")
+    with pytest.raises(BadSetting, match="write one address"):
+        read_settings()
+
+
+def test_a_driver_that_is_not_installed_stops_the_start_with_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("WANGTIMER_DATABASE_URL", "mysql://u:sesame@h/d")
+    monkeypatch.setitem(sys.modules, "MySQLdb", None)
+    with pytest.raises(BadSetting, match="install mysqlclient") as refused:
+        read_settings()
+    assert ("\n" in str(refused.value), "sesame" in str(refused.value)) == (False, False)
 
 
 @pytest.mark.parametrize("scheme", ["mysql", "mysql+mysqldb", "mariadb", "mariadb+mysqldb"])

@@ -4,6 +4,7 @@ import os
 import ssl
 from collections.abc import Iterable
 from functools import cached_property
+from importlib import import_module
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -65,7 +66,19 @@ def _known_database(url: str) -> str:
             "write mysql+mysqldb://user:password@host/database, with @ : / ? # of the password as %40 %3A %2F %3F "
             "%23, or sqlite:///path/to/file.db"
         )
+    if parsed.get_backend_name() != "sqlite":
+        _require_driver()
     return url
+
+
+def _require_driver() -> None:
+    try:
+        import_module("MySQLdb")
+    except ImportError as error:
+        raise ValueError(
+            f"its driver cannot be loaded ({error}); install mysqlclient: pip install 'wangtimer[mysql]', with gcc, "
+            "pkg-config and libmariadb-dev"
+        ) from None
 
 
 def _redis_url(url: str) -> str:
@@ -99,6 +112,12 @@ def _address(bind: str) -> str:
     if not all(one.startswith(("unix:", "fd://")) or _has_port(one) for one in bind.split(",")):
         raise ValueError("write host:port, as 127.0.0.1:5000 or [::1]:5000")
     return bind
+
+
+def _one_address(bind: str) -> str:
+    if "," in bind:
+        raise ValueError("write one address, as 127.0.0.1:5001: the stream listens at one")
+    return _address(bind)
 
 
 def _is_private(address: str) -> bool:
@@ -593,7 +612,7 @@ class Settings(BaseSettings):
     http_workers: int = Field(default=2, ge=1, le=64, description="API processes")
     http_threads: int = Field(default=8, ge=1, le=256, description="threads of each API process")
     # The stream, for consumers that connect to us
-    stream_bind: Annotated[str, AfterValidator(_address)] = Field(
+    stream_bind: Annotated[str, AfterValidator(_one_address)] = Field(
         default="127.0.0.1:5001", description="address that consumers connect to; one, or `unix:` and a path"
     )
     stream_connections: int = Field(

@@ -13,8 +13,9 @@ REFUSED_URLS = (
     "http://127.0.0.1/", "http://127.1:8080/a", "http://2130706433/", "http://0x7f000001/", "http://0177.0.0.1/",
     "http://[::1]/", "http://[::ffff:127.0.0.1]/", "https://[64:ff9b::7f00:1]/", "http://169.254.169.254/latest/",
     "http://0xa9fea9fe/", "http://[fd00:ec2::254]/", "http://10.0.0.1/", "http://192.168.1/", "http://0/",
+    "http://localhost:8000/x", "https://a.localhost/",
 )  # fmt: skip
-ALLOWED_URLS = ("http://8.8.8.8/", "https://[2606:4700::1111]/", "http://10.9.0.1:8080/", "http://localhost/",
+ALLOWED_URLS = ("http://8.8.8.8/", "https://[2606:4700::1111]/", "http://10.9.0.1:8080/", "http://localhost.example/",
                 "http://metadata.google.internal/", "http://[::ffff:8.8.8.8]/")  # fmt: skip
 SAID = "this deployment does not allow calls to its address"
 
@@ -45,6 +46,16 @@ def test_a_timer_whose_url_has_such_an_address_is_not_made(ruled_world: V1World,
 def test_other_addresses_and_all_names_are_taken(ruled_world: V1World, url: str) -> None:
     """DNS decides about a name when the call connects."""
     assert ruled_world.create(notifyHTTPParam={"url": url}).code == 0
+
+
+def test_localhost_is_taken_where_either_of_its_addresses_may_be_called(
+    sqlite_url: str, redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANGTIMER_EGRESS", "public,127.0.0.0/8")
+    world = V1World(sqlite_url, redis_url, present())
+    world.wiring.database.create_tables()
+    assert world.create(notifyHTTPParam={"url": "http://localhost:8000/x"}).code == 0
+    world.close()
 
 
 def test_an_edit_to_such_an_address_changes_nothing(ruled_world: V1World) -> None:

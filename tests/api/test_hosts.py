@@ -19,6 +19,15 @@ HEALTH = [
 ]
 
 
+def test_each_of_several_addresses_is_a_name() -> None:
+    names = allowed("10.0.0.1:5000, api.example:80")
+    assert (names.allow("10.0.0.1"), names.allow("api.example"), names.allow("10.0.0.2")) == (
+        True,
+        True,
+        False,
+    )
+
+
 def allowed(bind: str = "127.0.0.1:5000", hosts: str = "") -> AllowedHosts:
     return AllowedHosts.of(Settings(http_bind=bind, http_hosts=hosts), bind)
 

@@ -34,7 +34,7 @@ def _settings() -> Settings:
 
 _read = _settings()
 
-bind = _read.http_bind
+bind = [one.strip() for one in _read.http_bind.split(",")]
 workers = _read.http_workers
 worker_class = "wangtimer.api.http.web_worker.WebWorker"
 threads = _read.http_threads

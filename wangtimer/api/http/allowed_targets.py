@@ -1,7 +1,7 @@
 """Says early, when a timer is made or edited, that no call of its app may go where its URL leads.
 
-An address is judged only where the URL has one. A name's addresses are known when the call connects, and the engine
-judges then.
+An address is judged only where the URL has one, or says localhost. Any other name's addresses are known when the call
+connects, and the engine judges then.
 """
 
 from flask import current_app, has_app_context
@@ -10,12 +10,14 @@ from wangtimer.api.http.callers import DIRECTORY
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
-from wangtimer.callback.origin import read_url
+from wangtimer.callback.origin import Origin, read_url
 from wangtimer.core.egress.egress_rules import EgressRules, Peer
 from wangtimer.core.egress.way_out import UNSET, AppEgress
 from wangtimer.own_servers import egress_rules_of, named_servers
 from wangtimer.store.app_directory import AppDirectory
 
+# It, and each name below it, is this machine (RFC 6761).
+LOCALHOST = "localhost"
 _EXTENSION = "wangtimer.egress_rules"
 
 
@@ -28,20 +30,28 @@ def check_way_out(url: str, app: str, field: str = "notifyHTTPParam.url") -> Non
     if not has_app_context():
         return
     origin, _ = read_url(url)
-    peer = Peer("", origin.host, origin.port, origin.is_tls)
-    rules = _rules_in_use()
-    is_refused = origin.is_address and rules is not None and bool(rules.refusal(peer))
+    peers, rules = _peers_of(origin), _rules_in_use()
+    is_refused = bool(peers) and rules is not None and all(map(rules.refusal, peers))
     if origin.is_tls and not is_refused:
         return
     own = _set_for(app)
     if own.https_only and not origin.is_tls:
         raise _bad_url(field, "the app may call https only", "write https, or ask the operator")
-    if is_refused and rules is not None and rules.of_app(own).refusal(peer):
+    if is_refused and rules is not None and all(map(rules.of_app(own).refusal, peers)):
         raise _bad_url(
             field,
             "this deployment does not allow calls to its address",
             "call another one, or ask the operator whether WANGTIMER_EGRESS may allow it, or the app's egress",
         )
+
+
+def _peers_of(origin: Origin) -> tuple[Peer, ...]:
+    """Return where a call to it may connect, as far as that is clear without a look-up: nowhere else."""
+    if origin.is_address:
+        return (Peer("", origin.host, origin.port, origin.is_tls),)
+    if origin.host != LOCALHOST and not origin.host.endswith(f".{LOCALHOST}"):
+        return ()
+    return tuple(Peer(origin.host, address, origin.port, origin.is_tls) for address in ("127.0.0.1", "::1"))
 
 
 def _set_for(app: str) -> AppEgress:

@@ -37,12 +37,12 @@ class AllowedHosts:
 
     @classmethod
     def of(cls, settings: Settings, bind: str) -> "AllowedHosts":
-        """Return the names of the loopback, the address a process is bound to, and the names of the setting."""
+        """Return the names of the loopback, the addresses a process is bound to, and the names of the setting."""
         given = {name.strip().lower().rstrip(".") for name in settings.http_hosts.split(",")} - {""}
-        bound = _host_of(bind) or ""
+        bound = {_host_of(one.strip()) or "" for one in bind.split(",")}
         return cls(
-            _LOOPBACK | given | ({bound} - _EVERY_ADDRESS),
-            addresses=bound in _EVERY_ADDRESS,
+            _LOOPBACK | given | (bound - _EVERY_ADDRESS),
+            addresses=not bound.isdisjoint(_EVERY_ADDRESS),
             any=ANY in given,
         )
 
