@@ -1,4 +1,4 @@
-# One image for every process; docker-compose.yml says which command each runs.
+# One image for every process; docker-compose.yml says which command each runs. It has mysqlclient, which is under the GPL.
 
 FROM python:3.11-slim AS build
 RUN apt-get update \

@@ -15,18 +15,20 @@ ROOT = Path(__file__).parents[2]
 
 
 @contextmanager
-def shipped_proxy(directory: Path, web_port: int, tls: Path, stream_port: int = 1) -> Iterator[str]:
+def shipped_proxy(
+    directory: Path, web_port: int, tls: Path, stream_port: int = 1, on_a_host: str | None = None
+) -> Iterator[str]:
     """Start it in front of what listens at `web_port`, as if that were two API processes; yield its address.
 
-    What listens at `stream_port` is the stream.
+    What listens at `stream_port` is the stream. `on_a_host` is the file as the page for hosts makes it.
     """
     port = free_port()
     one = f"server {HOST}:{web_port} max_fails=0;"
-    text = (ROOT / "nginx.conf").read_text()
+    text = on_a_host or (ROOT / "nginx.conf").read_text()
     for shipped, ours in (
-        ("listen 5000;", f"listen {HOST}:{port};"),
-        ("http://web:5000;", "http://webs;"),
-        ("http://stream:5001;", f"http://{HOST}:{stream_port};"),
+        ("listen 8080;" if on_a_host else "listen 5000;", f"listen {HOST}:{port};"),
+        ("http://127.0.0.1:5000;" if on_a_host else "http://web:5000;", "http://webs;"),
+        ("http://127.0.0.1:5001;" if on_a_host else "http://stream:5001;", f"http://{HOST}:{stream_port};"),
         ("/etc/nginx/tls/", f"{tls}/"),
         ("pid /tmp/nginx.pid;", f"pid {directory}/pid; daemon off;"),
         # Else its workers, as another account than root's, could not write large bodies into the directory.

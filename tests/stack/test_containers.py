@@ -1,4 +1,4 @@
-"""Services of docker-compose.yml start in real containers, with the user, the mounts and the rights that they are given."""
+"""Services of docker-compose.yml start in real containers, with their user, mounts and rights."""
 
 import os
 import shlex
@@ -10,7 +10,10 @@ from tests.stack.accounts import made_accounts
 from tests.stack.containers import run_in
 from tests.stack.test_deployment import composed_argv, services
 
-pytestmark = pytest.mark.processes
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(os.geteuid() != 0, reason="containers need root"),
+]
 
 
 def test_the_proxy_starts_with_its_user_and_mounts(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import http.server
 import re
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -12,6 +13,7 @@ import pytest
 import requests
 import trustme
 
+from tests.docs.blocks import blocks
 from tests.stack.shipped_proxy import shipped_proxy
 from tests.stack.test_deployment import ROOT, services
 from wangtimer.stack.ports import HOST, free_port
@@ -84,6 +86,22 @@ def test_it_passes_on_the_host_and_does_not_hand_half_requests_to_the_api(proxy:
             client.sendall(half)
         answered = requests.get(f"http://{proxy}/", headers={"Host": "timers.example"}, timeout=10)
     assert (answered.status_code, answered.text) == (200, "timers.example")
+
+
+def test_as_the_page_for_hosts_makes_it_it_needs_no_name_server_and_reaches_the_api(
+    tmp_path: Path, web: EchoServer, tls: Path
+) -> None:
+    page = ROOT / "docs/how-to/deploy-with-systemd.md"
+    (block,) = [one.text for one in blocks(page) if one.value == "tests/stack/test_proxy_configuration.py"]
+    typed = block.replace("/etc/nginx/nginx.conf", "/dev/stdout")
+    made = subprocess.run(
+        ["sh", "-e", "-c", typed], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert "resolver" not in made
+    # Docker's names and name server are nowhere else.
+    assert not re.search(r"//(web|stream):|127\.0\.0\.11", made)
+    with shipped_proxy(tmp_path, web.server_port, tls, on_a_host=made) as address:
+        assert requests.get(f"http://{address}/", timeout=10).status_code == 200
 
 
 def test_a_change_that_was_sent_is_not_sent_again(proxy: str, web: EchoServer) -> None:

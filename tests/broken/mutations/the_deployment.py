@@ -13,6 +13,24 @@ PROMISES = (
         red="tests/stack/test_deployment.py::test_a_container_can_write_to_nothing_but_its_volume_and_gain_no_right",
     ),
     Promise(
+        "a-dead-beat-is-told",
+        "where no beat or no scheduler runs, `/readyz` tells it within ten seconds.",
+        breaks="A tick counts however long ago it came.",
+        by=Mutation(
+            "HealthViews._health_of_ticks",
+            "if not health.ok or answer.result() <= MOST_S:",
+            "if not health.ok or answer.result() <= 3_600:",
+        ),
+        red="tests/api/test_health.py::test_a_process_without_ticks_is_ready_and_says_that_nothing_is_fired",
+    ),
+    Promise(
+        "a-dump-that-is-cut-off-is-refused",
+        "a restore refuses a dump that is cut off, and a database that has timers.",
+        breaks="A dump of MariaDB or MySQL is loaded whatever its end.",
+        by=Mutation("_require_whole", "elif _END not in end:", "elif _END not in end and not end:"),
+        red="tests/cli/test_backup_commands.py::test_a_dump_that_is_cut_off_is_refused_before_anything_is_made",
+    ),
+    Promise(
         "a-process-changes-rows-only",
         "a process can change rows of its database, and no table.",
         breaks="The account of the processes has all rights on the database.",
