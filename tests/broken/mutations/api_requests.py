@@ -6,6 +6,28 @@ from tests.broken.promises import Promise
 SECTION = "The API"
 PROMISES = (
     Promise(
+        "a-bad-row-fails-no-list",
+        "a row that cannot be read or shown fails no list, and ends none.",
+        breaks="What cannot be shown fails the list, and what cannot be read ends it.",
+        by=(
+            Mutation(
+                "shown_each",
+                """
+                try:
+                    found.append(show(row))
+                except Exception as error:
+                    log.error("row_cannot_be_shown", row=name_of(row), error=repr(error)[:200])
+                """,
+                "found.append(show(row))",
+            ),
+            Mutation("readable_page", "if len(page) == limit or len(rows) < room:", "if True:"),
+        ),
+        red=(
+            "tests/api/v1/test_unreadable_rows.py::test_of_targets[values0]",
+            "tests/api/v1/test_unreadable_rows.py::test_of_targets[values1]",
+        ),
+    ),
+    Promise(
         "a-body-in-crumbs-is-refused",
         "a body in a hundred thousand chunks is refused, before it costs seconds of CPU.",
         breaks="However many are read.",

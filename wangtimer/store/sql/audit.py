@@ -13,7 +13,7 @@ from wangtimer.core.apps.audited_change import AuditedChange, AuditedKind, Audit
 from wangtimer.core.apps.caller import Caller, who_calls
 from wangtimer.core.fail_points import Step
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import by_index, readable_page
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
@@ -89,13 +89,10 @@ class AuditLog:
 
     def page(self, wanted: AuditFilter, limit: int, last: tuple[int, int] | None = None) -> list[AuditEntry]:
         """Return up to `limit` entries, latest first; next page: those behind the `last` one's moment and id."""
-        matching = _matching(wanted)
-        if last is not None:
-            matching.append(behind(_ORDER, last, descending=True))
-        query = by_index(select(audit).where(and_(*matching)), _index(wanted), audit)
-        query = query.order_by(*(column.desc() for column in _ORDER)).limit(limit)
-        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
-        return [_entry(row) for row in rows]
+        query = by_index(select(audit).where(and_(*_matching(wanted))), _index(wanted), audit)
+        return readable_page(
+            self._database, query, _ORDER, last, limit, lambda row: _entry(row._mapping), descending=True
+        )
 
     def purge(self, before: int, limit: int) -> int:
         """Forget entries of before `before` (ms UTC), the oldest `limit` at most; return how many."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import structlog
 from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
@@ -16,11 +15,9 @@ from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import behind, by_index, readable_page
 from wangtimer.store.sql.tables import targets, timers
 from wangtimer.store.target_text import target_from, target_text
-
-log = structlog.get_logger()
 
 # Targets of one app.
 MOST_TARGETS = 1_000
@@ -55,11 +52,8 @@ class TargetStore:
 
         Raises `StoreAway`.
         """
-        query = select(targets).where(and_(targets.c.app == app, targets.c.name > after))
-        found = _read(self._rows(query.order_by(targets.c.name).limit(limit)), _target_of)
-        for (_, name), reason in found.bad.items():
-            log.error("target_cannot_be_read", app=app, target=name, reason=reason)
-        return list(found.values())
+        query = select(targets).where(targets.c.app == app)
+        return readable_page(self._database, query, [targets.c.name], [after], limit, _target_of)
 
     def change(
         self, app: str, name: str, change: TargetRevision, now: int, version: int | None = None
