@@ -40,10 +40,21 @@ PROMISES = (
         breaks="It is a fault of the service.",
         by=Mutation(
             "PatientSocket._readable",
-            "except (InvalidChunkSize, InvalidChunkExtension, ChunkMissingTerminator):",
+            "except ParseException:",
             "except ImportError:",
         ),
         red="tests/api/test_half_sent.py::test_chunks_that_cannot_be_read_are_the_clients_fault_and_end_the_connection",
+    ),
+    Promise(
+        "a-silent-connection-ends-soon",
+        "a connection that sends nothing is closed in the time that a request's head has, and holds no thread.",
+        breaks="It stays for as long as an idle one may.",
+        by=Mutation(
+            "WebWorker.enqueue_req",
+            "conn.timeout = time.monotonic() + self._head_s",
+            "conn.timeout = time.monotonic() + self.cfg.keepalive",
+        ),
+        red="tests/api/test_half_sent.py::test_a_connection_that_sends_nothing_is_closed_and_holds_no_thread",
     ),
     Promise(
         "a-browser-shows-data-as-data",
