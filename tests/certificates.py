@@ -42,27 +42,39 @@ def self_signed(name: str, expires_at: datetime, key: Any = None) -> Pair:
 
 
 _DER = serialization.Encoding.DER
-# A prime of Mersenne: to see whether it is one takes OpenSSL 0.5 s and more, and 35 s for one of 9,941 bits.
-_LONG_PRIME = 2**2_203 - 1
+# Of a prime of Mersenne. To see whether it is one takes OpenSSL 0.5 s, and 35 s for one of 9,941 bits.
+_BITS = 2_203
 
 
-def diffie_hellman_key() -> str:
+def diffie_hellman_key(bits: int = _BITS) -> str:
     """Return a private key (PEM) of Diffie-Hellman."""
     secret = der(0x04, _integer(3))
-    return _pem("PRIVATE KEY", der(0x30, _integer(0), _diffie_hellman(), secret))
+    return _pem("PRIVATE KEY", der(0x30, _integer(0), _diffie_hellman(bits), secret))
 
 
-def with_diffie_hellman(pair: Pair) -> str:
+def with_diffie_hellman(pair: Pair, bits: int = _BITS) -> str:
     """Return a certificate (PEM) with another public key: one of Diffie-Hellman."""
-    return with_public_key(pair, der(0x30, _diffie_hellman(), der(0x03, b"\0", _integer(9))))
+    return with_public_key(pair, der(0x30, _diffie_hellman(bits), der(0x03, b"\0", _integer(9))))
 
 
 def with_public_key(pair: Pair, spki: bytes) -> str:
     """Return a certificate (PEM) with another public key (SPKI in DER); nothing vouches for it."""
-    was = x509.load_pem_x509_certificate(pair.chain.encode())
-    key = was.public_key().public_bytes(_DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    whole, inner = was.public_bytes(_DER), was.tbs_certificate_bytes
-    signed = der(0x30, _content(inner).replace(key, spki))
+    key = _read(pair).public_key()
+    return _with(pair, key.public_bytes(_DER, serialization.PublicFormat.SubjectPublicKeyInfo), spki)
+
+
+def with_name(pair: Pair, name: bytes) -> str:
+    """Return a certificate (PEM) with another subject and issuer (DER); nothing vouches for it."""
+    return _with(pair, _read(pair).subject.public_bytes(), name)
+
+
+def _read(pair: Pair) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pair.chain.encode())
+
+
+def _with(pair: Pair, part: bytes, other: bytes) -> str:
+    whole, inner = _read(pair).public_bytes(_DER), _read(pair).tbs_certificate_bytes
+    signed = der(0x30, _content(inner).replace(part, other))
     return _pem("CERTIFICATE", der(0x30, signed, _content(whole).removeprefix(inner)))
 
 
@@ -89,9 +101,9 @@ def der(tag: int, *parts: bytes) -> bytes:
     return bytes([tag, len(content)] if len(content) < 128 else [tag, 128 | len(size), *size]) + content
 
 
-def _diffie_hellman() -> bytes:
+def _diffie_hellman(bits: int) -> bytes:
     identifier = bytes.fromhex("06092a864886f70d010301")
-    return der(0x30, identifier, der(0x30, _integer(_LONG_PRIME), _integer(2)))
+    return der(0x30, identifier, der(0x30, _integer(2**bits - 1), _integer(2)))
 
 
 def _integer(number: int) -> bytes:

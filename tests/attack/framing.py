@@ -81,6 +81,18 @@ SMUGGLED = (
         f"1\r\n{{}}\r\n0\r\n\r\n{SECOND}",
         ONE_EACH,
     ),
+    smuggled(
+        "A trailer without a colon",
+        "Transfer-Encoding: chunked\r\n",
+        f"0\r\nnocolon\r\n\r\n{SECOND}",
+        ONE_EACH,
+    ),
+    smuggled(
+        "A Content-Length as a trailer",
+        "Transfer-Encoding: chunked\r\n",
+        f"0\r\nContent-Length: 5\r\n\r\n{SECOND}",
+        ONE_EACH,
+    ),
     smuggled("A NUL in a header", "X-A: b\0c\r\nContent-Length: 2\r\n", "{}", ONE_EACH),
     smuggled(
         "A carriage return in a header",
