@@ -192,7 +192,8 @@ CREATE TABLE timer (
     disabled_at BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,
-    -- when the schedule last changed, 0 = never
+    -- when the schedule last changed, and when it had changed the time before; 0 = never
+    edited_before_at BIGINT NOT NULL DEFAULT 0,
     edited_at BIGINT NOT NULL,
     -- every moment up to here has its row in `firing`; next_fire_at is the first moment after it
     planned_until BIGINT NOT NULL,

@@ -202,7 +202,7 @@ class Registrar:
         edited = still_cancelled(self._still_spread(edited, was, now), was, now, self.near.soon_ms)
         if edited.definition.schedule == was:
             return None
-        definition = edited.definition._replace(edited_at=now)
+        definition = edited.definition.with_schedule(edited.definition.schedule, now)
         replanned = replace(edited, definition=definition, planned_until=now)
         if definition.is_enabled:
             near = plan(replanned, now + self.near.near_ms, self.near.most)
@@ -226,7 +226,7 @@ class Registrar:
     def _replan(self, edited: Timer, past: list[Firing], now: int, status: TimerStatus) -> Revision:
         """Plan a timer's new schedule from now on; firings of the old one are skipped when their moments come."""
         schedule = edited.ending.applied_to(edited.definition.schedule)
-        definition = edited.definition._replace(schedule=schedule, edited_at=now)
+        definition = edited.definition.with_schedule(schedule, now)
         timer = replace(
             edited, definition=definition, planned_until=now, next_fire_at=schedule.first_after(now)
         )

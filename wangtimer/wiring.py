@@ -998,7 +998,7 @@ class Wiring:
     def wanted(self) -> Wanted:
         """Whether firings are still wanted."""
         asker = Asker(self.timers, self.clock, self.shared.refresh)
-        return Wanted(self.definitions, self.timers, self.verifier, asker)
+        return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
 
     @once
     def turnstile(self) -> Turnstile:

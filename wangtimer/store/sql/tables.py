@@ -315,6 +315,8 @@ timers = Table(
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
+    # When the schedule had changed the time before it last did.
+    Column("edited_before_at", BigInteger, nullable=False, server_default=text("0")),
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),
     Column("next_fire_at", BigInteger, nullable=True),
