@@ -43,14 +43,18 @@ PROMISES = (
     ),
     Promise(
         "what-failed-keeps-its-finished-timer",
-        "a timer with `deleteAfterFinish` whose last firing failed is kept for the retention, and can be replayed.",
+        "a timer with `deleteAfterFinish` whose last firing failed or was left out by a policy, or that has a dead letter, is kept for the retention, and can be replayed.",
         breaks="A failure counts as a success.",
         by=Mutation(
             "FinishedTimers.delete_page.work",
-            "failed = _with_latest(sql, settled, 1, FiringStatus.FAILED) if days == 0 else set()",
-            "failed: set[int] = set()",
+            "lost = _with_latest(sql, settled, 1, _is_lost) | _with_dead_letters(sql, settled) if days == 0 else set()",
+            "lost: set[int] = set()",
         ),
-        red="tests/store/test_finished_timers.py::test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replayed",
+        red=(
+            "tests/store/test_finished_timers.py::test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replayed",
+            "tests/store/test_finished_timers.py::test_one_that_was_never_called_is_kept_that_it_may_be_replayed",
+            "tests/store/test_finished_timers.py::test_one_with_a_dead_letter_is_kept_though_its_last_firing_succeeded",
+        ),
     ),
     Promise(
         "what-is-asked-for-is-fired",

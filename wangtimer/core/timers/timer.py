@@ -69,8 +69,8 @@ class Definition(NamedTuple):
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
     schedule that never changed needs no check that it still contains a planned moment. `edited_before_at` is when it
     had changed the time before (ms UTC, 0 = never); only SQL knows it. `disabled_at` is when the timer was last
-    switched from enabled to disabled or deleted (ms UTC, 0 = never). What `timeouts` and `retry` (None) leave open is as
-    its target says, else the deployment.
+    switched from enabled to disabled or deleted (ms UTC, 0 = never). What `timeouts` and `retry` (None) leave open is
+    as its target says, else the deployment.
     """
 
     timer_id: int
