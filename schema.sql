@@ -108,6 +108,19 @@ CREATE TABLE host_limit (
     PRIMARY KEY (host)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- by which rules of time zones timers were planned: one row
+CREATE TABLE zone_rules (
+    id SMALLINT NOT NULL,
+    -- that of the zone data, as in 2026f
+    version VARCHAR(16) NOT NULL,
+    -- JSON: a digest of the rules of each zone
+    digests MEDIUMTEXT NOT NULL,
+    -- the version by which timers are planned anew, and the id of the last one that is
+    following VARCHAR(16) NOT NULL,
+    done_to BIGINT NOT NULL,
+    PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- the keys by which apps and operators call the API
 CREATE TABLE api_key (
     id VARCHAR(12) NOT NULL,

@@ -200,8 +200,18 @@ class Registrar:
         """
         was = timer.definition.schedule
         edited = still_cancelled(self._still_spread(edited, was, now), was, now, self.near.soon_ms)
-        if edited.definition.schedule == was:
-            return None
+        return None if edited.definition.schedule == was else self._planned_from(edited, now)
+
+    def planned_anew(self, timer: Timer, now: int) -> tuple[Timer, tuple[Plan, ...]]:
+        """Return a timer planned anew from `now` (ms UTC) on, as if its schedule had been edited, and its plans.
+
+        The first one has what came due unplanned. For zone rules that changed: moments of the old ones are superseded.
+        """
+        past, _ = self._plan_past(timer, now) if timer.definition.is_enabled else (None, [])
+        marks, near = self._planned_from(timer, now)
+        return marks, (near,) if past is None else (past, near)
+
+    def _planned_from(self, edited: Timer, now: int) -> tuple[Timer, Plan]:
         definition = edited.definition.with_schedule(edited.definition.schedule, now)
         replanned = replace(edited, definition=definition, planned_until=now)
         if definition.is_enabled:

@@ -169,6 +169,7 @@ from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.ways_out import WaysOutInSql
+from wangtimer.store.sql.zone_rules import ZoneRuleStore
 from wangtimer.sweeper import Sweeper
 from wangtimer.target_changes import TargetChanges
 from wangtimer.teller import Teller
@@ -176,6 +177,7 @@ from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
 from wangtimer.way_out_teller import WayOutTeller
 from wangtimer.ways_out_reader import WaysOutReader
+from wangtimer.zone_follower import ZoneFollower
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
 SQL_CONNECTIONS = 10
@@ -563,6 +565,11 @@ class Wiring:
     def calendar_follower(self) -> CalendarFollower:
         """Gives those timers its new days."""
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
+
+    @once
+    def zone_follower(self) -> ZoneFollower:
+        """Plans timers anew whose zone has other rules than before."""
+        return ZoneFollower(self.registrar, ZoneRuleStore(self.database, self.bad_timers), self.clock)
 
     @once
     def signing_store(self) -> SigningStore:

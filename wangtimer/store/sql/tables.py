@@ -188,6 +188,21 @@ reply_controls = Table(
     **_MYSQL,
 )
 
+# By which rules of time zones timers were planned.
+zone_rules = Table(
+    "zone_rules",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False),
+    # That of the zone data, as in 2026f.
+    Column("version", String(16), nullable=False),
+    # JSON: a digest of the rules of each zone.
+    Column("digests", _LongText, nullable=False),
+    # The version by which timers are planned anew, and the id of the last one that is.
+    Column("following", String(16), nullable=False),
+    Column("done_to", BigInteger, nullable=False),
+    **_MYSQL,
+)
+
 # Firings that have begun, or wait for one that has, of timers whose firings are not to overlap. Which of them have no
 # outcome yet, their own rows say.
 begun_firings = Table(
