@@ -78,11 +78,7 @@ class CalendarFollowers:
     for each other's rows.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
-    ) -> None:
+    def __init__(self, database: Database, bad_timers: BadTimers) -> None:
         self._database = database
         self._bad_timers = bad_timers
 
