@@ -108,15 +108,15 @@ CREATE TABLE host_limit (
     PRIMARY KEY (host)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- by which rules of time zones timers were planned: one row
-CREATE TABLE zone_rules (
+-- by which rules of time zones and built-in calendars timers were planned: one row
+CREATE TABLE schedule_rules (
     id SMALLINT NOT NULL,
-    -- that of the zone data, as in 2026f
-    version VARCHAR(16) NOT NULL,
-    -- JSON: a digest of the rules of each zone
+    -- those of the packages that hold them
+    version VARCHAR(64) NOT NULL,
+    -- JSON: a digest of the rules of each zone and calendar, by its name
     digests MEDIUMTEXT NOT NULL,
     -- the version by which timers are planned anew, and the id of the last one that is
-    following VARCHAR(16) NOT NULL,
+    following VARCHAR(64) NOT NULL,
     done_to BIGINT NOT NULL,
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

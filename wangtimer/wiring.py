@@ -88,6 +88,7 @@ from wangtimer.overlaps import Overlaps
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
+from wangtimer.rules_follower import RulesFollower
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
@@ -162,6 +163,7 @@ from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
@@ -169,7 +171,6 @@ from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.ways_out import WaysOutInSql
-from wangtimer.store.sql.zone_rules import ZoneRuleStore
 from wangtimer.sweeper import Sweeper
 from wangtimer.target_changes import TargetChanges
 from wangtimer.teller import Teller
@@ -177,7 +178,6 @@ from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
 from wangtimer.way_out_teller import WayOutTeller
 from wangtimer.ways_out_reader import WaysOutReader
-from wangtimer.zone_follower import ZoneFollower
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
 SQL_CONNECTIONS = 10
@@ -567,9 +567,9 @@ class Wiring:
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
 
     @once
-    def zone_follower(self) -> ZoneFollower:
-        """Plans timers anew whose zone has other rules than before."""
-        return ZoneFollower(self.registrar, ZoneRuleStore(self.database, self.bad_timers), self.clock)
+    def rules_follower(self) -> RulesFollower:
+        """Plans timers anew whose zone or built-in calendar has other rules than before."""
+        return RulesFollower(self.registrar, ScheduleRuleStore(self.database, self.bad_timers), self.clock)
 
     @once
     def signing_store(self) -> SigningStore:

@@ -186,6 +186,13 @@ PROMISES = (
         ),
     ),
     Promise(
+        "new-zone-rules-count",
+        "timers of a zone or built-in calendar whose rules changed are planned anew by the first process that has them.",
+        breaks="What was planned stays.",
+        by=Mutation("RulesFollower.sweep", "elif is_newer(own, held):", "elif False:"),
+        red="tests/api/test_rules_follower.py::test_timers_of_a_zone_with_other_rules_are_planned_anew_and_no_others[sqlite]",
+    ),
+    Promise(
         "a-paused-firing-has-not-begun",
         "a firing that is paused stands in the way of no other one of its timer.",
         breaks="It begins when its moment comes, and waits.",

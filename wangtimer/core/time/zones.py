@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from hashlib import blake2b
-from importlib import import_module
 from importlib.resources import files
 from zoneinfo import ZoneInfo
 
@@ -63,11 +62,6 @@ def read_zone(name: str) -> ZoneInfo:
         raise KeyError(name)
     with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
         return ZoneInfo.from_file(file, key=name)
-
-
-def rules_version() -> str:
-    """Return the version of the zone data, as in 2026f; a later one sorts behind."""
-    return str(import_module("tzdata").IANA_VERSION)
 
 
 def rules_digest(name: str) -> str:

@@ -188,17 +188,17 @@ reply_controls = Table(
     **_MYSQL,
 )
 
-# By which rules of time zones timers were planned.
-zone_rules = Table(
-    "zone_rules",
+# By which rules of time zones and built-in calendars timers were planned.
+schedule_rules = Table(
+    "schedule_rules",
     metadata,
     Column("id", SmallInteger, primary_key=True, autoincrement=False),
-    # That of the zone data, as in 2026f.
-    Column("version", String(16), nullable=False),
-    # JSON: a digest of the rules of each zone.
+    # Those of the packages that hold them.
+    Column("version", String(64), nullable=False),
+    # JSON: a digest of the rules of each zone and calendar, by its name.
     Column("digests", _LongText, nullable=False),
     # The version by which timers are planned anew, and the id of the last one that is.
-    Column("following", String(16), nullable=False),
+    Column("following", String(64), nullable=False),
     Column("done_to", BigInteger, nullable=False),
     **_MYSQL,
 )

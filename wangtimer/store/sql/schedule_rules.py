@@ -1,11 +1,11 @@
-"""The zone rules by which timers were planned, in SQL: one row, written by whoever plans."""
+"""The rules of zones and built-in calendars by which timers were planned, in SQL: one row, written by who plans."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import orjson
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, or_, select, update
 
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
@@ -15,7 +15,7 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
-from wangtimer.store.sql.tables import timers, zone_rules
+from wangtimer.store.sql.tables import schedule_rules, timers
 from wangtimer.store.sql.timer_rows import timer_of
 from wangtimer.store.sql.timers import changed_to
 
@@ -23,7 +23,7 @@ _ONLY_ROW = 1
 
 
 class PlannedBy(NamedTuple):
-    """The version of the zone data by which timers were planned, and a digest of each zone's rules.
+    """The versions of the rules by which timers were planned, and a digest by the name of each zone and calendar.
 
     Timers up to the id `done_to` are planned anew by the rules of version `following` already.
     """
@@ -50,7 +50,7 @@ class AnewPage(NamedTuple):
     pending: list[Firing]
 
 
-class ZoneRuleStore:
+class ScheduleRuleStore:
     """Every method raises `StoreAway`."""
 
     def __init__(self, database: Database, bad_timers: BadTimers) -> None:
@@ -59,7 +59,7 @@ class ZoneRuleStore:
 
     def read(self) -> PlannedBy | None:
         """Return by which rules timers were planned; None: nobody has written it yet."""
-        row = self._database.read(lambda sql: sql.execute(select(zone_rules)).mappings().one_or_none())
+        row = self._database.read(lambda sql: sql.execute(select(schedule_rules)).mappings().one_or_none())
         if row is None:
             return None
         return PlannedBy(row["version"], orjson.loads(row["digests"]), row["following"], row["done_to"])
@@ -74,25 +74,32 @@ class ZoneRuleStore:
         }
 
         def work(sql: Connection) -> None:
-            held = sql.execute(select(zone_rules.c.version).with_for_update()).scalar_one_or_none()
+            held = sql.execute(select(schedule_rules.c.version).with_for_update()).scalar_one_or_none()
             if held is None:
-                sql.execute(insert(zone_rules).values(id=_ONLY_ROW, **values))
+                sql.execute(insert(schedule_rules).values(id=_ONLY_ROW, **values))
             elif instead_of is not None and held == instead_of.version:
-                sql.execute(update(zone_rules).values(values))
+                sql.execute(update(schedule_rules).values(values))
 
         self._database.write(work)
+
+    def left(self, names: Collection[str], after_id: int) -> int:
+        """Return how many enabled timers behind an id are of these zones and calendars; reads all of them."""
+        of_names = or_(timers.c.timezone.in_(sorted(names)), timers.c.calendar.in_(sorted(names)))
+        query = select(func.count()).select_from(timers).where(timers.c.id > after_id, of_names)
+        enabled = query.where(timers.c.status == TimerStatus.ENABLED.value)
+        return int(self._database.read(lambda sql: sql.execute(enabled).scalar_one()))
 
     def plan_page_anew(
         self,
         version: str,
-        zones: Collection[str],
+        names: Collection[str],
         after_id: int,
         limit: int,
         now: int,
         plan_anew: Callable[[Timer], AnewPlanned],
         firings_of: Callable[[list[Plan]], list[Firing]],
     ) -> AnewPage:
-        """Plan enabled timers of these zones anew, among the `limit` timers behind an id, in one transaction.
+        """Plan enabled timers of these zones and calendars anew, among the `limit` timers behind an id, at once.
 
         `version` is that of the rules. A timer whose row somebody else holds is waited for. One that cannot be planned
         is noted and left as it is.
@@ -101,20 +108,22 @@ class ZoneRuleStore:
 
         def work(sql: Connection) -> AnewPage:
             refused.clear()
-            seen = select(timers.c.id, timers.c.timezone, timers.c.status).where(timers.c.id > after_id)
+            columns = (timers.c.id, timers.c.timezone, timers.c.calendar, timers.c.status)
+            seen = select(*columns).where(timers.c.id > after_id)
             rows = sql.execute(by_index(seen.order_by(timers.c.id).limit(limit), "PRIMARY", timers)).all()
-            ids = [
-                row.id for row in rows if row.timezone in zones and row.status == TimerStatus.ENABLED.value
-            ]
+            enabled = (row for row in rows if row.status == TimerStatus.ENABLED.value)
+            ids = [row.id for row in enabled if row.timezone in names or row.calendar in names]
             done = []
             for timer in _locked(sql, ids, refused):
                 try:
                     done.append(plan_anew(timer))
                 except Exception as error:
-                    refused[timer.id] = reason_of("it cannot be planned by the present zone rules", error)
+                    refused[timer.id] = reason_of(
+                        "it cannot be planned by the present rules of its zone", error
+                    )
             pending = _write(sql, done, now, firings_of)
             sql.execute(
-                update(zone_rules).values(following=version, done_to=rows[-1].id if rows else after_id)
+                update(schedule_rules).values(following=version, done_to=rows[-1].id if rows else after_id)
             )
             changed = [changed_to(one.timer.definition.status, one.timer, now) for one in done]
             return AnewPage(rows[-1].id if len(rows) == limit else None, changed, pending)
