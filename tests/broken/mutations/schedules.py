@@ -61,8 +61,8 @@ PROMISES = (
         "what somebody asks for is fired, whatever its timer's schedule says, enabled or not.",
         breaks="The executor judges a firing that was asked for as it judges a planned one.",
         by=Mutation(
-            "_why_not",
-            "if row.kind is not FiringKind.SCHEDULED:",
+            "Wanted._why_not",
+            "if row.kind is not FiringKind.SCHEDULED:  # whatever the schedule says",
             "if row.kind is FiringKind.BACKFILL and definition.is_enabled:",
         ),
         red="tests/stages/test_fire_now.py::test_a_timer_that_was_never_enabled_fires_and_stays_disabled",
