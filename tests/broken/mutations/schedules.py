@@ -47,8 +47,8 @@ PROMISES = (
         breaks="A failure counts as a success.",
         by=Mutation(
             "FinishedTimers.delete_page.work",
-            "lost = _with_latest(sql, settled, 1, _is_lost) | _with_dead_letters(sql, settled) if days == 0 else set()",
-            "lost: set[int] = set()",
+            "_keep(sql, lost)",
+            "lost = set()",
         ),
         red=(
             "tests/store/test_finished_timers.py::test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replayed",
