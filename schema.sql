@@ -244,6 +244,8 @@ CREATE TABLE timer (
     INDEX timer_updated (updated_at),
     -- an app's living timers by id, and how many they are
     INDEX timer_of_app (app, tombstone),
+    -- an app's living timers by their last change
+    INDEX timer_of_app_updated (app, tombstone, updated_at),
     -- purge reads only deleted timers, oldest first
     INDEX timer_deleted (status, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -192,7 +192,7 @@ def test_a_batch_leaves_one_entry_a_timer_in_one_statement(world: SqlWorld, mari
     batches.disable(ids, NOW)
     batches.delete(ids[:5], NOW)
     assert sum(text.startswith("INSERT INTO audit") for text in sent) == 4
-    found = AuditLog(mariadb).page(AuditFilter(), 1_000)[::-1]
+    found = AuditLog(mariadb, HandClock()).page(AuditFilter(), 1_000)[::-1]
     actions = [one.action for one in found]
     assert actions == ["create"] * 20 + ["enable"] * 20 + ["disable"] * 20 + ["delete"] * 5
     assert sorted(one.subject for one in found[:20]) == sorted(map(str, ids))

@@ -342,6 +342,8 @@ timers = Table(
     Index("timer_updated", "updated_at"),
     # An app's living timers by id, and how many they are.
     Index("timer_of_app", "app", "tombstone"),
+    # An app's living timers by their last change.
+    Index("timer_of_app_updated", "app", "tombstone", "updated_at"),
     # Purge reads only deleted timers, oldest first.
     Index("timer_deleted", "status", "updated_at"),
     sqlite_autoincrement=True,
