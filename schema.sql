@@ -125,7 +125,9 @@ CREATE TABLE api_key (
     last_used_at BIGINT,
     PRIMARY KEY (id),
     -- an app's keys
-    INDEX api_key_of_app (app, id)
+    INDEX api_key_of_app (app, id),
+    -- those that end soonest
+    INDEX api_key_expires (expires_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- who changed what; a row stays as it was written, until its retention is over

@@ -121,6 +121,25 @@ def test_every_filter_in_every_order_has_the_same_timers_on_pages_as_in_one_list
             ]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "names"),
+    [
+        ("İ", ["İstanbul", "kİ", "mixed"]),
+        ("i", ["İstanbul", "kİ", "mixed"]),
+        ("ΔΟΣ", ["ΟΔΟΣ", "οδος", "οδοσα"]),
+        ("δος", ["ΟΔΟΣ", "οδος", "οδοσα"]),
+        ("ÉT", ["été"]),
+        ("_%/", ["a_%/b"]),
+        ("a_%", ["a_%/b"]),
+    ],
+)
+def test_a_text_is_found_whatever_its_case(database: Database, wanted: str, names: list[str]) -> None:
+    store, lists = TimerStore(database), TimerLists(database, HandClock())
+    for name in ("İstanbul", "kİ", "mixed", "ΟΔΟΣ", "οδος", "οδοσα", "été", "a_%/b", "axxb"):
+        store.create(NewTimer("shop", name, EVERY_MINUTE, NOTIFY), AT)
+    assert [one.name for one in lists.page(replace(SHOP, contains=wanted), Order(), 9, AT)] == names
+
+
 Slow = Callable[[HandClock, float], list[str]]
 
 

@@ -244,6 +244,8 @@ api_keys = Table(
     Column("last_used_at", BigInteger, nullable=True),
     # An app's keys.
     Index("api_key_of_app", "app", "id"),
+    # Those that end soonest.
+    Index("api_key_expires", "expires_at"),
     **_MYSQL,
 )
 

@@ -1,5 +1,6 @@
 """Lists of timers: filters, orders, and where a page goes on."""
 
+import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -391,7 +392,7 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
         begin = _is(func.substr(timers.c.name, 1, len(wanted.prefix)), wanted.prefix)
         conditions += [*_begins(wanted.prefix), begin]
     if wanted.contains is not None:
-        conditions.append(func.lower(timers.c.name).contains(wanted.contains.lower(), autoescape=True))
+        conditions.append(_contains(timers.c.name, wanted.contains))
     if wanted.status is not None:
         conditions.append(_has_status(wanted.status, now))
     if wanted.is_enabled is not None:
@@ -417,6 +418,19 @@ def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
 def _comparable(names: Sequence[str]) -> list[str]:
     """Return the names that a timer can have: none ends in a space, which MariaDB ignores when it compares."""
     return [name for name in names if not name.endswith(" ")]
+
+
+def _contains(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    """Return the condition that a text contains another, upper and lower case aside.
+
+    The server lowers both, by the collation of the column, from which the wanted text takes its own. A sigma at the end
+    of a word is a sigma, and `İ` an `i`, whether its dot is a sign of its own in lower case or not.
+    """
+    escaped = re.sub(r"[/%_]", r"/\g<0>", wanted)
+    both = text, func.substr(text, 1, 0) + escaped
+    lowered = (func.replace(func.lower(one), "ς", "σ") for one in both)
+    held, asked = (func.replace(one, "i\u0307", "i") for one in lowered)
+    return held.like("%" + asked + "%", escape="/")
 
 
 def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:
