@@ -9,16 +9,17 @@ import pytest
 from sqlalchemy import event
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
+from tests.store.plain_stores import plain_timers
 from tests.store.test_parts import AT
 from tests.store.test_timers import near
 from wangtimer.core.at_once import AtOnce
 from wangtimer.core.errors import InvalidInput, TooManyAtOnce
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.sql import parts as parts_module
 from wangtimer.store.sql import timer_lists as lists_module
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
-from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import HandClock
 
 SHOP = TimerFilter("shop")
@@ -50,7 +51,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def fill(database: Database) -> list[Timer]:
     """Make timers that were deleted, changed and of another app, and return the shop's living ones by their ids."""
-    store = TimerStore(database)
+    store = plain_timers(database)
     made = []
     for number, name in enumerate([*NAMES, *(f"order-{n}" for n in range(5))]):
         tags = ("few",) * (number % 7 == 0) + ("many",) * (number % 2 == 0)
@@ -99,7 +100,7 @@ ORDERS = (
 def test_every_filter_in_every_order_has_the_same_timers_on_pages_as_in_one_list(
     database: Database, small_parts: None
 ) -> None:
-    made, lists = fill(database), TimerLists(database, HandClock())
+    made, lists = fill(database), TimerLists(database, HandClock(), BadTimers())
     for wanted, order in product(FILTERS, ORDERS):
         expected = [one for one in made if wanted_of(one, wanted)]
         expected.sort(key=lambda one: (order.value_of(one), one.id), reverse=order.descending)
@@ -134,7 +135,7 @@ def test_every_filter_in_every_order_has_the_same_timers_on_pages_as_in_one_list
     ],
 )
 def test_a_text_is_found_whatever_its_case(database: Database, wanted: str, names: list[str]) -> None:
-    store, lists = TimerStore(database), TimerLists(database, HandClock())
+    store, lists = plain_timers(database), TimerLists(database, HandClock(), BadTimers())
     for name in ("İstanbul", "kİ", "mixed", "ΟΔΟΣ", "οδος", "οδοσα", "été", "a_%/b", "axxb"):
         store.create(NewTimer("shop", name, EVERY_MINUTE, NOTIFY), AT)
     assert [one.name for one in lists.page(replace(SHOP, contains=wanted), Order(), 9, AT)] == names
@@ -170,7 +171,7 @@ def test_a_list_that_finds_nothing_in_time_is_refused_and_says_what_to_ask_for(
 ) -> None:
     fill(database)
     clock = HandClock()
-    lists = TimerLists(database, clock)
+    lists = TimerLists(database, clock, BadTimers())
     slow(clock, 1.5)
     for look in (
         lambda: lists.page(replace(SHOP, contains="none"), Order(), 5, AT),
@@ -191,7 +192,7 @@ def test_one_app_has_half_of_the_long_looks_at_timers_and_its_short_ones_go_on(
     monkeypatch.setattr(parts_module, "LONG_LOOKS", looks)
     fill(database)
     clock = HandClock()
-    lists, none = TimerLists(database, clock), replace(SHOP, contains="none")
+    lists, none = TimerLists(database, clock, BadTimers()), replace(SHOP, contains="none")
     end = looks.begin("shop")
     began = slow(clock, 0.0)
     with pytest.raises(TooManyAtOnce):
