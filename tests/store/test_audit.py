@@ -320,6 +320,20 @@ def test_pages_go_on_behind_the_last_entry_latest_first(world: SqlWorld) -> None
     assert [one.subject for one in seen] == [str(timer.id) for timer in reversed(made)]
 
 
+def test_what_several_conditions_meet_is_looked_for_day_by_day_and_found_on_pages(world: SqlWorld) -> None:
+    """An index is read by one condition: of another, the last entries may lie far back."""
+    made = [
+        world.timers.create(new(f"t{number}", app=("shop", "bank")[number % 2]), NOW + number * 9 * DAY_MS)
+        for number in range(9)
+    ]
+    wanted = AuditFilter(app="bank", key_id=CALLER.key_id, kind=AuditedKind.TIMER)
+    seen: list[AuditEntry] = []
+    while page := world.audit.page(wanted, 3, (seen[-1].at, seen[-1].id) if seen else None):
+        seen += page
+    assert [one.subject for one in seen] == [str(timer.id) for timer in reversed(made[1::2])]
+    assert world.audit.page(replace(wanted, app="nobody"), 3) == []
+
+
 def test_what_is_past_its_retention_is_purged_page_by_page(world: SqlWorld) -> None:
     world.timers.create(new("old"), NOW)
     world.timers.create(new("older"), NOW - 1)
