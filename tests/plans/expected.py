@@ -222,6 +222,7 @@ EXPECTED: dict[str, frozenset[str]] = {
         [
             "firing.firing_of_timer",
             "no such row, firing.firing_of_timer",
+            "dead_letter.dead_letter_of_firing",
             "reply_control.PRIMARY",
             "timer.PRIMARY",
             "timer.timer_finished",
