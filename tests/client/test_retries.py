@@ -427,7 +427,9 @@ def test_it_waits_as_long_as_the_service_asks(told: Told, client: Client, pauses
     assert min(pauses) >= 4
 
 
-def test_what_took_too_long_is_not_sent_again_at_once(told: Told, client: Client, pauses: list[float]) -> None:
+def test_what_took_too_long_is_not_sent_again_at_once(
+    told: Told, client: Client, pauses: list[float]
+) -> None:
     told.status, told.header = 503, {"Retry-After": "30"}
     told.answer = problem(50305, "SQL ended a statement that took too long; ask for less")
     with pytest.raises(Unavailable) as caught:
