@@ -407,8 +407,8 @@ class Settings(BaseSettings):
         ge=1,
         le=60,
         description="s; a connection idle for longer is not used again. Connections of every-second timers "
-        "stay open. Most servers close after 5 s, and a request that crosses such a closing fails and costs "
-        "an attempt",
+        "stay open. Most servers close after 5 s, and a request that crosses such a closing may cost an attempt; "
+        "after less where the target announces so by Keep-Alive",
     )
     callback_connection_age_s: int = Field(
         default=60,

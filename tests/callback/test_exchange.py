@@ -26,6 +26,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         Limits(),
         lambda *_: None,
         lambda _, error, now: ended.append((error, now)),
+        lambda _, now: ended.append(("dead", now)),
     )
     exchange.begin(
         Outcomes().call("http://target/"),
@@ -34,6 +35,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         math.inf,
         10.0,
         0,
+        False,
     )
     target.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the")
     exchange.on_ready(select.EPOLLIN)

@@ -56,8 +56,8 @@ class Counts:
 class TimedEngine:
     """Begins calls at their moments, and tells their results; how a call is made, a subclass says.
 
-    Any thread may `submit`, best before the moment. One daemon thread does the rest. Nothing is sent early, and nothing
-    twice. A call of an app with a limit is sent once it has its place and a permit: `permits` gives those.
+    Any thread may `submit`, best before the moment. One daemon thread does the rest. Nothing is sent early. A call of
+    an app with a limit is sent when it has its place and a permit: `permits` gives those.
     """
 
     _thread_name: str
