@@ -92,6 +92,14 @@ def test_it_may_be_seconds_or_a_date(text: str, ms: int | None) -> None:
     assert retry_after_ms(text, NOW_MS) == ms
 
 
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu"])
+@pytest.mark.parametrize("form", ["%a %b %d %H:%M:%S %Y", "%a, %d %b %Y %H:%M:%S -0000"])
+def test_a_date_without_an_offset_is_one_of_utc(zone: str, form: str, machine_zone) -> None:
+    machine_zone(zone)
+    at = datetime.fromtimestamp(NOW_MS / 1_000, UTC) + timedelta(seconds=6)
+    assert retry_after_ms(at.strftime(form), NOW_MS) == 6_000
+
+
 @pytest.mark.parametrize(
     ("location", "shown"),
     [

@@ -46,7 +46,7 @@ class WallSchedule:
         while day <= LAST_DAY:
             if self.is_day(day):
                 for hour in sorted(self.hours):
-                    begin = datetime(day.year, day.month, day.day, hour)
+                    begin = datetime(day.year, day.month, day.day, hour)  # noqa: DTZ001  a wall clock's
                     yield begin, self._times_in(begin)
             day += ONE_DAY
 
