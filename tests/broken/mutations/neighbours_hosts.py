@@ -124,6 +124,17 @@ PROMISES = (
         red="tests/store/test_failing_hosts.py::test_an_app_with_very_many_failing_hosts_hides_no_other_apps",
     ),
     Promise(
+        "silence-between-failures-is-no-failure",
+        "a host counts as failing for days only if it was called and failed during them.",
+        breaks="The days between failures a week apart count.",
+        by=Mutation(
+            "Health.fail",
+            "if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:",
+            "if not self.failures:",
+        ),
+        red="tests/callback/test_health.py::test_after_a_long_silence_failures_count_from_the_next_one",
+    ),
+    Promise(
         "silence-disables-no-host",
         "a host is disabled for failures over days, not for a few and silence.",
         breaks="Days since the first failure are enough.",

@@ -36,7 +36,9 @@ class ShownFailingHost(Sent):
             examples=["https://shop.example:443"],
         ),
     ]
-    since: Annotated[Text, Field(description="the first failure that no answer followed")]
+    since: Annotated[
+        Text, Field(description="the first failure that no answer followed, nor a silence of over 36 hours")
+    ]
     last_failed_at: Annotated[Text, Field(description="the last failure so far")]
     last_error: Annotated[
         str, Field(description="what came of that call", examples=["timed out after 10000 ms", "HTTP 503"])
