@@ -20,6 +20,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.stack.ports import free_port
@@ -40,6 +41,7 @@ OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
     "wangtimer_window_seconds",
+    "wangtimer_target_waiting_firings",
     "wangtimer_throttled_firings",
     "wangtimer_paused_firings",
     "wangtimer_unserved_queues",
@@ -72,6 +74,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
+        "wangtimer_target_waiting_firings": 0,
         "wangtimer_throttled_firings": 0,
         "wangtimer_paused_firings": 0,
         "wangtimer_pauses": 0,
@@ -100,6 +103,9 @@ def test_firings_a_minute_past_without_an_outcome_are_counted_and_the_oldest_age
     done = Outcome(first.member, first.bucket, FiringStatus.SUCCEEDED, first.due_at)
     world.wiring.firings.settle([done])
     assert figures(world)["wangtimer_overdue_firings"] == 2
+    waits = records[-2].firing
+    world.wiring.firings.note_lanes({SharedLane.of_way("default", "gw:443", "/bad"): [waits.member]})
+    assert figures(world)["wangtimer_overdue_firings"] == 1
 
 
 def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:

@@ -30,7 +30,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
     )
     exchange.begin(
         Outcomes().call("http://target/"),
-        Flow(("app", "http://target:80"), App("app"), Way(Host("target:80", 1))),
+        Flow(App("app"), Way(Host("target:80", 1), ("app", "http://target:80"), "")),
         0.0,
         math.inf,
         10.0,

@@ -156,7 +156,7 @@ class DeliveryEngine(TimedEngine):
         of_app, of_all = self._openings.ahead_of(app)
         if of_app >= self._most_ahead - of_all or self._has_all_connections:
             return 0
-        room = self._flows.room_ahead(route)
+        room = self._flows.room_ahead(route, origin.host_port)
         return room if self._admissions.is_unlimited(app, origin.host_port) else min(room, 1)
 
     @property

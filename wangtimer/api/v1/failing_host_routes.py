@@ -32,7 +32,8 @@ class ShownFailingHost(Sent):
     host: Annotated[
         str,
         Field(
-            description="scheme, host and port; of a broker `broker:NAME`",
+            description="scheme, host and port, then `/` and the first segment of the path or `#` and the name of the "
+            "target; of a broker `broker:NAME`",
             examples=["https://shop.example:443"],
         ),
     ]
