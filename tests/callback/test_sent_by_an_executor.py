@@ -19,6 +19,7 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.timers.call_form import CallForm
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
@@ -92,7 +93,7 @@ def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int 
     """Send one firing as the definition says; return what is recorded of it."""
     done, records = sent(engine, definition, most_attempts=most_attempts)
     assert (done.unmade, done.unopened) == ({}, {})
-    return records.get(timeout=8).outcome
+    return records.get(timeout=8).recorded
 
 
 def calling(url: str) -> Definition:
@@ -166,7 +167,7 @@ def test_a_target_that_repeats_a_secret_puts_none_on_record(engine, new_target) 
     call = Notify(target.url, headers=(("Authorization", "Bearer sesame-1"),))
     sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
     _, records = sent(engine, sealed, seals)
-    assert records.get(timeout=8).outcome.output == "you said: ***"
+    assert records.get(timeout=8).recorded.output == "you said: ***"
 
 
 def test_a_redirect_that_repeats_a_secret_puts_none_on_record(engine, new_target) -> None:
@@ -177,4 +178,27 @@ def test_a_redirect_that_repeats_a_secret_puts_none_on_record(engine, new_target
     call = Notify(target.url, headers=(("Authorization", "Bearer sesame-1"),))
     sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
     _, records = sent(engine, sealed, seals)
-    assert records.get(timeout=8).outcome.error.startswith("HTTP 302: it points to https://new.example/***, ")
+    assert records.get(timeout=8).recorded.error.startswith(
+        "HTTP 302: it points to https://new.example/***, "
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "said"),
+    [
+        (302, "Location: /", "HTTP 302: it points to /***…, and redirects are not followed"),
+        (200, "X-WangTimer-Control: ", "the answer's X-WangTimer-Control '***…' changes nothing"),
+    ],
+)
+def test_of_a_secret_that_is_too_long_to_be_shown_nothing_is_on_record(
+    engine, new_target, status: int, header: str, said: str
+) -> None:
+    secret = "sesame-" * 40
+    answer = answer_with(f"HTTP/1.1 {status} So\r\n{header}{secret}\r\nContent-Length: 0\r\n\r\n".encode())
+    target, seals = new_target(answer), Seals({"k1": b"k" * 32})
+    call = Notify(target.url, headers=(("Authorization", secret),))
+    sealed = calling(target.url)._replace(
+        notify=seals.seal(call, "shop", 1), form=CallForm(allow_control=True)
+    )
+    _, records = sent(engine, sealed, seals)
+    assert records.get(timeout=8).recorded.error.startswith(said)

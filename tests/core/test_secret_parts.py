@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.timers.secret_names import is_secret_header, is_secret_name
 from wangtimer.core.timers.secret_parts import (
+    MOST_LOOKED_FOR,
     has_open_secrets,
     masked,
     masked_url,
@@ -188,6 +189,26 @@ def test_a_secret_that_is_cut_off_at_the_end_is_hidden() -> None:
     assert without(secrets, "canary-1234 is not it") == "can***34 is not it"
     assert without(("aaaabbbbbb", "bbbbbbcccc"), "x aaaabbbbbb") == "x ***"
     assert without(secrets, "canary-123456canary-123456") == "******"
+
+
+def test_a_secret_that_is_cut_off_before_an_ellipsis_is_hidden() -> None:
+    secrets = ("canary-123456", "with… in it")
+    assert without(secrets, "it points to /canary-12…, and more") == "it points to /***…, and more"
+    assert without(secrets, "it points to /canar…, and more") == "it points to /canar…, and more"
+    assert without(secrets, "/canary-12…/canary-123456/canary") == "/***…/***/***"
+    assert without(secrets, "with… in it, with… in") == "***, ***"
+
+
+def test_of_secrets_that_are_too_many_to_look_for_all_is_hidden() -> None:
+    alike = tuple("aaaaaa" + "a" * number for number in range(450))
+    assert without(alike, "a" * 1_024) == "***"
+    assert without(("a" * 500 + "b",), "a" * 1_024) == "***"
+    assert without(alike, "no such letter") == "no such letter"
+    headers = tuple(("Cookie", f"sesame-{number}") for number in range(MOST_LOOKED_FOR + 1))
+    texts = secret_texts(Notify(URL, headers=headers))
+    assert (without(texts, "what it says"), without(texts, "")) == ("***", "")
+    texts = secret_texts(Notify(URL, headers=headers[1:]))
+    assert without(texts, "it says sesame-1, sesame-100") == "it says ***, ***"
 
 
 def test_a_secret_that_is_repeated_is_hidden_in_each_of_its_spellings() -> None:
