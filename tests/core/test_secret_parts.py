@@ -104,6 +104,12 @@ def test_what_is_taken_apart_is_put_together_again(call: Notify) -> None:
 
 
 @given(_calls)
+def test_marks_that_were_lost_are_known_by_the_secrets(call: Notify) -> None:
+    hidden, secrets = parted(call)
+    assert secret_texts(whole(hidden._replace(marks=SecretMarks()), secrets)) == secret_texts(call)
+
+
+@given(_calls)
 def test_what_was_shown_and_is_sent_back_changes_nothing(call: Notify) -> None:
     assert unmasked(masked(call), call) == call
 
@@ -189,6 +195,25 @@ def test_a_secret_that_is_cut_off_at_the_end_is_hidden() -> None:
     assert without(secrets, "canary-1234 is not it") == "can***34 is not it"
     assert without(("aaaabbbbbb", "bbbbbbcccc"), "x aaaabbbbbb") == "x ***"
     assert without(secrets, "canary-123456canary-123456") == "******"
+
+
+def test_of_a_secret_with_placeholders_each_part_between_them_is_hidden() -> None:
+    call = Notify(
+        URL, headers=(("X-Api-Key", "canary-1-{{attempt}}-canary-2"),), body="at {{fireAt}}: canary-3"
+    )
+    texts = secret_texts(call._replace(marks=SecretMarks(body=True)))
+    assert without(texts, "got canary-1-7-canary-2 at 2026: canary-3") == "got ***7*** at 2026***"
+
+
+def test_a_secret_body_in_base64_is_hidden_as_it_is_sent() -> None:
+    call = Notify(URL, body=b64encode(b"canary-1\xff").decode(), marks=SecretMarks(body=True))
+    assert without(secret_texts(call, True), f"got canary-1\ufffd, {call.body}") == "got ***, ***"
+    assert without(secret_texts(call._replace(body="canary-1"), True), "got canary-1") == "got ***"
+
+
+def test_other_letters_are_hidden_as_a_header_is_read() -> None:
+    texts = secret_texts(Notify(URL, headers=(("Cookie", "sésame-1"),)))
+    assert without(texts, "/" + "sésame-1".encode().decode("latin-1")) == "/***"
 
 
 def test_a_secret_that_is_cut_off_before_an_ellipsis_is_hidden() -> None:

@@ -312,7 +312,7 @@ class Sender:
             keys,
             timestamp_s,
             definition.keep_output if target is None else target.keep_output_of(definition.keep_output),
-            secret_texts(call) if definition.notify.sealed or target is not None else (),
+            secret_texts(call, form.body_is_base64) if definition.notify.sealed or target is not None else (),
             self._queue_of(definition.app),
             definition.retry if target is None else target.retry_of(definition.retry),
             (definition.version, 0 if target is None else target.version),

@@ -180,6 +180,24 @@ PROMISES = (
         red="tests/store/test_audit.py::test_an_edit_names_the_fields_of_schedule_and_call_and_shows_no_value",
     ),
     Promise(
+        "what-an-owner-marks-is-not-on-record",
+        "a part of a call that its owner marked as secret is not on record where a target repeats it.",
+        breaks="The definition in Redis has no marks.",
+        by=Mutation("definition_text", "if one.notify.marks != UNMARKED:", "if one.notify is UNREAD:"),
+        red="tests/callback/test_repeated_secrets.py::test_a_timers_mark_counts_for_what_its_target_gives",
+    ),
+    Promise(
+        "what-consumers-are-to-get-is-encrypted",
+        "headers, bodies and tokens of firings that wait for consumers are encrypted in Redis.",
+        breaks="The event stands there as a consumer gets it.",
+        by=Mutation(
+            "ConsumerLists._packed",
+            "sealed = self.seals.seal_binary(entry.event, _bound_to(group, which))",
+            "sealed = entry.event",
+        ),
+        red="tests/messaging/test_consumers.py::test_what_stands_in_redis_is_sealed_for_its_group_and_attempt",
+    ),
+    Promise(
         "what-was-rotated-is-read-anew",
         "a firing whose timer Redis still has under a key that was rotated away is sent at once.",
         breaks="Only a newer version is read anew, and a rotation keeps the version.",

@@ -8,11 +8,13 @@ import json
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote_plus
 
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.timers.secret_names import MASK, is_secret_header, is_secret_name
+from wangtimer.core.timers.templates import open_parts
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # Secrets as JSON can have them: the whole URL, header values with their places, the body; only those there are.
@@ -60,10 +62,11 @@ def parted(call: Notify) -> tuple[Notify, Secrets]:
     return call._replace(url=url, headers=headers, body=MASK if "body" in secrets else call.body), secrets
 
 
-def secret_texts(call: Notify) -> tuple[str, ...]:
+def secret_texts(call: Notify, body_is_base64: bool = False) -> tuple[str, ...]:
     """Return the secrets of a whole call as an answer may repeat them, the longest first.
 
-    Those of a few characters are left out: they occur by chance.
+    Those of a few characters are left out: they occur by chance. Of one with placeholders each part between them is a
+    secret: what is filled in is none.
     """
     _, secrets = parted(call)
     values = [value for _, value in secrets.get("headers", ())]
@@ -75,10 +78,16 @@ def secret_texts(call: Notify) -> tuple[str, ...]:
         pairs = [pair for pair in query.split("&") if call.marks.query or _masked_pair(pair) != pair]
         given = [pair.partition("=")[2] for pair in pairs]
         texts += [*given, *map(unquote_plus, given)]
+    texts += (part for text in texts if "{{" in text for part in open_parts(text))
+    if body_is_base64 and "body" in secrets:
+        with suppress(ValueError):
+            texts.append(b64decode(call.body).decode(errors="replace"))
     found = {text[:MOST_COMPARED] for text in texts if len(text) >= LEAST_HIDDEN}
     if len(found) > MOST_LOOKED_FOR:
         return _ANYTHING
     written = {spelled for text in found for spelled in (text, *_in_json(text))}
+    # As a header is read.
+    written |= {text.encode(errors="replace").decode("latin-1") for text in found if not text.isascii()}
     return tuple(sorted(written, key=len, reverse=True))
 
 
@@ -113,8 +122,21 @@ def whole(call: Notify, secrets: Secrets) -> Notify:
     values = dict(map(tuple, secrets.get("headers", ())))
     headers = tuple((name, values.get(place, value)) for place, (name, value) in enumerate(call.headers))
     return call._replace(
-        url=secrets.get("url", call.url), headers=headers, body=secrets.get("body", call.body), sealed=""
+        url=secrets.get("url", call.url),
+        headers=headers,
+        body=secrets.get("body", call.body),
+        marks=_marks_of(call, secrets),
+        sealed="",
     )
+
+
+def _marks_of(call: Notify, secrets: Secrets) -> SecretMarks:
+    """Return the marks of a masked call, with those that only its secrets tell of: older versions dropped some."""
+    marks = call.marks
+    names = (call.headers[place][0] for place, _ in secrets.get("headers", ()))
+    headers = tuple(name.lower() for name in names if not _is_secret(name, marks))
+    query = call.url.partition("?")[2] == MASK and secrets.get("url", "").partition("?")[2] not in ("", MASK)
+    return SecretMarks(marks.headers + headers, marks.query or query, marks.body or "body" in secrets)
 
 
 def masked_url(url: str, whole_query: bool = False) -> str:
