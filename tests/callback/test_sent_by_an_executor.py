@@ -10,6 +10,7 @@ from tests.callback.calls import MachineClock, egress_of
 from tests.callback.target import NO_CONTENT, answer_with, hold
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
+from wangtimer.callback.reply import BrokerAnswer, Reply
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -25,7 +26,7 @@ from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.executor.sender import Ready, Sender, Sent
+from wangtimer.executor.sender import Ready, Sender, Sent, _hidden
 from wangtimer.executor.settler import Finished
 from wangtimer.store.seals import NO_KEYS, Seals
 
@@ -181,6 +182,16 @@ def test_a_redirect_that_repeats_a_secret_puts_none_on_record(engine, new_target
     assert records.get(timeout=8).recorded.error.startswith(
         "HTTP 302: it points to https://new.example/***, "
     )
+
+
+@pytest.mark.parametrize("broker", [None, BrokerAnswer.REJECTED])
+def test_what_a_broker_says_is_recorded_without_secrets_and_our_own_errors_as_they_are(
+    broker: BrokerAnswer | None,
+) -> None:
+    outcome = Outcome(MEMBER, 0, FiringStatus.FAILED, 0, error="args beginning with: sesame-1")
+    reply = Reply(0.0, 0.0, None, "", outcome.error, broker=broker)
+    shown = "args beginning with: sesame-1" if broker is None else "args beginning with: ***"
+    assert _hidden(("sesame-1",), reply, outcome).error == shown
 
 
 @pytest.mark.parametrize(

@@ -268,7 +268,7 @@ class Sender:
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
         outcome = self.noted(self._outcome(attempt, reply), attempt.place)
-        hide = partial(_hidden, attempt.secrets, bool(reply.told)) if attempt.secrets else None
+        hide = partial(_hidden, attempt.secrets, reply) if attempt.secrets else None
         self._settler.take(Finished(attempt.held, outcome, self._telling(attempt, reply, outcome), hide))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
@@ -566,9 +566,10 @@ def _whole_status(reply: Reply) -> int | None:
     return None if reply.error else reply.http_status
 
 
-def _hidden(secrets: Sequence[str], quotes_answer: bool, outcome: Outcome) -> Outcome:
-    """Return an outcome without these secrets of its call; its error may have some only where it quotes the answer."""
-    error = without(secrets, outcome.error) if quotes_answer else outcome.error
+def _hidden(secrets: Sequence[str], reply: Reply, outcome: Outcome) -> Outcome:
+    """Return an outcome without these secrets of its call; its error has some only where it quotes an answer."""
+    is_quoted = reply.told or reply.broker is not None
+    error = without(secrets, outcome.error) if is_quoted else outcome.error
     return outcome._replace(output=without(secrets, outcome.output), error=error)
 
 
