@@ -18,7 +18,8 @@ from wangtimer.stack.ports import HOST
 WHOSE = {"timer": "a timer", "target": "a named target", "consumers": "a firing for consumers"}
 # Of all tables in which what was given may stand.
 TABLES = (
-    "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar, target, client_certificate"
+    "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar, target, client_certificate, "
+    "dead_letter, alert_rule, alert_note, alert, alert_message"
 )
 
 
