@@ -127,3 +127,57 @@ def test_a_file_that_exists_is_overwritten_only_by_force(offline: Run, crontab: 
     assert out.read_text() == "edited by hand"
     assert offline(*words, "--force").exit_code == 0
     assert "- key: close" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "nothing"),
+    [
+        (("crontab", "tab"), "# nothing\nMAILTO=x\n", "tab has no entry; nothing is written"),
+        (("xxl-job", "tab.sql", "--timezone", "UTC"), "CREATE TABLE xxl_job_info (id int);\n", "tab.sql has no entry"),
+        (("celery-beat", "tab.sql"), "", "tab.sql has no table django_celery_beat_periodictask"),
+        (("celery-beat", "tab.py"), "beat_schedule = {}", "tab.py has no entry"),
+        (("quartz", "tab.sql"), "CREATE TABLE qrtz_triggers (a int);", "tab.sql has no entry"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) else None,
+)  # fmt: skip
+def test_nothing_found_ends_with_1_and_leaves_the_file_be(
+    offline: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    text: str,
+    nothing: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(words[1]).write_text(text)
+    Path("timers.yaml").write_text("of yesterday")
+    done = offline("import", *words, "--target-url", URL, "--out", "timers.yaml", "--force")
+    assert (done.exit_code, nothing in done.stderr) == (1, True), done.output
+    assert Path("timers.yaml").read_text() == "of yesterday"
+
+
+@pytest.mark.parametrize("text", ["CRON_TZ=Asia/Tokyo\n0 9 * * * a\n", "0 9 * * * a\n"])
+@pytest.mark.parametrize("from_stdin", [False, True])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(
+    offline: Run, crontab: Path, text: str, from_stdin: bool
+) -> None:
+    crontab.write_text(text, encoding="utf-8-sig")
+    source = "-" if from_stdin else str(crontab)
+    given = {"input": f"\ufeff{text}"} if from_stdin else {}
+    done = offline("import", "crontab", source, "--timezone", "Asia/Tokyo", "--target-url", URL, **given)
+    assert done.exit_code == 0, done.output
+    (made,) = yaml.safe_load(done.stdout)
+    assert (made["key"], made["schedule"]["timezone"]) == ("a", "Asia/Tokyo")
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("0 9 * * * a\n".encode("utf-16"), "it is text in UTF-16"),
+        (b"# x\n0 9 * * * \xff\n", "not text in UTF-8 (line 2)"),
+    ],
+)
+def test_text_that_is_not_utf_8_is_told(offline: Run, crontab: Path, raw: bytes, reason: str) -> None:
+    crontab.write_bytes(raw)
+    done = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL)
+    assert (done.exit_code, reason in done.stderr) == (1, True)

@@ -54,12 +54,7 @@ def _found(name: str, entry: Any, zone: str, now: int, key: str) -> Found:
         if not isinstance(entry, Mapping) or not entry.get("task"):
             raise NotTaken("it names no task")  # noqa: TRY301 - told like all other refusals
         as_v1, moments = _schedule(asked, bool(entry.get("relative")), zone, now)
-        body = {
-            "task": str(entry["task"]),
-            "args": list(entry.get("args") or ()),
-            "kwargs": dict(entry.get("kwargs") or {}),
-        }
-        _refuse_no_json(body)
+        body = _body(entry)
         options = entry.get("options") or {}
         notes = (f"its options are not taken over: {', '.join(map(str, options))}",) if options else ()
         return Entry(place, str(asked), key, str(entry["task"]), as_v1, body, moments, notes=notes)
@@ -101,11 +96,13 @@ def _crontab_fields(found: Any) -> dict[str, Any]:
     return {name: getattr(found, name) for name in CRONTAB_FIELDS}
 
 
-def _refuse_no_json(body: Mapping[str, Any]) -> None:
+def _body(entry: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        json.dumps(body)
-    except (TypeError, ValueError) as error:
+        args, kwargs = list(entry.get("args") or ()), dict(entry.get("kwargs") or {})
+        json.dumps([args, kwargs], allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise NotTaken(f"its arguments are not JSON ({error})") from None
+    return {"task": str(entry["task"]), "args": args, "kwargs": kwargs}
 
 
 def _beat_of(source: str, zone: str | None) -> _Beat:

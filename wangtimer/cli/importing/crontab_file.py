@@ -14,6 +14,7 @@ SYSTEM_FILES = ("/etc/crontab", "/etc/cron.d/", "/etc/anacrontab")
 _VARIABLE = re.compile(
     r"""("(?P<quoted>[^"]*)"|'(?P<single>[^']*)'|(?P<plain>[^\s="']+))\s*=\s*(?P<value>.*)"""
 )
+_SPACE = re.compile(r"[ \t]+")
 _ASSIGNMENT = re.compile(r"\w+=\S*\s+")
 _DIRECTORY = re.compile(r"cd\s[^;&|]*(?:&&|;)\s*")
 # A % ends the command; the text after it is its input, where % is a new line. \% is a percent sign.
@@ -57,8 +58,9 @@ def read_crontab_file(
     reading = _Reading(file, is_system, daemon, tz_is_of_job)
     key_of = numbering()
     found: list[Found] = []
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip()
+    # Cron knows no other end of a line, and no other space.
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip(" \t\r")
         if not line or line.startswith("#"):
             continue
         if variable := _VARIABLE.fullmatch(line):
@@ -93,9 +95,9 @@ def _entry(reading: _Reading, place: str, line: _Line, key: str) -> Entry:
 
 def _split(line: str, is_system: bool) -> _Line:
     count = 1 if line.startswith("@") else len(FIELDS)
-    parts = line.split(None, count + is_system)
+    parts = _SPACE.split(line.lstrip(" \t"), count + is_system)
     if len(parts) <= count + is_system:
-        raise NotTaken("it has no command" if parts else "it is empty")
+        raise NotTaken("it has no command")
     when = " ".join(parts[:count])
     if when == "@reboot":
         raise NotTaken("@reboot is not a moment: start it with the machine, for example by systemd")
@@ -141,9 +143,10 @@ def _unquoted(value: str) -> str:
 
 def _program(command: str) -> str:
     """Return the name of the program that a command starts: the last part of its path."""
-    while found := (_ASSIGNMENT.match(command) or _DIRECTORY.match(command)):
-        command = command[found.end() :]
-    words = command.split()
+    at = 0
+    while found := (_ASSIGNMENT.match(command, at) or _DIRECTORY.match(command, at)):
+        at = found.end()
+    words = command[at:].split(None, 1)
     return PurePath(words[0]).name if words else command
 
 

@@ -10,10 +10,11 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
 
-from wangtimer.cli.importing.entries import Found, Refusal
+from wangtimer.cli.importing.entries import Found, NotTaken, Refusal
 from wangtimer.cli.importing.tables import BadSource, shown_source
 from wangtimer.cli.importing.target_mapping import TargetMapping
 from wangtimer.cli.terminal.asking import Failed, end_of_many
+from wangtimer.cli.terminal.files import BadText, decoded
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 
 EXIT_CODES = (
@@ -104,6 +105,10 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
                 found = command(source, now=now, **arguments)
             except BadSource as error:
                 raise Failed(str(error)) from None
+            except NotTaken as error:
+                raise Failed(f"{shown_source(source)}: {error}") from None
+            if not found:
+                raise Failed(f"{shown_source(source)} has no entry; nothing is written")
             _finish(source_name, source, found, mapping, now, accept_clock_changes, tags, out)
 
         return run
@@ -132,8 +137,9 @@ def crontab(
     from wangtimer.cli.importing.crontab_file import is_system_crontab, read_crontab_file
 
     try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        text = decoded(raw)
+    except (OSError, BadText) as error:
         raise BadSource(f"{source}: {error}") from None
     is_system = file_format == "system" if file_format else is_system_crontab(source)
     return read_crontab_file(text, source, is_system, timezone, tz_of_job)
@@ -203,7 +209,8 @@ def _finish(
     outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags).each(found))
     text = timers_file(shown_source(source), outcomes, now)
     if out is None:
-        click.echo(text, nl=False)
+        # A file of timers is UTF-8, whatever the terminal is.
+        click.echo(text.encode(), nl=False)
     else:
         try:
             out.write_text(text, encoding="utf-8")
