@@ -32,8 +32,11 @@ def test_its_lines_become_timers() -> None:
         "target": {
             "url": "https://jobs.example/close.sh",
             "json": {"command": "/usr/local/bin/close.sh --limit=3"},
+            "timeout": "10m",
         },
         "tags": ["from=test"],
+        "overlap": "skip",
+        "retry": {"attempts": 1},
     }
     assert found["close.sh"].notes == ("the variables of its environment are not taken over: MAILTO",)
     assert found["backup"].document["schedule"]["cron"] == "@daily"

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.importing.test_quartz_tables import DDL as QUARTZ_DDL
+from tests.cli.importing.test_quartz_tables import cron as quartz_trigger
 from tests.cli.runs import Run, runner_of
 from tests.client.served import Served
 
@@ -181,3 +183,31 @@ def test_text_that_is_not_utf_8_is_told(offline: Run, crontab: Path, raw: bytes,
     crontab.write_bytes(raw)
     done = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL)
     assert (done.exit_code, reason in done.stderr) == (1, True)
+
+
+SOURCES = {
+    "crontab": ("0 9 * * * close\n", "--timezone", "UTC"),
+    "xxl-job": (
+        "INSERT INTO xxl_job_info (id, executor_handler, trigger_status, schedule_type, schedule_conf) "
+        "VALUES (1, 'close', 1, 'FIX_RATE', '60');",
+        "--timezone",
+        "UTC",
+    ),
+    "quartz": (QUARTZ_DDL + quartz_trigger("close", "0 0 9 * * ?"),),
+    "celery-beat": ("beat_schedule = {'close': {'task': 'close', 'schedule': 60}}",),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_work_that_takes_long_is_done_once_at_a_time(offline: Run, tmp_path: Path, source: str) -> None:
+    """With the usual time-out and retries, a job of 25 s would run three times at once."""
+    text, *words = SOURCES[source]
+    file = tmp_path / {"crontab": "tab", "celery-beat": "beat_of_long_work.py"}.get(source, "tab.sql")
+    file.write_text(text)
+    done = offline("import", source, file, *words, "--target-url", URL)
+    (made,) = yaml.safe_load(done.stdout)
+    assert (made["overlap"], made["retry"], made["target"]["timeout"]) == ("skip", {"attempts": 1}, "10m")
+    options = ("--timeout", "90s", "--ack-timeout", "2h", "--attempts", "3", "--overlap", "queueOne")
+    (made,) = yaml.safe_load(offline("import", source, file, *words, "--target-url", URL, *options).stdout)
+    assert (made["overlap"], made["retry"]) == ("queueOne", {"attempts": 3})
+    assert (made["target"]["timeout"], made["target"]["ackTimeout"]) == ("1m30s", "2h")

@@ -89,6 +89,7 @@ def test_cron_triggers_become_timers_of_the_quartz_dialect(source: str) -> None:
     assert close.document["target"] == {
         "url": "https://jobs.example/closeJob",
         "json": {"job": "J.closeJob", "class": "com.example.Close", "data": {"limit": "100"}},
+        "timeout": "10m",
     }
     assert close.document["misfire"] == {"policy": "skip", "grace": "1m"}
     assert close.notes == ("its job data are a Java object and are not taken over",)

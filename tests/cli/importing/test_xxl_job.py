@@ -88,8 +88,11 @@ def test_its_jobs_become_timers(source: str) -> None:
         "target": {
             "url": "https://jobs.example/reportHandler",
             "json": {"handler": "reportHandler", "param": '{"day": 1}'},
+            "timeout": "10m",
         },
         "tags": ["from=test"],
+        "overlap": "skip",
+        "retry": {"attempts": 1},
         "misfire": {"policy": "fire_latest", "grace": "5s"},
     }
     assert found["pollHandler"].document["schedule"] == {
@@ -186,4 +189,5 @@ def test_a_name_may_have_a_url_of_its_own(source: str) -> None:
         "method": "PUT",
         "headers": {"X-A": "b"},
         "json": {"handler": "reportHandler", "param": '{"day": 1}'},
+        "timeout": "10m",
     }

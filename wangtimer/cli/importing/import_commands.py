@@ -2,10 +2,10 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
@@ -16,6 +16,9 @@ from wangtimer.cli.importing.target_mapping import TargetMapping
 from wangtimer.cli.terminal.asking import Failed, end_of_many
 from wangtimer.cli.terminal.files import BadText, decoded
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.parameter_types import SPAN
+from wangtimer.cli.timers.field_options import timer_fields
+from wangtimer.client.timer_fields import Overlap
 
 EXIT_CODES = (
     "Exit codes: 0 all entries became timers; 1 none did, or the source cannot be read; 2 wrong use; "
@@ -39,6 +42,8 @@ class ZoneName(click.ParamType[ZoneInfo]):
 
 
 ZONE = ZoneName()
+# The fields of a timer that an import may be given.
+_TERMS = ("target_timeout", "target_acktimeout", "retry_attempts", "overlap")
 
 
 @click.group("import", cls=OnceGroup, epilog=EXIT_CODES)
@@ -70,6 +75,26 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
         )
         @click.option("--method", help="POST by default.")
         @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more.")
+        @click.option(
+            "--timeout", "target_timeout", type=SPAN, help="So long a call may take; 10m by default."
+        )
+        @click.option(
+            "--ack-timeout",
+            "target_acktimeout",
+            type=SPAN,
+            help="So long a target that answers 202 may take until it says that it is done.",
+        )
+        @click.option(
+            "--attempts",
+            "retry_attempts",
+            type=click.IntRange(1),
+            help="How often a call is made at most; 1 by default.",
+        )
+        @click.option(
+            "--overlap",
+            type=click.Choice(get_args(Overlap)),
+            help="What becomes of a firing while another one is not done; skip by default.",
+        )
         @click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated.")
         @click.option(
             "--out",
@@ -99,6 +124,7 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
                 raise click.UsageError(
                     f"--out: {out} exists; name another file, or overwrite it with --force"
                 )
+            terms = timer_fields({name: arguments.pop(name) for name in _TERMS})
             mapping = _mapping(target_url, targets, method, headers)
             now = int(time.time() * 1_000)
             try:
@@ -109,7 +135,7 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
                 raise Failed(f"{shown_source(source)}: {error}") from None
             if not found:
                 raise Failed(f"{shown_source(source)} has no entry; nothing is written")
-            _finish(source_name, source, found, mapping, now, accept_clock_changes, tags, out)
+            _finish(source_name, source, found, mapping, now, accept_clock_changes, tags, terms, out)
 
         return run
 
@@ -199,6 +225,7 @@ def _finish(
     now: int,
     accepts_clock_changes: bool,
     tags: tuple[str, ...],
+    terms: Mapping[str, Any],
     out: Path | None,
 ) -> None:
     # Imported here: the API's rules take a second to import, and no other command needs them.
@@ -206,7 +233,7 @@ def _finish(
     from wangtimer.cli.importing.imported import Importing
     from wangtimer.cli.importing.timers_file import timers_file
 
-    outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags).each(found))
+    outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags, terms).each(found))
     text = timers_file(shown_source(source), outcomes, now)
     if out is None:
         # A file of timers is UTF-8, whatever the terminal is.

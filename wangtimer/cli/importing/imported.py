@@ -1,7 +1,7 @@
 """Makes timers of a source's entries and compares each with its entry."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from wangtimer.cli.as_code.wanted_timer import any_calendar, read_wanted
@@ -11,6 +11,8 @@ from wangtimer.cli.importing.target_mapping import TargetMapping
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.schedules.schedule import Schedule
 
+# The work of a scheduler's entry is done by nobody else meanwhile, and not again if it fails, until its owner says so.
+LONGEST, TERMS = "10m", {"overlap": "skip", "retry": {"attempts": 1}}
 # Any app will do: the meaning of the timers does not depend on it.
 ANY_APP = "import"
 
@@ -28,13 +30,14 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Importing:
-    """Makes timers of entries at `now` (ms UTC)."""
+    """Makes timers of entries at `now` (ms UTC). `terms` are fields of each timer instead of `TERMS` and `LONGEST`."""
 
     source: str
     mapping: TargetMapping
     now: int
     accepts_clock_changes: bool = False
     tags: tuple[str, ...] = ()
+    terms: Mapping[str, Any] = field(default_factory=dict)
 
     def each(self, found: Iterable[Found]) -> Iterator[Imported | Refusal]:
         """Yield the timer or the refusal of each entry."""
@@ -62,8 +65,14 @@ class Importing:
         document: dict[str, Any] = {
             "key": entry.key,
             "schedule": dict(entry.schedule),
-            "target": self.mapping.target_of(entry),
+            "target": {
+                **self.mapping.target_of(entry),
+                "timeout": LONGEST,
+                **self.terms.get("target", {}),
+            },
             "tags": [f"from={self.source}", *entry.tags, *self.tags],
+            **TERMS,
+            **{name: value for name, value in self.terms.items() if name != "target"},
         }
         if entry.misfire is not None:
             document["misfire"] = dict(entry.misfire)
