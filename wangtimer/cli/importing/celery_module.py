@@ -55,9 +55,8 @@ def _found(name: str, entry: Any, zone: str, now: int, key: str) -> Found:
             raise NotTaken("it names no task")  # noqa: TRY301 - told like all other refusals
         as_v1, moments = _schedule(asked, bool(entry.get("relative")), zone, now)
         body = _body(entry)
-        options = entry.get("options") or {}
-        notes = (f"its options are not taken over: {', '.join(map(str, options))}",) if options else ()
-        return Entry(place, str(asked), key, str(entry["task"]), as_v1, body, moments, notes=notes)
+        options = {str(name): value for name, value in (entry.get("options") or {}).items()}
+        return Entry(place, str(asked), key, str(entry["task"]), as_v1, body, moments, options=options)
     except NotTaken as error:
         return Refusal(place, str(asked), str(error))
 

@@ -76,7 +76,7 @@ def _found(row: Row, tables: Tables, now: int, key: str) -> Found:
             body,
             moments,
             is_enabled=flag_of(row, "enabled"),
-            notes=tuple(_notes(row)),
+            options={name: text for name in OPTIONS if (text := text_of(row, name)) not in ("", "{}")},
         )
     except NotTaken as error:
         return Refusal(place, original, str(error))
@@ -155,11 +155,6 @@ def _bounded(
         return [moment for moment in found if end is None or moment < ms_of(end)]
 
     return schedule, bounded
-
-
-def _notes(row: Row) -> list[str]:
-    options = [name for name in OPTIONS if text_of(row, name) not in ("", "{}")]
-    return [f"its options are not taken over: {', '.join(options)}"] if options else []
 
 
 def _json(row: Row, name: str, nothing: Any) -> Any:

@@ -18,6 +18,7 @@ from wangtimer.cli.terminal.files import BadText, decoded
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.parameter_types import SPAN
 from wangtimer.cli.timers.field_options import timer_fields
+from wangtimer.cli.timers.timer_options import options
 from wangtimer.client.timer_fields import Overlap
 
 EXIT_CODES = (
@@ -55,17 +56,22 @@ def import_timers() -> None:
     """
 
 
-def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
-    """Return a decorator for a command that reads entries: it adds options and makes timers of the entries."""
+def _importing(
+    source_name: str, *further: Any
+) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
+    """Return a decorator for a command that reads entries: it adds options and makes timers of the entries.
+
+    `further` are options of the source's own about what its timers call.
+    """
 
     def decorate(command: Callable[..., list[Found]]) -> Callable[..., None]:
         @click.argument("source")
         @click.option(
             "--target-url",
-            required=True,
             metavar="URL",
             help="The URL to call; {name} in it stands for what the source calls, {key} for the timer's key.",
         )
+        @options(*further)
         @click.option(
             "--target",
             "targets",
@@ -110,7 +116,7 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
         @wraps(command)
         def run(
             source: str,
-            target_url: str,
+            target_url: str | None,
             targets: tuple[str, ...],
             method: str | None,
             headers: tuple[str, ...],
@@ -125,7 +131,7 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
                     f"--out: {out} exists; name another file, or overwrite it with --force"
                 )
             terms = timer_fields({name: arguments.pop(name) for name in _TERMS})
-            mapping = _mapping(target_url, targets, method, headers)
+            mapping = _mapping(target_url, targets, method, headers, arguments.pop("through", None))
             now = int(time.time() * 1_000)
             try:
                 found = command(source, now=now, **arguments)
@@ -198,7 +204,14 @@ def quartz(source: str, now: int, table_prefix: str) -> list[Found]:  # noqa: AR
 
 
 @import_timers.command("celery-beat", cls=OnceCommand, epilog=EXIT_CODES)
-@_importing("celery-beat")
+@_importing(
+    "celery-beat",
+    click.option(
+        "--through",
+        metavar="TARGET",
+        help="In place of --target-url: a target whose Celery workers run the tasks (wangtimer targets set --celery).",
+    ),
+)
 @click.option(
     "--timezone", type=ZONE, help="Replaces the app's own zone; in tables each crontab has its own."
 )
@@ -249,14 +262,23 @@ def _finish(
 
 
 def _mapping(
-    url: str, targets: tuple[str, ...], method: str | None, headers: tuple[str, ...]
+    url: str | None,
+    targets: tuple[str, ...],
+    method: str | None,
+    headers: tuple[str, ...],
+    through: str | None,
 ) -> TargetMapping:
+    if through is not None and (url is not None or targets or method or headers):
+        raise click.UsageError("--through: a target of Celery has no URL, method or headers of a timer's own")
+    if through is None and url is None:
+        raise click.UsageError("say what to call: --target-url, as in https://shop.example/jobs/{name}")
     try:
         return TargetMapping(
-            url,
+            url or "",
             dict(_pair(one, "=", "--target", "NAME=URL") for one in targets),
             method,
             dict(_pair(one, ":", "--header", "NAME:VALUE") for one in headers),
+            through,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from None
