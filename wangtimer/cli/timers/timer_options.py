@@ -110,7 +110,7 @@ def _read_body(body: str) -> str:
     if not body.startswith("@"):
         return body
     try:
-        with open(body[1:], encoding="utf-8") as file:
+        with open(body[1:], encoding="utf-8", newline="") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"--body: {error}") from None
