@@ -106,7 +106,7 @@ def test_a_line_without_a_known_zone_is_refused() -> None:
     assert [type(one) for one in found] == [Refusal, Entry, Refusal]
     assert refusals(found) == {
         "tab:1": "its zone is not known; name the zone of its machine with --timezone",
-        "tab:5": "CRON_TZ=Mars/Olympus is not an IANA zone",
+        "tab:5": "'Mars/Olympus' is not an IANA time zone; write a name such as UTC, Asia/Shanghai or Europe/London",
     }
 
 

@@ -121,7 +121,7 @@ def test_what_is_no_timer_is_refused(tmp_path: Path) -> None:
     )
     found = refusals(read_quartz_tables(database(tmp_path / "quartz.db", DDL + bad)))
     assert "excludes the days of the Quartz calendar 'cn'" in found["trigger G.holidays"]
-    assert found["trigger G.nowhere"] == "its zone 'Mars/Olympus' is not an IANA zone"
+    assert found["trigger G.nowhere"].startswith("'Mars/Olympus' is not an IANA time zone; ")
     assert found["trigger G.daily"] == "its type is DAILY_I, and only CRON and SIMPLE can be read"
     assert found["trigger G.fast"] == "its interval is 500 ms, and the shortest here is a second"
     assert found["trigger G.past"] == "it has no future moment"
@@ -189,7 +189,7 @@ def test_properties_come_from_a_blob_of_any_server(tmp_path: Path, written: str)
 def test_a_fixed_zone_of_java_is_the_iana_zone_of_the_other_sign(tmp_path: Path) -> None:
     triggers = cron("t", "0 0 9 ? * MON", zone="GMT+08:00") + cron("u", "0 0 9 ? * MON", zone="GMT+05:30")
     entries = read_quartz_tables(database(tmp_path / "quartz.db", DDL + triggers))
-    assert refusals(entries) == {"trigger G.u": "its zone 'GMT+05:30' is not an IANA zone"}
+    assert "'GMT+05:30' is not an IANA time zone; " in refusals(entries)["trigger G.u"]
     found = imported(entries[:1])["G.t"]
     assert found.document["schedule"]["timezone"] == "Etc/GMT-8"
     # Monday 2026-11-30 09:00 in Shanghai.

@@ -4,11 +4,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.crontab_reading import FIELDS, MACROS, CrontabZone, read_crontab
 from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal
 from wangtimer.cli.importing.keys import fit_for_key, numbering
+from wangtimer.cli.importing.their_moments import zone_of
 
 SYSTEM_FILES = ("/etc/crontab", "/etc/cron.d/", "/etc/anacrontab")
 _VARIABLE = re.compile(
@@ -122,14 +123,7 @@ def _zone_of(reading: _Reading) -> CrontabZone:
             "give --tz-of-job for the first, or write CRON_TZ for the second"
         )
     named = variables.get("CRON_TZ", "")
-    return CrontabZone(reading.daemon, _zone(named) if named else None)
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NotTaken(f"CRON_TZ={name} is not an IANA zone") from None
+    return CrontabZone(reading.daemon, zone_of(named) if named else None)
 
 
 def _key(zone: ZoneInfo | None) -> str | None:

@@ -20,7 +20,7 @@ from wangtimer.cli.importing.tables import (
     table_of,
     text_of,
 )
-from wangtimer.cli.importing.their_moments import ms_of
+from wangtimer.cli.importing.their_moments import ms_of, zone_of
 
 TASKS = "django_celery_beat_periodictask"
 CRONTABS = "django_celery_beat_crontabschedule"
@@ -102,7 +102,7 @@ def _original(kind: str, of: Row) -> str:
 def _schedule(row: Row, kind: str, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments]:
     if kind == CRONTABS:
         fields = {name: text_of(of, name) or "*" for name in CRONTAB_FIELDS}
-        return read_celery_crontab(fields, text_of(of, "timezone") or "UTC")
+        return read_celery_crontab(fields, zone_of(text_of(of, "timezone") or "UTC").key)
     if kind == CLOCKED:
         at = moment_of(of, "clocked_time")
         if at is None:

@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Any, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 import click
 
 from wangtimer.cli.importing.entries import Found, NotTaken, Refusal
 from wangtimer.cli.importing.tables import BadSource, shown_source
 from wangtimer.cli.importing.target_mapping import TargetMapping
+from wangtimer.cli.importing.their_moments import zone_of
 from wangtimer.cli.terminal.asking import Failed, end_of_many
 from wangtimer.cli.terminal.files import BadText, decoded
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
@@ -37,9 +38,9 @@ class ZoneName(click.ParamType[ZoneInfo]):
         if isinstance(value, ZoneInfo):
             return value
         try:
-            return ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            self.fail(f"{value!r} is no IANA zone; write one such as Asia/Shanghai", param, ctx)
+            return zone_of(value)
+        except NotTaken as error:
+            self.fail(str(error), param, ctx)
 
 
 ZONE = ZoneName()

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TheirMoments
 from wangtimer.cli.importing.intervals import every_so_often, only_once
@@ -19,6 +19,8 @@ from wangtimer.cli.importing.tables import (
     text_of,
     value_of,
 )
+from wangtimer.cli.importing.their_moments import zone_of
+from wangtimer.core.time.meant_zones import zone_of_offset
 
 PREFIX = "QRTZ_"
 TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS = (
@@ -34,7 +36,6 @@ CRON_MISFIRES = {IGNORED: "fire_all", SMART: "fire_latest", 1: "fire_latest", 2:
 GRACE = "1m"
 PAUSED = frozenset({"PAUSED", "PAUSED_BLOCKED", "ERROR"})
 JAVA_OBJECT = b"\xac\xed"
-_FIXED = re.compile(r"GMT([+-])([0-9]{1,2}):?00")
 _HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2})*)")
 # A comment, or a name and a value. An escaped end of line folds it.
 _ESCAPE, _SPACE = r"\\(?:\r\n|.)", r"[ \t\f]*+"
@@ -136,11 +137,8 @@ def _cron_schedule(row: Row, cron: Row) -> tuple[Mapping[str, Any], TheirMoments
 
 def _zone(name: str) -> ZoneInfo:
     """Return the zone of a name of Java's: of IANA, or as in GMT+08:00, whose IANA name has the other sign."""
-    found = _FIXED.fullmatch(name)
-    try:
-        return ZoneInfo(f"Etc/GMT{'-' if found[1] == '+' else '+'}{int(found[2])}" if found else name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NotTaken(f"its zone {name!r} is not an IANA zone") from None
+    fixed = zone_of_offset(name) if name.startswith("GMT") else None
+    return zone_of(fixed or name)
 
 
 def _simple_schedule(row: Row, simple: Row) -> tuple[Mapping[str, Any], TheirMoments]:
