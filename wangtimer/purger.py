@@ -81,7 +81,7 @@ class Purger:
         if oldest is None:
             return
         since = max(oldest, self._done_before)
-        for first, last in parts_of(since, before - 1, PARTS_OF_A_PURGE, self.clock, math.inf):
+        for first, last in parts_of(since, before - 1, PARTS_OF_A_PURGE, self.clock, math.inf, None):
             while page := self.firings.purge(last + 1, PAGE, since=first):
                 yield page
                 self.clock.sleep(PAUSE_S)

@@ -1,6 +1,5 @@
 """The tables of django-celery-beat: periodic tasks with crontabs, intervals and clocked moments."""
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,6 +20,7 @@ from wangtimer.cli.importing.tables import (
     text_of,
 )
 from wangtimer.cli.importing.their_moments import ms_of, zone_of
+from wangtimer.core.numbers_as_written import read_json
 
 TASKS = "django_celery_beat_periodictask"
 CRONTABS = "django_celery_beat_crontabschedule"
@@ -159,6 +159,7 @@ def _bounded(
 
 def _json(row: Row, name: str, nothing: Any) -> Any:
     try:
-        return json.loads(text_of(row, name) or json.dumps(nothing))
+        text = text_of(row, name)
+        return read_json(text) if text else nothing
     except (ValueError, RecursionError):
         raise NotTaken(f"its {name} are not JSON: {text_of(row, name)[:60]}") from None

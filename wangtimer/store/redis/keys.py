@@ -66,6 +66,10 @@ class Keys:
         """Return the key of a timer's definition."""
         return f"{self._prefix}:def:{timer_id}"
 
+    def off(self, timer_id: int, since: int) -> str:
+        """Return the key that says since when Redis knew that a timer, off since a moment (ms UTC), is off."""
+        return f"{self._prefix}:off:{timer_id}:{since}"
+
 
 def expiry_of(slice_: SliceOrLane, now_ms: float) -> int:
     """Return when a slice's keys expire, s UTC. SQL is the truth, so firings that Redis then forgets are not lost."""
