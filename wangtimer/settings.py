@@ -748,7 +748,7 @@ def require_mail_server(settings: Settings) -> None:
 
 def _text_of(file: Path, name: str, mend: str) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise BadSetting(f"{name}: {reason}; {mend}") from None
