@@ -6,7 +6,8 @@ A server that is not installed is an error, unless `SKIP_SERVERS=1` is set: then
 
 import gc
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -202,3 +203,16 @@ def store_url(request: pytest.FixtureRequest) -> str:
     """An empty store, once on each kind of server."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
+
+
+@pytest.fixture
+def machine_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Put this machine into a time zone, until the test ends."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()

@@ -407,8 +407,8 @@ class Settings(BaseSettings):
         ge=1,
         le=60,
         description="s; a connection idle for longer is not used again. Connections of every-second timers "
-        "stay open. Most servers close after 5 s, and a request that crosses such a closing fails and costs "
-        "an attempt",
+        "stay open. Most servers close after 5 s, and a request that crosses such a closing may cost an attempt; "
+        "after less where the target announces so by Keep-Alive",
     )
     callback_connection_age_s: int = Field(
         default=60,
@@ -749,7 +749,7 @@ def require_mail_server(settings: Settings) -> None:
 
 def _text_of(file: Path, name: str, mend: str) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise BadSetting(f"{name}: {reason}; {mend}") from None

@@ -801,7 +801,7 @@ class Wiring:
         """What stands in Redis for consumers."""
         s = self.settings
         return ConsumerLists(
-            self.keys, ListBounds(s.consumers_most_waiting, s.consumers_waiting_mb * 1_000_000)
+            self.keys, ListBounds(s.consumers_most_waiting, s.consumers_waiting_mb * 1_000_000), self.seals
         )
 
     @once

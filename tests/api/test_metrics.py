@@ -21,6 +21,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.stack.ports import free_port
@@ -42,6 +43,7 @@ OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
     "wangtimer_window_seconds",
+    "wangtimer_target_waiting_firings",
     "wangtimer_throttled_firings",
     "wangtimer_paused_firings",
     "wangtimer_unserved_queues",
@@ -75,6 +77,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
+        "wangtimer_target_waiting_firings": 0,
         "wangtimer_throttled_firings": 0,
         "wangtimer_paused_firings": 0,
         "wangtimer_pauses": 0,
@@ -103,6 +106,9 @@ def test_firings_a_minute_past_without_an_outcome_are_counted_and_the_oldest_age
     done = Outcome(first.member, first.bucket, FiringStatus.SUCCEEDED, first.due_at)
     world.wiring.firings.settle([done])
     assert figures(world)["wangtimer_overdue_firings"] == 2
+    waits = records[-2].firing
+    world.wiring.firings.note_lanes({SharedLane.of_way("default", "gw:443", "/bad"): [waits.member]})
+    assert figures(world)["wangtimer_overdue_firings"] == 1
 
 
 def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:
@@ -211,9 +217,10 @@ def test_connected_groups_are_counted_and_what_waits_for_them(
     world.wiring.redis.run_all([lists.put(ConsumerGroup("shop", "dunning"), entry, world.clock.now)])
     with closing(Redis.from_url(redis_server.url())) as client:
         client.zadd(world.wiring.keys.consumers_seen, {"shop/dunning": world.clock.now})
+        (size,) = map(len, client.lrange(f"{world.wiring.keys.consumer_list}shop/dunning", 0, -1))
     told = figures(world)
     assert told["wangtimer_consumer_groups"] == 1
-    assert told["wangtimer_consumers_waiting_share"] == len(entry.packed()) / 1_000_000 / 64
+    assert told["wangtimer_consumers_waiting_share"] == size / 1_000_000 / 64
     world.clock.now += PRESENT_S * 1_000 + 1
     assert figures(world)["wangtimer_consumer_groups"] == 0
 

@@ -89,6 +89,8 @@ SECTIONS = (
         (
             "An attempt that failed is tried again. One that was not answered in time may have been acted on.",
             "An operator's replay calls again.",
+            "A GET, PUT or DELETE is sent again in the same attempt if its target closes a kept connection without a "
+            "byte of an answer ([why](decisions/0068-a-dead-kept-connection-costs-no-attempt.md)).",
             "A process that made a call died, froze or was cut off beyond its lease (6 s) before that was "
             "recorded. Or it stopped, and the call had a time-out longer than the deployment's.",
             "Redis lost or rolled back the claim, or an outcome that waited there for SQL. Or SQL lost the "

@@ -8,7 +8,7 @@ from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
-from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
+from wangtimer.core.timers.timer import UNREAD, Notify, SecretMarks, TimerStatus
 from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, definition_text
 from wangtimer.store.sql.timer_rows import notify_text
 
@@ -42,6 +42,28 @@ def test_a_sealed_call_is_read_as_it_was_written(hot: HotWorld) -> None:
     written = definition()._replace(notify=sealed)
     hot.definitions.put([written])
     assert hot.definitions.get([1]).definitions == {1: written}
+
+
+def test_marks_of_secrets_are_read_as_they_were_written(hot: HotWorld) -> None:
+    marks = SecretMarks(("x-tenant",), query=True, body=True)
+    sealed = Notify(
+        "http://a?***", headers=(("X-Tenant", "***"),), body="***", marks=marks, sealed="1.k1.AAAA"
+    )
+    through = Notify("/a?***", "", marks=marks, sealed="1.k1.AAAA", target="warehouse")
+    for call in (sealed, through, Notify("http://a", marks=marks)):
+        written = definition()._replace(notify=call)
+        hot.definitions_elsewhere.put([written])
+        assert hot.definitions.get([1]).definitions == {1: written}
+
+
+def test_a_call_without_marks_is_written_as_an_older_version_writes_it() -> None:
+    text = definition_text(definition())
+    assert "marks" not in text
+    sealed = Notify(
+        "http://a", headers=(("X-Tenant", "***"),), marks=SecretMarks(("x-tenant",)), sealed="1.k1.AAAA"
+    )
+    fields = orjson.loads(definition_text(definition()._replace(notify=sealed)).partition(" ")[2])
+    assert (len(fields["notify"]), fields["marks"]) == (5, [["x-tenant"], False, False])
 
 
 def test_an_older_version_cannot_read_a_masked_call() -> None:

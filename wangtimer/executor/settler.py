@@ -31,12 +31,19 @@ CALLS_GO_FIRST, CALLS_PAUSE_S = 15, 0.01
 class Finished(NamedTuple):
     """An outcome, and the claim it is held under.
 
-    `tell` is called once SQL has the outcome, unless it changed nothing there; None: nobody is told.
+    `tell` is called once SQL has the outcome, unless it changed nothing there; None: nobody is told. `hide` takes from
+    the outcome what may not be on record, in the settler's thread; None: there is nothing of that.
     """
 
     held: Held
     outcome: Outcome
     tell: Callable[[], None] | None = None
+    hide: Callable[[Outcome], Outcome] | None = None
+
+    @property
+    def recorded(self) -> Outcome:
+        """The outcome as it goes on record."""
+        return self.outcome if self.hide is None else self.hide(self.outcome)
 
 
 class Settler:
@@ -108,7 +115,7 @@ class Settler:
 
     def _settle(self, batch: Sequence[Finished]) -> bool:
         """Settle these; return whether SQL has them, and not the outbox."""
-        outcomes = [finished.outcome for finished in batch]
+        outcomes = [finished.recorded for finished in batch]
         is_in_sql = self._write(outcomes)
         if not is_in_sql:
             self._outbox.park(outcomes)
@@ -131,7 +138,7 @@ class Settler:
         except StoreAway as error:
             log.info("outcomes_not_told", outcomes=len(told), error=str(error))
             return
-        for _, outcome, tell in told:
+        for _, outcome, tell, _ in told:
             row = rows.get(outcome.member.key)
             if tell is not None and row is not None and outcome.has_taken_effect(row.status, row.attempt):
                 tell()
@@ -140,7 +147,7 @@ class Settler:
         """End what is on record of those that are done, of timers whose firings are not to overlap."""
         done = {
             held.member.key
-            for held, outcome, _ in batch
+            for held, outcome, *_ in batch
             if outcome.is_done and held.member in held.claim.begun
         }
         if done:

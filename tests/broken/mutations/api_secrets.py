@@ -48,9 +48,9 @@ PROMISES = (
         "a secret that a target repeats in its answer is not on record.",
         breaks="The answer is kept as it came.",
         by=Mutation(
-            "Sender._outcome",
-            'without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",',
-            'reply.output if attempt.keep_output.keeps(reply.succeeded) else "",',
+            "_hidden",
+            "return outcome._replace(output=without(secrets, outcome.output), error=error)",
+            "return outcome._replace(error=error)",
         ),
         red="tests/callback/test_sent_by_an_executor.py::test_a_target_that_repeats_a_secret_puts_none_on_record",
     ),
@@ -137,6 +137,13 @@ PROMISES = (
         red="tests/api/v1/test_secrets.py::test_marking_and_unmarking",
     ),
     Promise(
+        "hiding-secrets-holds-up-no-call",
+        "an app with hundreds of secrets, and a target that repeats how they begin, hold up no other app's calls.",
+        breaks="All of them are looked for at each place of the answer.",
+        by=Mutation("_found", "if looks > MOST_LOOKS:", "if looks > MOST_LOOKS * 10**6:"),
+        red="tests/core/test_secret_parts.py::test_of_secrets_that_are_too_many_to_look_for_all_is_hidden",
+    ),
+    Promise(
         "no-log-shows-a-secret",
         "no log, answer, setting or start-up error shows a secret.",
         breaks="The parameters of a statement that failed are logged with it.",
@@ -189,6 +196,24 @@ PROMISES = (
             'yield f"target.{place}={other}"',
         ),
         red="tests/store/test_audit.py::test_an_edit_names_the_fields_of_schedule_and_call_and_shows_no_value",
+    ),
+    Promise(
+        "what-an-owner-marks-is-not-on-record",
+        "a part of a call that its owner marked as secret is not on record where a target repeats it.",
+        breaks="The definition in Redis has no marks.",
+        by=Mutation("definition_text", "if one.notify.marks != UNMARKED:", "if one.notify is UNREAD:"),
+        red="tests/callback/test_repeated_secrets.py::test_a_timers_mark_counts_for_what_its_target_gives",
+    ),
+    Promise(
+        "what-consumers-are-to-get-is-encrypted",
+        "headers, bodies and tokens of firings that wait for consumers are encrypted in Redis.",
+        breaks="The event stands there as a consumer gets it.",
+        by=Mutation(
+            "ConsumerLists._packed",
+            "sealed = self.seals.seal_binary(entry.event, _bound_to(group, which))",
+            "sealed = entry.event",
+        ),
+        red="tests/messaging/test_consumers.py::test_what_stands_in_redis_is_sealed_for_its_group_and_attempt",
     ),
     Promise(
         "what-was-rotated-is-read-anew",

@@ -124,6 +124,35 @@ PROMISES = (
         red="tests/store/test_failing_hosts.py::test_an_app_with_very_many_failing_hosts_hides_no_other_apps",
     ),
     Promise(
+        "a-part-that-fails-stops-no-other-part-of-its-host",
+        "a route of a host that fails or hangs makes no other route of that host and app wait.",
+        breaks="All calls of an app to a host are judged as one.",
+        by=Mutation(
+            "Request.__init__",
+            "self.part = part_of_path(path) if part is None else part",
+            'self.part = ""',
+        ),
+        red="tests/stages/test_failing_hosts.py::test_a_route_that_fails_stops_no_other_route_of_its_host_and_app",
+    ),
+    Promise(
+        "parts-of-a-host-are-bounded",
+        "a host that an app calls by very many paths is tried by a few calls at a time when it fails.",
+        breaks="Each path has a try of its own.",
+        by=Mutation("Flows._way", "if part and not self._has_room_for_part(route, host):", "if False:"),
+        red="tests/callback/test_parts_of_hosts.py::test_parts_are_bounded_for_an_app_and_a_host_and_the_others_are_one",
+    ),
+    Promise(
+        "silence-between-failures-is-no-failure",
+        "a host counts as failing for days only if it was called and failed during them.",
+        breaks="The days between failures a week apart count.",
+        by=Mutation(
+            "Health.fail",
+            "if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:",
+            "if not self.failures:",
+        ),
+        red="tests/callback/test_health.py::test_after_a_long_silence_failures_count_from_the_next_one",
+    ),
+    Promise(
         "silence-disables-no-host",
         "a host is disabled for failures over days, not for a few and silence.",
         breaks="Days since the first failure are enough.",

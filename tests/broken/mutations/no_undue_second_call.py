@@ -103,6 +103,20 @@ PROMISES = (
         red="tests/stages/test_executor.py::test_flaw_13_everything_is_verified_for_ten_seconds_after_redis_was_away",
     ),
     Promise(
+        "what-a-target-may-have-read-is-not-sent-again",
+        "a request that its target may have read is not sent again in the same attempt, unless its method is idempotent.",
+        breaks="Whatever was written into a kept connection that ended without an answer goes again.",
+        by=Mutation(
+            "Exchange._may_go_again",
+            "return has_ended and _unacknowledged(self.fd) >= written",
+            "return True",
+        ),
+        red=(
+            "tests/callback/test_kept_connections.py::test_what_the_target_took_and_may_have_acted_on_is_not_sent_again",
+            "tests/callback/test_kept_connections.py::test_after_a_reset_nobody_knows_what_the_target_took",
+        ),
+    ),
+    Promise(
         "an-overtaken-attempt-is-not-made-again",
         "an attempt whose firing has gone on to the next one is not made again.",
         breaks="The verifier does not look at which attempt the row stands.",

@@ -95,6 +95,17 @@ PROMISES = (
         red="tests/store/test_demands.py::test_a_firing_asked_for_whose_answer_was_lost_is_made_once[mariadb]",
     ),
     Promise(
+        "a-prune-of-nothing-asks",
+        "no set of timers is deleted because a file has lost its timers.",
+        breaks="`apply --prune --yes` takes a file without timers for an order to delete all of the set.",
+        by=Mutation(
+            "apply",
+            "if yes and not allow_empty:",
+            "if False:",
+        ),
+        red="tests/cli/as_code/test_apply.py::test_a_prune_that_leaves_nothing_of_a_set_asks_even_after_yes",
+    ),
+    Promise(
         "a-timer-is-made-in-one-transaction",
         "a timer is made with its tags, its firings and its kept answer in one transaction.",
         breaks="Each of its statements commits by itself.",

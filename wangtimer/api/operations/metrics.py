@@ -100,7 +100,8 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
     return [
         _gauge(
             "wangtimer_overdue_firings",
-            f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST})",
+            f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST}); "
+            "not those that wait for a target, a limit or a pause",
             overdue.number,
         ),
         _gauge(
@@ -157,6 +158,11 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "wangtimer_window_seconds",
             "How far ahead Redis holds every planned firing; below WANGTIMER_WINDOW_S while it refills after a loss",
             held_s,
+        ),
+        _gauge(
+            "wangtimer_target_waiting_firings",
+            "Firings that wait in Redis for a place at their target, or for their app's share of all places",
+            wiring.lanes.waiting_for_targets(),
         ),
         _gauge(
             "wangtimer_throttled_firings",

@@ -69,7 +69,7 @@ class NamedTarget:
         marks = SecretMarks(
             base.marks.headers + own.marks.headers,
             base.marks.query or own.marks.query,
-            own.marks.body if own.body else base.marks.body,
+            own.marks.body or (base.marks.body and not own.body),
         )
         kept = tuple(pair for pair in base.headers if pair[0].lower() not in given)
         return Notify(

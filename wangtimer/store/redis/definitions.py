@@ -19,9 +19,9 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
-from wangtimer.core.timers.timer import UNREAD, Definition, Notify, TimerStatus
+from wangtimer.core.timers.timer import UNMARKED, UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import bounded, bounds_of
-from wangtimer.store.call_text import call_from_stored, stored_call
+from wangtimer.store.call_text import call_from_stored, marks_from, stored_call
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
@@ -204,7 +204,7 @@ def definition_text(one: Definition) -> str:
     sealed = [call.sealed] if call.sealed else []
     rule = rule_of(schedule)
     stored = kind_of(rule).stored(rule)
-    fields = {
+    fields: dict[str, Any] = {
         "app": one.app,
         "status": one.status.value,
         "edited_at": one.edited_at,
@@ -215,6 +215,9 @@ def definition_text(one: Definition) -> str:
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [call.url, call.method, call.headers, call.body, *sealed],
     }
+    # Beside the call: an older version can read it all the same.
+    if one.notify.marks != UNMARKED:
+        fields["marks"] = list(one.notify.marks)
     if one.disabled_at:
         fields["disabled_at"] = one.disabled_at
     if one.timeouts != AS_DEPLOYED:
@@ -241,7 +244,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         version=int(version),
         status=_STATUSES[fields["status"]],
         schedule=_schedule(fields, timer_id),
-        notify=_call(url, method, tuple(map(tuple, headers)), body, *sealed),
+        notify=_call(fields, url, method, tuple(map(tuple, headers)), body, *sealed),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
         disabled_at=fields.get("disabled_at", 0),
@@ -253,8 +256,15 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
     )
 
 
-def _call(url: str, method: str, headers: tuple[tuple[str, str], ...], body: str, sealed: str = "") -> Notify:
-    call = Notify(url, method, headers, body, sealed=sealed)
+def _call(
+    fields: dict[str, Any],
+    url: str,
+    method: str,
+    headers: tuple[tuple[str, str], ...],
+    body: str,
+    sealed: str = "",
+) -> Notify:
+    call = Notify(url, method, headers, body, marks_from(fields.get("marks")), sealed)
     return call_from_stored(call) if sealed else call
 
 

@@ -247,8 +247,12 @@ class FiringStore:
         return self._database.write(work, Step.SQL_PURGE)
 
     def overdue(self, before: int, most: int) -> Overdue:
-        """Return how many firings were due before `before` (counted up to `most`) and have no outcome."""
-        late = by_index(select(firings.c.due_at).where(_pending_between(0, before - 1)), "firing_due")
+        """Return how many firings were due before `before` (counted up to `most`) and have no outcome.
+
+        What waits in a lane, for its target, a limit or a pause, is left out: it is not for us to be sent.
+        """
+        is_ours = and_(_pending_between(0, before - 1), firings.c.lane == "")
+        late = by_index(select(firings.c.due_at).where(is_ours), "firing_due")
         some = late.order_by(firings.c.due_at).limit(most).subquery()
         query = select(func.count(), func.min(some.c.due_at)).select_from(some)
         number, oldest_due_at = self._database.read(lambda sql: sql.execute(query).one())
