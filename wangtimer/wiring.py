@@ -506,7 +506,7 @@ class Wiring:
     @once
     def definitions(self) -> DefinitionStore:
         """Definitions in Redis; they outlive what is planned by a step."""
-        return DefinitionStore(self.redis, self.keys, self._definitions_live_s, self.bad_timers)
+        return DefinitionStore(self.redis, self.keys, self.clock, self._definitions_live_s, self.bad_timers)
 
     @property
     def _definitions_live_s(self) -> int:

@@ -1,16 +1,32 @@
 """Definitions in Redis: an older version never counts, and what is used lives on."""
 
+from contextlib import closing
+from datetime import date
+
 import orjson
 import pytest
+from redis import Redis
 
+from tests.patience import wait_for
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
-from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
-from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, definition_text
+from wangtimer.store.redis import definitions
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.definitions import (
+    KEPT_AFTER_S,
+    READ_BYTES,
+    UNKNOWN_BYTES,
+    DefinitionStore,
+    definition_text,
+)
+from wangtimer.store.redis.keys import Keys
 from wangtimer.store.sql.timer_rows import notify_text
+from wangtimer.testing.doubles import HandClock
 
 LONG = Notify("http://a", body="x" * 60_000)
 
@@ -109,6 +125,67 @@ def test_a_definition_lives_on_whenever_it_is_written(hot: HotWorld) -> None:
         assert hot.definition_lives_s(1) > DEFINITIONS_LIVE_S - 60
     hot.age_definitions(DEFINITIONS_LIVE_S)
     assert hot.definitions.get([1]).definitions == {}
+
+
+@pytest.mark.parametrize("ahead_s", [0, 60, 3_600])
+def test_a_one_shot_s_definition_ends_a_quarter_of_an_hour_after_its_moment(
+    hot: HotWorld, ahead_s: int
+) -> None:
+    hot.definitions.put([definition(schedule=Once(int(hot.clock.now_ms()) + ahead_s * 1_000))])
+    assert 0 <= ahead_s + KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
+
+
+@pytest.mark.parametrize("last_s", [600, 90_000])
+def test_that_of_a_timer_which_ends_soon_ends_with_its_last_moment(hot: HotWorld, last_s: int) -> None:
+    last_ms = int(hot.clock.now_ms()) + last_s * 1_000
+    hot.definitions.put([definition(schedule=Bounded(EVERY_MINUTE, last_ms=last_ms))])
+    assert 0 <= min(last_s + KEPT_AFTER_S, DEFINITIONS_LIVE_S) - hot.definition_lives_s(1) <= 2
+
+
+@pytest.mark.parametrize("status", [TimerStatus.DISABLED, TimerStatus.DELETED])
+def test_that_of_a_timer_which_is_off_only_keeps_older_ones_from_coming_back(
+    hot: HotWorld, status: TimerStatus
+) -> None:
+    hot.definitions.put([definition()])
+    hot.definitions.put([definition(version=2, status=status)])
+    assert 0 <= KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
+
+
+def test_that_of_a_moment_far_away_goes_until_it_is_near(hot: HotWorld) -> None:
+    far = int(hot.clock.now_ms()) + 86_400_000
+    hot.definitions.put([definition(schedule=Once(far))])
+    assert 0 <= KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
+
+
+def test_a_deleted_timer_s_definition_has_no_call_and_no_days() -> None:
+    days = Calendar("long", days=frozenset(date.fromordinal(730_000 + one) for one in range(4_000)))
+    gone = definition(status=TimerStatus.DELETED, schedule=Bounded(EVERY_MINUTE, excluded=days))
+    assert len(definition_text(gone)) > 25_000
+    assert len(definition_text(gone.stored)) < 250
+
+
+def in_waves(redis_url: str, waves: int, number: int) -> list[int]:
+    """Write one-shots that are due now, wave after wave once Redis has none left; return the bytes held after each."""
+    held: list[int] = []
+    with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
+        clock, keys = HandClock(), Keys("wt")
+        store = DefinitionStore(connection, keys, clock, DEFINITIONS_LIVE_S)
+        for wave in range(waves):
+            wait_for(lambda: not raw.dbsize(), 20)
+            ids = range(wave * number + 1, (wave + 1) * number + 1)
+            store.put(definition(one, schedule=Once(int(clock.now_ms()))) for one in ids)
+            held.append(raw.info("memory")["used_memory_dataset"])
+    return held
+
+
+@pytest.mark.test_all
+def test_after_ten_waves_of_one_shots_redis_holds_what_it_held_after_one(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(definitions, "KEPT_AFTER_S", 1)
+    first, *_, last = in_waves(redis_url, 10, 20_000)
+    assert first > 5_000_000
+    assert last <= 1.1 * first
 
 
 def test_with_definitions_comes_up_to_when_redis_was_told(hot: HotWorld) -> None:

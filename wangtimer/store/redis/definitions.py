@@ -12,7 +12,8 @@ import orjson
 from wangtimer.core.kinds.kinds import kind_of, rule_from_text
 from wangtimer.core.retry import RetryPolicy, policy_from_text
 from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
+from wangtimer.core.schedules.schedule import Once, Schedule, bounds_in, rule_of
+from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.call_form import UNTOUCHED, form_from, form_text
 from wangtimer.core.timers.keep_output import KeepOutput
@@ -27,6 +28,9 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
 from wangtimer.store.timeouts_text import timeouts_fields, timeouts_from
 
+# s; Redis keeps a definition for so long after its timer's last near moment: retries come in that time, and a process
+# that was held up may still write an older one. What comes later asks SQL.
+KEPT_AFTER_S = 900
 # Texts read at once take at most so many bytes together.
 READ_BYTES = 1_000_000
 # A definition that Redis does not have counts as so many bytes: hardly any text is longer.
@@ -56,12 +60,14 @@ class DefinitionStore:
         self,
         connection: RedisConnection,
         keys: Keys,
-        seconds_to_live: int,
+        clock: Clock,
+        longest_s: int,
         bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
     ) -> None:
         self._connection = connection
         self._keys = keys
-        self._seconds_to_live = seconds_to_live
+        self._clock = clock
+        self._longest_s = longest_s
         self._bad_timers = bad_timers
         self._remembered = Remembered()
 
@@ -71,6 +77,7 @@ class DefinitionStore:
         Of equal versions the later one counts: the first may be of a commit that SQL has lost.
         One that cannot be written is noted and left out: a reader that misses it asks SQL.
         """
+        now = self._clock.now_ms()
         calls: list[ScriptCall] = []
         bad: dict[int, str] = {}
         for one in definitions:
@@ -80,7 +87,9 @@ class DefinitionStore:
                 bad[one.timer_id] = reason_of("its definition cannot be written to Redis", error)
                 continue
             key = self._keys.definition(one.timer_id)
-            calls.append(ScriptCall(script("define"), [key], [one.version, text, self._seconds_to_live]))
+            calls.append(
+                ScriptCall(script("define"), [key], [one.version, text, lives_s(one, now, self._longest_s)])
+            )
         if len(calls) == 1:
             # Each change of one timer does this: alone it takes a fifth less CPU than in a pipeline.
             self._connection.run("define", calls[0].keys, calls[0].arguments)
@@ -160,6 +169,26 @@ class DefinitionStore:
         if definition.schedule.only_moment is None:  # else it will hardly be asked for again
             self._remembered.keep(timer_id, text, definition)
         return definition
+
+
+def lives_s(one: Definition, now: float, longest_s: int) -> int:
+    """Return for how many seconds Redis keeps a definition that is written at `now` (ms UTC).
+
+    A timer that recurs has it for `longest_s`, until it is told again. A one-shot's, and that of a timer whose end is
+    near, ends with the last moment. A moment that is further away is told again when it is near. A timer that is off
+    has it so that no older one comes back.
+    """
+    if not one.is_enabled:
+        return min(KEPT_AFTER_S, longest_s)
+    last = one.schedule.only_moment
+    if last is None and (bounds := bounds_in(one.schedule)) is not None and bounds.last_ms is not None:
+        last = bounds.last_ms + (bounds.jitter_ms or 0)
+    if last is None:
+        return longest_s
+    ahead_s = max(0, int(last - now) // 1_000)
+    if one.schedule.only_moment is not None and ahead_s > longest_s:
+        ahead_s = 0
+    return min(ahead_s + KEPT_AFTER_S, longest_s)
 
 
 def definition_text(one: Definition) -> str:

@@ -32,7 +32,7 @@ from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.named_targets import any_task, misfits
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
-    NO_CALL_TEXT,
+    EMPTIED,
     inserting,
     read_rows,
     terms,
@@ -257,7 +257,7 @@ class TimerBatches:
                 return [gone[timer.id] for timer in applied]
             deleted = self._switch_off(sql, ids, now, TimerStatus.DELETED, versions)
             gone.update((timer.id, timer) for timer in deleted)
-            first.keep([replace(timer, definition=timer.definition.stored) for timer in deleted])
+            first.keep(deleted)
             remove_tags(sql, [timer.id for timer in deleted])
             return deleted
 
@@ -401,7 +401,7 @@ def _write_status(sql: Connection, ids: Sequence[int], status: TimerStatus, now:
     }
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
-        columns["notify"] = NO_CALL_TEXT
+        columns |= EMPTIED
     changing = update(timers).where(timers.c.id.in_(ids)).ordered_values(*columns.items())
     sql.execute(update_by_index(changing, "PRIMARY"))
 

@@ -122,6 +122,8 @@ def _ending(bounds: BoundFields | None) -> Ending:
 
 # The column `notify` of a deleted timer.
 NO_CALL_TEXT = notify_text(NO_CALL)
+# The columns of a deleted timer that may be large: its row is kept as long as the records of its firings.
+EMPTIED: dict[str, Any] = {"notify": NO_CALL_TEXT, "bounds": None}
 
 
 def definition_of(row: Any) -> Definition:

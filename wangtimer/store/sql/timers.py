@@ -42,7 +42,7 @@ from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.named_targets import any_task, hold_target
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
-    NO_CALL_TEXT,
+    EMPTIED,
     definition_of,
     inserting,
     one_timer_of,
@@ -323,7 +323,7 @@ class TimerStore:
             deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
             note_changes(sql, now, [switch_of(timer.definition.status, deleted)])
             gone[:] = [deleted]
-            first.keep([replace(deleted, definition=deleted.definition.stored)])
+            first.keep([deleted])
             return deleted
 
         return self._database.write(work, Step.SQL_DELETE)
@@ -576,7 +576,7 @@ def change(
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     if status is TimerStatus.DELETED:
-        columns["notify"] = NO_CALL_TEXT
+        columns |= EMPTIED
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return changed
 
