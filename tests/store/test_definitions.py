@@ -1,5 +1,6 @@
 """Definitions in Redis: an older version never counts, and what is used lives on."""
 
+from collections.abc import Iterator
 from contextlib import closing
 from datetime import date
 
@@ -9,12 +10,13 @@ from redis import Redis
 
 from tests.patience import wait_for
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
-from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
-from wangtimer.core.schedules.calendars import Calendar
+from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld, redis_hot
+from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
+from wangtimer.store.bounds import calendar_fields
 from wangtimer.store.redis import definitions
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import (
@@ -29,6 +31,14 @@ from wangtimer.store.sql.timer_rows import notify_text
 from wangtimer.testing.doubles import HandClock
 
 LONG = Notify("http://a", body="x" * 60_000)
+LONG_CALENDAR = Calendar("long", days=frozenset(date.fromordinal(730_000 + one) for one in range(4_000)))
+
+
+@pytest.fixture
+def in_redis(redis_url: str) -> Iterator[tuple[HotWorld, Redis]]:
+    """The stores on a real Redis, and a client of it."""
+    with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
+        yield redis_hot(connection, raw), raw
 
 
 @pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE, CANCELLED, RESPREAD])
@@ -157,10 +167,52 @@ def test_that_of_a_moment_far_away_goes_until_it_is_near(hot: HotWorld) -> None:
     assert 0 <= KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
 
 
+@pytest.mark.parametrize("excluded", [LONG_CALENDAR, built_in()["cn-off-days"]])
+def test_a_definition_with_excluded_days_is_read_as_it_was_written(hot: HotWorld, excluded: Calendar) -> None:
+    written = definition(schedule=Bounded(EVERY_MINUTE, excluded=excluded))
+    hot.definitions.put([written, written._replace(timer_id=2)])
+    for store in (hot.definitions, hot.definitions_elsewhere):
+        assert store.get([1, 2]).definitions == {1: written, 2: written._replace(timer_id=2)}
+
+
+def test_days_are_in_redis_once_however_many_timers_name_their_calendar(
+    in_redis: tuple[HotWorld, Redis],
+) -> None:
+    hot, raw = in_redis
+    schedule = Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR)
+    hot.definitions.put(definition(one, schedule=schedule) for one in range(1, 101))
+    assert len(definition_text(definition(schedule=schedule))) < 450
+    (days,) = raw.keys("*:days:*")
+    assert raw.ttl(days) > DEFINITIONS_LIVE_S
+    assert sum(raw.strlen(name) for name in raw.keys("*")) < 80_000
+
+
+def test_a_timer_whose_days_redis_lost_is_absent_until_they_are_told_again(
+    in_redis: tuple[HotWorld, Redis],
+) -> None:
+    hot, raw = in_redis
+    written = definition(schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
+    hot.definitions.put([written, definition(2)])
+    raw.delete(*raw.keys("*:days:*"))
+    told = hot.definitions_elsewhere.get([1, 2])
+    assert (told.definitions, list(told.sizes)) == ({2: definition(2)}, [1, 2])
+    hot.definitions_elsewhere.put([written])
+    assert hot.definitions_elsewhere.get([1]).definitions == {1: written}
+
+
+def test_days_that_an_older_version_wrote_are_read(in_redis: tuple[HotWorld, Redis]) -> None:
+    hot, raw = in_redis
+    written = definition(schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
+    version, _, text = definition_text(written).partition(" ")
+    fields = orjson.loads(text)
+    fields["bounds"]["excluded"] = calendar_fields(LONG_CALENDAR)
+    raw.set("wt:def:1", f"{version} {orjson.dumps(fields).decode()}")
+    assert hot.definitions.get([1]).definitions == {1: written}
+
+
 def test_a_deleted_timer_s_definition_has_no_call_and_no_days() -> None:
-    days = Calendar("long", days=frozenset(date.fromordinal(730_000 + one) for one in range(4_000)))
-    gone = definition(status=TimerStatus.DELETED, schedule=Bounded(EVERY_MINUTE, excluded=days))
-    assert len(definition_text(gone)) > 25_000
+    gone = definition(status=TimerStatus.DELETED, schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
+    assert gone.stored.schedule == EVERY_MINUTE
     assert len(definition_text(gone.stored)) < 250
 
 
@@ -211,6 +263,16 @@ def test_a_definition_longer_than_the_bound_is_read_alone(hot: HotWorld) -> None
     hot.definitions.put(definition(timer_id)._replace(notify=longest) for timer_id in (1, 2))
     told = hot.definitions.get_first([1, 2])
     assert list(told.definitions) == list(told.sizes) == [1]
+
+
+def test_a_chunk_s_definitions_are_read_by_a_dozen_commands(in_redis: tuple[HotWorld, Redis]) -> None:
+    hot, raw = in_redis
+    hot.definitions.put(definition(one) for one in range(1, 501))
+    raw.config_resetstat()
+    assert len(hot.definitions.get_first(range(1, 501)).definitions) == 500
+    stats = raw.info("commandstats")
+    calls = {name: one["calls"] for name, one in stats.items() if not name.startswith("cmdstat_config")}
+    assert sum(calls.values()) <= 13, calls
 
 
 def test_a_timer_that_redis_does_not_know_is_allowed_for(hot: HotWorld) -> None:

@@ -66,6 +66,10 @@ class Keys:
         """Return the key of a timer's definition."""
         return f"{self._prefix}:def:{timer_id}"
 
+    def days(self, digest: str) -> str:
+        """Return the key of the days of a calendar."""
+        return f"{self._prefix}:days:{digest}"
+
 
 def expiry_of(slice_: SliceOrLane, now_ms: float) -> int:
     """Return when a slice's keys expire, s UTC. SQL is the truth, so firings that Redis then forgets are not lost."""
