@@ -31,6 +31,7 @@ OF_SQL = {
     "wangtimer_overdue_firings",
     "wangtimer_oldest_overdue_seconds",
     "wangtimer_planning_lag_seconds",
+    "wangtimer_purge_lag_seconds",
     "wangtimer_client_certificate_seconds_left",
     "wangtimer_pauses",
     "wangtimer_disabled_hosts",
@@ -67,6 +68,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_overdue_firings": 0,
         "wangtimer_oldest_overdue_seconds": 0,
         "wangtimer_planning_lag_seconds": 0,
+        "wangtimer_purge_lag_seconds": 0,
         "wangtimer_client_certificate_seconds_left": inf,
         "wangtimer_parked_outcomes": 0,
         "wangtimer_parked_share": 0,
@@ -111,6 +113,18 @@ def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:
     assert figures(world)["wangtimer_planning_lag_seconds"] == 0
     world.clock.now = unplanned + 42_000
     assert figures(world)["wangtimer_planning_lag_seconds"] == 42
+
+
+def test_a_purge_that_falls_behind_is_told_of(world: World) -> None:
+    timer_id = world.enabled(cron="*/10 * * * * *", name="kept")
+    first = world.wiring.firings.records(timer_id, 99)[-1].firing
+    world.wiring.firings.settle([Outcome(first.member, first.bucket, FiringStatus.SUCCEEDED, first.due_at)])
+    world.clock.now = first.fire_at + world.wiring.settings.retention_days * 86_400_000
+    assert figures(world)["wangtimer_purge_lag_seconds"] == 0
+    world.clock.now += 90_000
+    assert figures(world)["wangtimer_purge_lag_seconds"] == 90
+    world.wiring.purger.purge()
+    assert figures(world)["wangtimer_purge_lag_seconds"] == 0
 
 
 def test_the_client_certificate_that_expires_first_is_told(world: World) -> None:

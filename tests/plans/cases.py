@@ -318,6 +318,7 @@ class Stores:
             Case("FiringStore.count", lambda: firings.count(5)),
             Case("FiringStore.settle", lambda: firings.settle(_outcomes(waiting[:500]))),
             Case("FiringStore.oldest_moment", firings.oldest_moment),
+            Case("FiringStore.oldest_settled", lambda: firings.oldest_settled(settled + 100_000, 10_000)),
             Case("FiringStore.purge", lambda: firings.purge(settled + 200_000, 300)),
             Case(
                 "FiringStore.purge: a part",

@@ -19,7 +19,8 @@ from wangtimer.core.schedules.schedule import Bounded, Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.finished_purger import LONGEST_S, PAGE, PAUSE_S, FinishedPurger
+from wangtimer.finished_purger import LONGEST_S, PAGE, FinishedPurger
+from wangtimer.in_turn import PAUSE_S
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing

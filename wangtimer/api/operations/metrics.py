@@ -15,6 +15,7 @@ from wangtimer.api.operations.probe import Probe
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
@@ -122,11 +123,22 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
             0.0 if unplanned is None else max(0, now - unplanned) / 1_000,
         ),
         _gauge(
+            "wangtimer_purge_lag_seconds",
+            "For how long the oldest settled firing has been past its retention",
+            _purge_lag_ms(wiring, now) / 1_000,
+        ),
+        _gauge(
             "wangtimer_client_certificate_seconds_left",
             "Until the first client certificate of an app expires, below 0 once it has; +Inf where no app has one",
             (ending[0].expires_at - now) / 1_000 if ending else inf,
         ),
     ]
+
+
+def _purge_lag_ms(wiring: Wiring, now: int) -> int:
+    kept_since = now - wiring.settings.retention_days * DAY_MS
+    oldest = wiring.firings.oldest_settled(kept_since, COUNTED_AT_MOST)
+    return 0 if oldest is None else kept_since - oldest
 
 
 def _now_ms(clock: Clock) -> int | None:
