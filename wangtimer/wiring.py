@@ -106,6 +106,7 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.consumer_words import ConsumerWords
 from wangtimer.store.redis.consumers_seen import ConsumersSeen
+from wangtimer.store.redis.control_pace import ControlPace
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
@@ -1204,7 +1205,10 @@ class Wiring:
     @once
     def control_applier(self) -> ControlApplier:
         """Does what answers make of timers."""
-        return ControlApplier(self.reply_controls, self.timer_lists, self.registrar, self.clock)
+        pace = ControlPace(self.redis, self.keys, self.clock, self.app_directory)
+        return ControlApplier(
+            self.reply_controls, self.timer_lists, self.registrar, self.clock, pace, self.audit
+        )
 
     @once
     def feeder(self) -> Feeder:
