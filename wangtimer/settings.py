@@ -626,6 +626,11 @@ class Settings(BaseSettings):
     )
 
     @property
+    def store_planned_mb(self) -> int:
+        """MB that the store's Redis may come to hold by these settings; definitions come on top."""
+        return self.window_memory_mb + self.lanes_memory_mb + self.outbox_mb + self.consumers_waiting_mb
+
+    @property
     def app_limits(self) -> dict[AppLimit, int]:
         """The limits of an app that has none of its own."""
         defaults = {

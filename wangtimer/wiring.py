@@ -120,6 +120,7 @@ from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.store_memory import StoreMemory
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.told_rules import (
@@ -503,6 +504,11 @@ class Wiring:
     def hot(self) -> HotStore:
         """Adds firings to slices and lanes."""
         return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes)
+
+    @once
+    def store_memory(self) -> StoreMemory:
+        """What the memory of the store's Redis is used for."""
+        return StoreMemory(self.redis, self.keys, self.clock, self.window, self.lanes, self.outbox)
 
     @once
     def definitions(self) -> DefinitionStore:

@@ -12,6 +12,7 @@ from redis import Redis
 from tests.api.world import World, present
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer
+from tests.store.definitions import definition
 from wangtimer.alert_teller import NOT_TRIED_PAUSE_MS
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
 from wangtimer.core.alerts.alert_message import Alert
@@ -21,7 +22,9 @@ from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
+from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.timer import Notify
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.consumers_seen import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
@@ -40,6 +43,7 @@ OF_SQL = {
 OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
+    "wangtimer_store_memory_bytes",
     "wangtimer_window_seconds",
     "wangtimer_throttled_firings",
     "wangtimer_paused_firings",
@@ -64,7 +68,9 @@ def figures(world: World) -> dict[str, float]:
 
 def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
     world.enabled(cron="* * * * *", name="calm")
-    assert figures(world) == {
+    told = figures(world)
+    assert told.pop("wangtimer_store_memory_bytes") > 0
+    assert told == {
         "wangtimer_overdue_firings": 0,
         "wangtimer_oldest_overdue_seconds": 0,
         "wangtimer_planning_lag_seconds": 0,
@@ -113,6 +119,25 @@ def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:
     assert figures(world)["wangtimer_planning_lag_seconds"] == 0
     world.clock.now = unplanned + 42_000
     assert figures(world)["wangtimer_planning_lag_seconds"] == 42
+
+
+def test_the_memory_of_the_store_is_told_by_part(world: World) -> None:
+    def parts() -> dict[str, float]:
+        families = text_string_to_metric_families(world.client.get("/metrics").text)
+        (family,) = [one for one in families if one.name == "wangtimer_store_memory_bytes"]
+        return {sample.labels["part"]: sample.value for sample in family.samples}
+
+    before = parts()
+    assert list(before) == ["window", "lanes", "outbox", "definitions", "other"]
+    assert before["window"] == 0
+    soon = world.clock.now + 60_000
+    world.wiring.load.reserve({soon // 60_000: 1_000, soon // 60_000 + 999: 7})
+    world.wiring.redis.command(lambda client: client.set(world.wiring.keys.fed, soon // 60_000 + 1))
+    asked = definition(schedule=Once(soon))._replace(notify=Notify("http://a", body="x" * 100_000))
+    world.wiring.definitions.put([asked._replace(timer_id=one) for one in range(1, 11)])
+    after = parts()
+    assert after["window"] == 150_000
+    assert after["definitions"] > before["definitions"] + 700_000
 
 
 def test_a_purge_that_falls_behind_is_told_of(world: World) -> None:

@@ -1,6 +1,6 @@
 """Metrics for Prometheus: firings long due without an outcome, parked outcomes, queues, parts that are away."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from math import inf
 
@@ -159,6 +159,7 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "Share of WANGTIMER_OUTBOX_MB in use: from 0.5 on arming slows down, at 1 nothing is armed",
             wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
         ),
+        _memory(wiring.store_memory.parts()),
         _gauge(
             "wangtimer_window_seconds",
             "How far ahead Redis holds every planned firing; below WANGTIMER_WINDOW_S while it refills after a loss",
@@ -206,6 +207,15 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             wiring.refusal_count.total(),
         ),
     ]
+
+
+def _memory(parts: Mapping[str, int]) -> Metric:
+    figure = GaugeMetricFamily(
+        "wangtimer_store_memory_bytes", "What the store's Redis uses its memory for", labels=("part",)
+    )
+    for part, used in parts.items():
+        figure.add_metric((part,), used)
+    return figure
 
 
 def _of_failing_hosts(present: Sequence[FailingHost], now_ms: float) -> list[Metric]:
