@@ -79,7 +79,9 @@ class Stores:
         self.tables = tables
         self.totals = TotalCounts(database)
         self.timers = TimerStore(database)
-        self.limited = TimerStore(database, totals=AppTotals(lambda _: Total(10**9, 10**9), self.totals))
+        self.limited = TimerStore(
+            database, totals=AppTotals(lambda _: Total(10**9, 10**9, 10**12), self.totals)
+        )
         self.batches = TimerBatches(database)
         self.timer_lists = TimerLists(database)
         self.firings = FiringStore(database)

@@ -6,6 +6,13 @@ from tests.broken.promises import Promise
 SECTION = "Bad neighbours"
 PROMISES = (
     Promise(
+        "an-app-s-timers-take-no-more-bytes-than-they-may",
+        "the calls and excluded days of an app's timers take no more bytes than its limit.",
+        breaks="Bytes are counted, and held against nothing.",
+        by=Mutation("refusal", "if by.bytes > 0 and would_be.bytes > most.bytes:", "if False:"),
+        red="tests/store/test_app_totals.py::test_more_bytes_than_an_app_may_have_are_refused_with_both_numbers[sqlite]",
+    ),
+    Promise(
         "answers-set-no-more-moments-than-an-app-may-plan",
         "answers give timers moments of their own no faster than the app's `firingsPerSecond`.",
         breaks="What an answer sets counts as nothing.",

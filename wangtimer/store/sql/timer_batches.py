@@ -17,7 +17,7 @@ from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.named_target import WhyNoTask
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.store.app_total import counted
+from wangtimer.store.app_total import Total, counted
 from wangtimer.store.call_text import notify_text
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.app_totals import AppTotals
@@ -33,6 +33,7 @@ from wangtimer.store.sql.named_targets import any_task, misfits
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     EMPTIED,
+    bytes_of_row,
     inserting,
     read_rows,
     terms,
@@ -325,7 +326,10 @@ class TimerBatches:
         self, sql: Connection, app: str, drafts: Sequence[Draft], now: int
     ) -> dict[str, LimitReached]:
         """Return by name which of the drafts would be too much for their app; the others count from now on."""
-        errors = self._totals.move_some(sql, app, [counted(one.timer) for one in drafts], now)
+        growths: list[Total] = []
+        if self._totals.are_kept(app):
+            growths = [counted(one.timer) + Total(bytes=bytes_of_row(one.row)) for one in drafts]
+        errors = self._totals.move_some(sql, app, growths, now) or [None for _ in drafts]
         return {one.timer.name: error for one, error in zip(drafts, errors, strict=True) if error}
 
     def _insert_free(
