@@ -88,6 +88,7 @@ from wangtimer.overlaps import Overlaps
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
+from wangtimer.rules_follower import RulesFollower
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
@@ -96,7 +97,7 @@ from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.app_queues import AppQueues
 from wangtimer.store.app_total import most_of
 from wangtimer.store.copy_refresher import CopyRefresher
-from wangtimer.store.hot import HotStore
+from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
@@ -164,6 +165,7 @@ from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
@@ -503,7 +505,7 @@ class Wiring:
     @once
     def hot(self) -> HotStore:
         """Adds firings to slices and lanes."""
-        return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes)
+        return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes, ALWAYS_HELD_MS)
 
     @once
     def store_memory(self) -> StoreMemory:
@@ -570,6 +572,11 @@ class Wiring:
     def calendar_follower(self) -> CalendarFollower:
         """Gives those timers its new days."""
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
+
+    @once
+    def rules_follower(self) -> RulesFollower:
+        """Plans timers anew whose zone or built-in calendar has other rules than before."""
+        return RulesFollower(self.registrar, ScheduleRuleStore(self.database, self.bad_timers), self.clock)
 
     @once
     def signing_store(self) -> SigningStore:
@@ -1005,7 +1012,7 @@ class Wiring:
     def wanted(self) -> Wanted:
         """Whether firings are still wanted."""
         asker = Asker(self.timers, self.clock, self.shared.refresh)
-        return Wanted(self.definitions, self.timers, self.verifier, asker)
+        return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
 
     @once
     def turnstile(self) -> Turnstile:

@@ -13,6 +13,7 @@ from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, def
 from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld, redis_hot
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import UNREAD, Notify, TimerStatus
@@ -221,7 +222,7 @@ def in_waves(redis_url: str, waves: int, number: int) -> list[int]:
     held: list[int] = []
     with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
         clock, keys = HandClock(), Keys("wt")
-        store = DefinitionStore(connection, keys, clock, DEFINITIONS_LIVE_S)
+        store = DefinitionStore(connection, keys, clock, DEFINITIONS_LIVE_S, BadTimers())
         for wave in range(waves):
             wait_for(lambda: not raw.dbsize(), 20)
             ids = range(wave * number + 1, (wave + 1) * number + 1)

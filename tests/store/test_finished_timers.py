@@ -6,13 +6,14 @@ from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, insert, select, update
+from sqlalchemy import Connection, delete, event, insert, select, update
 
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
+from tests.store.plain_stores import plain_batches, plain_timers, without_limits
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import UnknownTimer
-from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.firing import WITHDRAWN, Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Once
@@ -21,12 +22,12 @@ from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.finished_purger import LONGEST_S, PAGE, FinishedPurger
 from wangtimer.in_turn import PAUSE_S
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.reply_controls import ReplyControlStore
-from wangtimer.store.sql.tables import timer_tags, timers
-from wangtimer.store.sql.timer_batches import TimerBatches
+from wangtimer.store.sql.tables import dead_letters, timer_tags, timers
 from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 from wangtimer.store.sql.timers import Revision, TimerStore, new_row
 from wangtimer.testing.doubles import HandClock
@@ -39,7 +40,7 @@ OPPOSITES = {"mended": "failed", "broken": "succeeded"}
 
 @pytest.fixture
 def store(database: Database) -> TimerStore:
-    return TimerStore(database)
+    return plain_timers(database)
 
 
 def enabled(store: TimerStore, name: str, at: int = AT, keep_days: int | None = 0) -> Timer:
@@ -57,13 +58,15 @@ def enabled(store: TimerStore, name: str, at: int = AT, keep_days: int | None = 
 def finished(
     database: Database, name: str, at: int = AT, keep_days: int | None = 0, status: str = "succeeded"
 ) -> Timer:
-    timer = enabled(TimerStore(database), name, at, keep_days)
+    timer = enabled(plain_timers(database), name, at, keep_days)
     FiringStore(database).settle([outcome_of(Member(timer.id, at, 1), FiringStatus(status))])
     return timer
 
 
 def purge(database: Database, now: int = AT + 1) -> int:
-    return FinishedPurger(FinishedTimers(database), HandClock(now), DEFAULT_DAYS).purge()
+    return FinishedPurger(
+        FinishedTimers(database, without_limits(database)), HandClock(now), DEFAULT_DAYS
+    ).purge()
 
 
 def is_there(store: TimerStore, timer: Timer) -> bool:
@@ -74,13 +77,12 @@ def is_there(store: TimerStore, timer: Timer) -> bool:
     return True
 
 
-@pytest.mark.parametrize("status", ["succeeded", "skipped"])
 def test_one_that_is_not_kept_goes_once_its_last_firing_has_its_outcome(
-    database: Database, store: TimerStore, status: str
+    database: Database, store: TimerStore
 ) -> None:
     timer = enabled(store, "once")
     assert purge(database) == 0
-    FiringStore(database).settle([outcome_of(Member(timer.id, AT, 1), FiringStatus(status))])
+    FiringStore(database).settle([outcome_of(Member(timer.id, AT, 1))])
     assert purge(database, AT - 1) == 0
     assert purge(database) == 1
     assert not is_there(store, timer)
@@ -113,6 +115,39 @@ def test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replay
     assert not is_there(store, timer)
 
 
+@pytest.mark.parametrize(
+    ("why", "stays"),
+    [("missed", True), ("coalesced", True), ("overlap: the firing of x is not done", True)]
+    + [(why, False) for why in WITHDRAWN],
+)
+def test_one_that_was_never_called_is_kept_that_it_may_be_replayed(
+    database: Database, store: TimerStore, why: str, stays: bool
+) -> None:
+    timer = enabled(store, "once")
+    skipped = outcome_of(Member(timer.id, AT, 1), FiringStatus.SKIPPED)
+    FiringStore(database).settle([skipped._replace(error=why)])
+    assert purge(database) == (0 if stays else 1)
+    assert is_there(store, timer) is stays
+    assert purge(database, AT + DEFAULT_DAYS * DAY_MS) == (1 if stays else 0)
+
+
+def test_one_with_a_dead_letter_is_kept_though_its_last_firing_succeeded(
+    database: Database, store: TimerStore
+) -> None:
+    timer = finished(database, "thrice")
+    of_before = {
+        "timer_id": timer.id,
+        "fire_at": AT - 9,
+        "failed_at": AT - 9,
+        "app": "shop",
+        "name": "thrice",
+    }
+    why = {"kind": "scheduled", "reason": "http_503", "host": "", "attempt": 11, "error": "HTTP 503"}
+    database.write(lambda sql: sql.execute(insert(dead_letters), [of_before | why]))
+    assert purge(database) == 0
+    assert is_there(store, timer)
+
+
 def test_of_several_firings_the_last_says_whether_their_timer_is_kept(
     database: Database, store: TimerStore
 ) -> None:
@@ -121,6 +156,8 @@ def test_of_several_firings_the_last_says_whether_their_timer_is_kept(
     later = [Firing(one.id, AT + 9, 0, FiringKind.MANUAL, due_at=AT + 9) for one in (mended, broken)]
     database.write(lambda sql: insert_missing(sql, later))
     firings.settle([outcome_of(later[0].member), outcome_of(later[1].member, FiringStatus.FAILED)])
+    # Somebody replayed what had failed.
+    database.write(lambda sql: sql.execute(delete(dead_letters).where(dead_letters.c.timer_id == mended.id)))
     assert purge(database) == 1
     assert (is_there(store, mended), is_there(store, broken)) == (False, True)
 
@@ -129,7 +166,7 @@ def test_those_that_failed_are_looked_at_once(database: Database) -> None:
     """However many are kept, none holds up those behind it at each purge."""
     for number in range(3):
         finished(database, str(number), AT + number, status="failed")
-    timers = FinishedTimers(database)
+    timers = FinishedTimers(database, without_limits(database))
     assert timers.delete_page(0, AT + 9, (-1, 0), 9, AT + 9) == FinishedPage(0, None)
     assert timers.kept_days() == []
 
@@ -143,7 +180,7 @@ def test_an_edit_has_one_that_failed_judged_anew(database: Database, store: Time
         AT + 1,
         lambda was: Revision(replace(was, tags=("u",)), [], [], was.definition.status),
     )
-    assert FinishedTimers(database).kept_days() == [0]
+    assert FinishedTimers(database, without_limits(database)).kept_days() == [0]
 
 
 @pytest.mark.parametrize(("keep_days", "days"), [(None, DEFAULT_DAYS), (1, 1), (400, 400)])
@@ -168,7 +205,7 @@ def test_a_deleted_one_is_as_one_that_somebody_deleted(database: Database, store
 
 def test_a_retry_a_replay_and_one_that_was_asked_for_keep_their_timer(database: Database) -> None:
     firings = FiringStore(database)
-    retried = enabled(TimerStore(database), "retried")
+    retried = enabled(plain_timers(database), "retried")
     member = Member(retried.id, AT, 1)
     firings.settle([outcome_of(member, FiringStatus.PENDING, AT + 5_000)])
     asked_for = finished(database, "asked for")
@@ -197,7 +234,7 @@ def test_living_disabled_and_unplanned_ones_stay(database: Database, store: Time
 def test_those_that_wait_are_passed_by(database: Database, store: TimerStore) -> None:
     waiting = [enabled(store, f"w{number}", AT + number) for number in range(3)]
     gone = finished(database, "gone", AT + 10)
-    page = FinishedTimers(database).delete_page(0, AT + 20, (-1, 0), 3, AT + 20)
+    page = FinishedTimers(database, without_limits(database)).delete_page(0, AT + 20, (-1, 0), 3, AT + 20)
     assert (page.deleted, page.last) == (0, (AT + 2, waiting[2].id))
     assert purge(database, AT + 20) == 1
     assert not is_there(store, gone)
@@ -206,7 +243,7 @@ def test_those_that_wait_are_passed_by(database: Database, store: TimerStore) ->
 def test_the_days_in_use_are_found_one_by_one(database: Database) -> None:
     for number, days in enumerate([7, None, 0, 7, 3_650]):
         finished(database, str(number), keep_days=days)
-    assert FinishedTimers(database).kept_days() == [0, 7, 3_650]
+    assert FinishedTimers(database, without_limits(database)).kept_days() == [0, 7, 3_650]
 
 
 def test_a_purge_goes_on_page_by_page_until_its_time_is_over(
@@ -221,7 +258,7 @@ def test_a_purge_goes_on_page_by_page_until_its_time_is_over(
 
 def test_a_purge_is_bounded_by_its_time_alone(database: Database) -> None:
     """Else finished timers would grow without bound where more than a fixed number a minute finish."""
-    timers = EndlessTimers(database)
+    timers = EndlessTimers(database, without_limits(database))
     deleted = FinishedPurger(timers, HandClock(AT + 1), DEFAULT_DAYS).purge()
     assert deleted == timers.pages * PAGE >= LONGEST_S / PAUSE_S * PAGE
 
@@ -243,10 +280,11 @@ def test_mariadb_reads_only_finished_timers_whose_time_has_come(mariadb: Databas
     """Of 5,000 living ones, and 2,000 finished ones that are still kept, none is read."""
     ids = TimerIds()
     living = [
-        new_row(NewTimer("shop", f"l{n}", Once(AT + n), NOTIFY), ids.next(AT), AT) for n in range(5_000)
+        new_row(NewTimer("shop", f"l{n}", Once(AT + n), NOTIFY), ids.next(AT), AT, NO_KEYS)
+        for n in range(5_000)
     ]
     kept = [
-        new_row(NewTimer("shop", f"k{n}", Once(AT), NOTIFY, keep_days=7), ids.next(AT), AT)
+        new_row(NewTimer("shop", f"k{n}", Once(AT), NOTIFY, keep_days=7), ids.next(AT), AT, NO_KEYS)
         for n in range(2_000)
     ]
     mariadb.write(
@@ -296,7 +334,7 @@ def rows_read(sql: Connection) -> int:
 
 def test_a_deleted_timer_s_row_keeps_no_days_and_no_call_however_it_was_deleted(database: Database) -> None:
     """Its row stays as long as the records of its firings; with a calendar it was 33 KB."""
-    store, batches = TimerStore(database), TimerBatches(database)
+    store, batches = plain_timers(database), plain_batches(database)
     days = Calendar("long", days=frozenset(date.fromordinal(750_000 + one) for one in range(400)))
     bounded = Bounded(Cron("0 0 * * *", "UTC"), last_ms=AT + 9 * DAY_MS, excluded=days)
     alone, many, done = (
