@@ -141,7 +141,9 @@ CREATE TABLE api_key (
     last_used_at BIGINT,
     PRIMARY KEY (id),
     -- an app's keys
-    INDEX api_key_of_app (app, id)
+    INDEX api_key_of_app (app, id),
+    -- those that end soonest
+    INDEX api_key_expires (expires_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- who changed what; a row stays as it was written, until its retention is over
@@ -261,6 +263,8 @@ CREATE TABLE timer (
     INDEX timer_updated (updated_at),
     -- an app's living timers by id, and how many they are
     INDEX timer_of_app (app, tombstone),
+    -- an app's living timers by their last change
+    INDEX timer_of_app_updated (app, tombstone, updated_at),
     -- purge reads only deleted timers, oldest first
     INDEX timer_deleted (status, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -271,7 +271,7 @@ class Wiring:
     @once
     def audit(self) -> AuditLog:
         """Who changed what, in SQL."""
-        return AuditLog(self.database)
+        return AuditLog(self.database, self.clock)
 
     @once
     def app_directory(self) -> AppDirectory:
@@ -534,7 +534,7 @@ class Wiring:
     @once
     def timer_lists(self) -> TimerLists:
         """Lists of timers."""
-        return TimerLists(self.database, self.bad_timers)
+        return TimerLists(self.database, self.clock, self.bad_timers)
 
     @once
     def firing_lists(self) -> FiringLists:

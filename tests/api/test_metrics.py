@@ -17,6 +17,7 @@ from wangtimer.alert_teller import NOT_TRIED_PAUSE_MS
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
+from wangtimer.core.apps.stored_key import new_key
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
@@ -36,6 +37,7 @@ OF_SQL = {
     "wangtimer_planning_lag_seconds",
     "wangtimer_purge_lag_seconds",
     "wangtimer_client_certificate_seconds_left",
+    "wangtimer_api_key_seconds_left",
     "wangtimer_pauses",
     "wangtimer_disabled_hosts",
     "wangtimer_overdue_alerts",
@@ -76,6 +78,7 @@ def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
         "wangtimer_planning_lag_seconds": 0,
         "wangtimer_purge_lag_seconds": 0,
         "wangtimer_client_certificate_seconds_left": inf,
+        "wangtimer_api_key_seconds_left": inf,
         "wangtimer_parked_outcomes": 0,
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
@@ -159,6 +162,20 @@ def test_the_client_certificate_that_expires_first_is_told(world: World) -> None
     assert figures(world)["wangtimer_client_certificate_seconds_left"] == 30
     world.clock.now += 40_000
     assert figures(world)["wangtimer_client_certificate_seconds_left"] == -10
+
+
+def test_the_api_key_that_expires_next_is_told_and_none_that_is_over_or_revoked(world: World) -> None:
+    now = world.clock.now
+    made = [
+        new_key(app, "ci", frozenset(), now, ends_at)[1]
+        for app, ends_at in (("a", now + 90_000), ("a", now + 30_000), (None, now + 60_000), ("a", None))
+    ]
+    for key in made:
+        world.wiring.api_keys.add(key)
+    world.wiring.api_keys.revoke("a", made[1].id, now)
+    assert figures(world)["wangtimer_api_key_seconds_left"] == 60
+    world.clock.now += 70_000
+    assert figures(world)["wangtimer_api_key_seconds_left"] == 20
 
 
 def test_failing_hosts_are_counted_and_the_longest_failing_have_series_of_their_own(world: World) -> None:

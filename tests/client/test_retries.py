@@ -427,6 +427,19 @@ def test_it_waits_as_long_as_the_service_asks(told: Told, client: Client, pauses
     assert min(pauses) >= 4
 
 
+def test_what_took_too_long_is_not_sent_again_at_once(
+    told: Told, client: Client, pauses: list[float]
+) -> None:
+    told.status, told.header = 503, {"Retry-After": "30"}
+    told.answer = problem(50305, "SQL ended a statement that took too long; ask for less")
+    with pytest.raises(Unavailable) as caught:
+        client.get_timer(7)
+    assert (caught.value.code, len(told.came), pauses) == (50305, 1, [])
+    with pytest.raises(Unavailable) as changed:
+        client.fire_timer(7)
+    assert changed.value.was_in_doubt
+
+
 def test_a_delete_whose_first_try_got_no_answer_may_find_nothing_left(told: Told, client: Client) -> None:
     told.answer, told.status = problem(40401, "unknown; look"), 404
     told.fails = ["cut"]

@@ -134,7 +134,7 @@ def test_a_list_goes_on_behind_timers_that_cannot_be_read(
     ids = enabled(store, 9)
     for one in ids[1:6]:
         spoil(database, one, "bound")
-    lists = TimerLists(database, BadTimers())
+    lists = TimerLists(database, HandClock(), BadTimers())
     good = [ids[0], *ids[6:]]
     wanted = good[::-1] if order.descending else good
     assert [timer.id for timer in lists.page(TimerFilter(APP), order, 3, NOW)] == wanted[:3]

@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql, until
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import StoreAway, TookTooLong
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.stack.ports import HOST, free_port
 from wangtimer.store.sql.database import READ_TIMEOUT_S, STATEMENT_S, Database
@@ -496,7 +496,7 @@ def test_a_statement_that_is_given_up_is_gone_from_the_server(
         next(tries)
         work(sql)
 
-    with pytest.raises(StoreAway, match="max_statement_time"):
+    with pytest.raises(TookTooLong, match="max_statement_time"):
         mariadb.write(counted)
     assert next(tries) == 2
     assert mariadb.read(lambda sql: works(sql, "too long")) == 0

@@ -286,3 +286,10 @@ def test_a_timer_that_redis_does_not_know_is_allowed_for(hot: HotWorld) -> None:
 def test_a_definition_that_was_read_without_its_call_is_not_written(hot: HotWorld) -> None:
     hot.definitions.put([definition()._replace(notify=UNREAD), definition(2)])
     assert hot.definitions.get([1, 2]).definitions == {2: definition(2)}
+
+
+def test_since_when_redis_knew_that_a_timer_is_off_is_kept_as_first_noted(hot: HotWorld) -> None:
+    hot.definitions.note_off({7: 100, 8: 200}, 300)
+    hot.definitions.note_off({7: 100}, 400)
+    assert hot.definitions.known_off({7: 100, 8: 201, 9: 0}) == {7: 300}
+    assert hot.definitions.known_off({}) == {}

@@ -260,7 +260,7 @@ def real_sql(database: Database) -> SqlWorld:
         FiringStore(database),
         insert,
         KeptAnswers(database),
-        AuditLog(database),
+        AuditLog(database, HandClock()),
         DeadLetterStore(database, HandClock()),
         DemandStore(database),
         FiringLists(database, HandClock()),

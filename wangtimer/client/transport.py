@@ -157,7 +157,9 @@ class Transport:
         try:
             _read(response, call)
         except ClientError as error:
-            if response.status_code in AWAY or _is_under_way(error):
+            # What took too long for the service would do so again: it asks for a longer pause than a client makes.
+            is_away = response.status_code in AWAY and _is_soon(response)
+            if is_away or _is_under_way(error):
                 return Failure(error, call.may_change, wait_s=_retry_after_s(response))
             if response.status_code == requests.codes.too_many_requests and _is_soon(response):
                 return Failure(error, in_doubt=False, wait_s=_retry_after_s(response))

@@ -22,6 +22,7 @@ WangTimerError
 ├── TooFast                 an app asks faster than it may: the error says when to ask again
 ├── TooManyAtOnce           as many requests of this kind are under way as this process serves at once
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
+│   └── TookTooLong         SQL answers, but ended a statement for its time
 └── BadSetting              a setting that cannot work: the start stops with one line
 """
 
@@ -282,6 +283,14 @@ class StoreAway(WangTimerError):
 
     def __init__(self, store: str, cause: str) -> None:
         super().__init__(f"{store} is away: {cause}")
+        self.store = store
+
+
+class TookTooLong(StoreAway):
+    """SQL ended a statement for its time: too many rows were asked for, or the server has too much to do."""
+
+    def __init__(self, store: str, cause: str) -> None:
+        WangTimerError.__init__(self, f"{store} ended a statement that took too long: {cause}")
         self.store = store
 
 

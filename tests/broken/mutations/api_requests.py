@@ -172,8 +172,32 @@ PROMISES = (
         "few-long-looks-leave-the-api-its-threads",
         "requests that look through very many firings leave most threads to others.",
         breaks="Any number of them is under way at once.",
-        by=Mutation("parts_of", "place.callback(LONG_LOOKS.begin())", ""),
+        by=Mutation("PartedLook.go_on", "self._place.callback(LONG_LOOKS.begin(self._app))", ""),
         red="tests/store/test_parts.py::test_few_long_looks_go_on_at_once_and_short_ones_beside_them",
+    ),
+    Promise(
+        "one-app-has-half-of-the-long-looks",
+        "one app that looks through very many timers leaves long looks to others.",
+        breaks="It may have all of them.",
+        by=Mutation(
+            "AtOnce.__init__",
+            "self._most, self._most_of_one = most, max(1, most // 2)",
+            "self._most = self._most_of_one = most",
+        ),
+        red=(
+            "tests/store/test_timer_lists.py::"
+            "test_one_app_has_half_of_the_long_looks_at_timers_and_its_short_ones_go_on[sqlite]"
+        ),
+    ),
+    Promise(
+        "a-list-of-timers-ends",
+        "a list that looks through very many timers reads them in parts, and is refused after some seconds.",
+        breaks="All are read by one statement.",
+        by=Mutation("TimerLists._parts", "if way.is_few or not (way.is_wider or is_whole):", "if True:"),
+        red=(
+            "tests/store/test_timer_lists.py::"
+            "test_a_list_that_finds_nothing_in_time_is_refused_and_says_what_to_ask_for[sqlite]"
+        ),
     ),
     Promise(
         "half-a-request-holds-nothing",

@@ -25,7 +25,7 @@ log = structlog.get_logger()
 # A firing is silent once it has been due longer than any lease, sweep and retry pause together.
 SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
-# Later than any certificate expires, ms UTC.
+# Later than any certificate or key expires, ms UTC.
 ENDLESS_MS = 2**53
 # Failing hosts with a series of their own.
 MOST_HOSTS = 20
@@ -96,6 +96,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
     overdue = wiring.firings.overdue(now - SILENT_AFTER_MS, COUNTED_AT_MOST)
     unplanned = wiring.timers.first_unplanned()
     ending = wiring.client_certificates.ending(ENDLESS_MS, 1)
+    ending_keys = wiring.api_keys.ending(now + 1, ENDLESS_MS, 1)
     oldest_s = 0.0 if overdue.oldest_due_at is None else (now - overdue.oldest_due_at) / 1_000
     return [
         _gauge(
@@ -131,6 +132,11 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
             "wangtimer_client_certificate_seconds_left",
             "Until the first client certificate of an app expires, below 0 once it has; +Inf where no app has one",
             (ending[0].expires_at - now) / 1_000 if ending else inf,
+        ),
+        _gauge(
+            "wangtimer_api_key_seconds_left",
+            "Until the first API key expires that has not yet; +Inf where none will",
+            ((ending_keys[0].expires_at or 0) - now) / 1_000 if ending_keys else inf,
         ),
     ]
 

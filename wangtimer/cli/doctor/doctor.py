@@ -13,6 +13,7 @@ from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong, ok
+from wangtimer.cli.doctor.keys_checkup import check_keys
 from wangtimer.cli.doctor.mail_checkup import check_mail
 from wangtimer.cli.doctor.named_brokers_checkup import check_named_brokers
 from wangtimer.cli.doctor.pauses_checkup import check_pauses
@@ -88,6 +89,7 @@ def examine() -> list[Finding]:
         *check_calendars(settings),
         *check_rules(settings),
         *check_certificates(settings),
+        *check_keys(settings),
         *check_signing_secrets(settings),
         *check_pauses(settings),
     ]

@@ -1,6 +1,5 @@
 """The tables of django-celery-beat: periodic tasks with crontabs, intervals and clocked moments."""
 
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -13,6 +12,7 @@ from wangtimer.cli.importing.keys import fit_for_key, numbering
 from wangtimer.cli.importing.sql_dump import Row
 from wangtimer.cli.importing.tables import flag_of, moment_of, number_of, read_tables, table_of, text_of
 from wangtimer.cli.importing.their_moments import ms_of
+from wangtimer.core.numbers_as_written import read_json
 
 TASKS = "django_celery_beat_periodictask"
 CRONTABS = "django_celery_beat_crontabschedule"
@@ -155,8 +155,9 @@ def _notes(row: Row) -> list[str]:
 
 def _json(row: Row, name: str, nothing: Any) -> Any:
     try:
-        return json.loads(text_of(row, name) or json.dumps(nothing))
-    except ValueError:
+        text = text_of(row, name)
+        return read_json(text) if text else nothing
+    except (ValueError, RecursionError):
         raise NotTaken(f"its {name} are not JSON: {text_of(row, name)[:60]}") from None
 
 

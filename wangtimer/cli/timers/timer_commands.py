@@ -61,7 +61,8 @@ def timers() -> None:
 @asking
 def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
     """List timers."""
-    asked.tell(list(asked.client.timers(sort=sort, most=limit or None, **filter_of(wanted))), show_timers)
+    found = list(asked.client.timers(sort=sort, most=limit or None, **filter_of(wanted)))
+    asked.tell(found, lambda timers: show_timers(timers, asked.client.app is None))
 
 
 @timers.command()

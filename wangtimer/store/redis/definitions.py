@@ -37,6 +37,8 @@ KEPT_AFTER_S = 900
 READ_BYTES = 1_000_000
 # A definition that Redis does not have counts as so many bytes: hardly any text is longer.
 UNKNOWN_BYTES = 65_536
+# s; a timer that is off for longer has nothing on its way, whenever Redis was told.
+OFF_S = 10
 _STATUSES = {status.value: status for status in TimerStatus}
 _KEEP_OUTPUT = {one.value: one for one in KeepOutput}
 _OVERLAPS = {one.value: one for one in Overlap}
@@ -146,6 +148,34 @@ class DefinitionStore:
             self._bad_timers.note(found.bad)
         until = None if told is None else int(told)
         return Told(found, until, sizes, None if mark is None else mark.decode()), len(texts)
+
+    def note_off(self, since: Mapping[int, int], at: int) -> None:
+        """Note for some seconds that Redis knew at `at` that timers are off, each since its moment; ms UTC.
+
+        An earlier note stays.
+        """
+
+        def note(client: Any) -> None:
+            with client.pipeline(transaction=False) as pipe:
+                for timer_id, moment in since.items():
+                    pipe.set(self._keys.off(timer_id, moment), at, ex=OFF_S, nx=True)
+                pipe.execute()
+
+        if since:
+            self._connection.command(note)
+
+    def known_off(self, since: Mapping[int, int]) -> dict[int, int]:
+        """Return when it was noted that Redis knew of these timers, each off since its moment; others are absent."""
+
+        def ask(client: Any) -> list[bytes | None]:
+            with client.pipeline(transaction=False) as pipe:
+                for timer_id, moment in since.items():
+                    pipe.get(self._keys.off(timer_id, moment))
+                found: list[bytes | None] = pipe.execute()
+            return found
+
+        found = self._connection.command(ask) if since else []
+        return {one: int(at) for one, at in zip(since, found, strict=True) if at is not None}
 
     def told_until(self) -> int | None:
         """Return the moment (ms UTC) up to which Redis knows of every change; None where it does not know."""

@@ -10,6 +10,7 @@ from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.apps.stored_key import StoredKey
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import api_keys, apps
 
 # ms; the last use of a key is written this often at most.
@@ -79,6 +80,19 @@ class ApiKeyStore:
             return key
 
         return self._database.write(work)
+
+    def ending(self, first: int, before: int, limit: int) -> list[StoredKey]:
+        """Return up to `limit` keys that end from `first` to under `before` (ms UTC), soonest first.
+
+        Revoked ones are absent.
+        """
+        expires_at = api_keys.c.expires_at
+        query = select(api_keys).where(
+            expires_at >= first, expires_at < before, api_keys.c.revoked_at.is_(None)
+        )
+        query = by_index(query, "api_key_expires", api_keys).order_by(expires_at).limit(limit)
+        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
+        return [_key_of(row) for row in rows]
 
     def has_any(self) -> bool:
         """Tell whether there is a key at all."""

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, Operationa
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from wangtimer.core import fail_points
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import StoreAway, TookTooLong
 from wangtimer.core.fail_points import Step
 from wangtimer.store.sql.tables import metadata
 
@@ -86,7 +86,7 @@ class Database:
 
         `step` is its name among the fail points. Unless it `waits_for_locks`, one wait for a lock is enough. Raises
         `StoreAway` when the server does not answer, or takes no writes now; the transaction may still have been
-        applied.
+        applied. Of that, `TookTooLong` where the server ended a statement.
         """
 
         def transaction() -> Result:
@@ -158,7 +158,8 @@ class Database:
                     raise
                 else:
                     # The server refuses (read-only, disk full, no access), but may accept later.
-                    raise StoreAway("SQL", _cause(error)) from error
+                    away = TookTooLong if was_over_time(error) else StoreAway
+                    raise away("SQL", _cause(error)) from error
 
 
 def was_over_time(error: DBAPIError) -> bool:

@@ -288,17 +288,24 @@ class FiringStore:
     ) -> list[FiringRecord]:
         """Return a timer's firings with moments under `before` and up to `upto`, latest first.
 
-        The first `skipped` of them are left out.
+        With `skipped`, the first so many of all up to `upto` are left out instead of those from `before` on.
         """
         found: list[FiringRecord] = []
+        if skipped:
+            # Of the index alone: whole rows that are only skipped would be read from the table.
+            last = (
+                select(firings.c.fire_at).where(_of_timer(timer_id, upto)).order_by(firings.c.fire_at.desc())
+            )
+            last = by_index(last.offset(skipped - 1).limit(1), "firing_of_timer")
+            before = self._database.read(lambda sql: sql.execute(last).scalar_one_or_none())
+            if before is None:
+                return found
         while True:
             wanted = _of_timer(timer_id, upto)
             if before is not None:
                 wanted = and_(wanted, firings.c.fire_at < before)
             room = limit - len(found)
-            query = (
-                select(firings).where(wanted).order_by(firings.c.fire_at.desc()).limit(room).offset(skipped)
-            )
+            query = select(firings).where(wanted).order_by(firings.c.fire_at.desc()).limit(room)
             rows = self._mappings(by_index(query, "firing_of_timer"))
             read = read_records(rows)
             found += read
@@ -308,12 +315,6 @@ class FiringStore:
 
     def _mappings(self, query: Select[Any]) -> Sequence[RowMapping]:
         return self._database.read(lambda sql: sql.execute(query).mappings().all())
-
-    def count(self, timer_id: int, upto: int | None = None) -> int:
-        """Return how many firings with moments up to `upto` a timer has."""
-        counting = select(func.count()).select_from(firings).where(_of_timer(timer_id, upto))
-        query = by_index(counting, "firing_of_timer")
-        return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
 
 def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:

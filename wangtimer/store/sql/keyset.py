@@ -23,6 +23,18 @@ def behind(
     return and_(reached, or_(beyond, and_(column == value, behind(columns, values, descending))))
 
 
+def as_far_as(
+    columns: Sequence[ColumnElement[Any]], values: Sequence[Any], descending: bool = False
+) -> ColumnElement[bool]:
+    """Return the condition on rows that come before these values in the order of these columns, or have them."""
+    (column, *columns), (value, *values) = columns, values
+    reached: ColumnElement[bool] = column >= value if descending else column <= value
+    if not columns:
+        return reached
+    before = column > value if descending else column < value
+    return and_(reached, or_(before, and_(column == value, as_far_as(columns, values, descending))))
+
+
 def by_index(query: Select[Any], index: str, table: FromClause = firings) -> Select[Any]:
     """Return the query with a hint to read firings, or another table, along this index, from the page's begin.
 

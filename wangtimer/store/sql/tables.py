@@ -261,6 +261,8 @@ api_keys = Table(
     Column("last_used_at", BigInteger, nullable=True),
     # An app's keys.
     Index("api_key_of_app", "app", "id"),
+    # Those that end soonest.
+    Index("api_key_expires", "expires_at"),
     **_MYSQL,
 )
 
@@ -361,6 +363,8 @@ timers = Table(
     Index("timer_updated", "updated_at"),
     # An app's living timers by id, and how many they are.
     Index("timer_of_app", "app", "tombstone"),
+    # An app's living timers by their last change.
+    Index("timer_of_app_updated", "app", "tombstone", "updated_at"),
     # Purge reads only deleted timers, oldest first.
     Index("timer_deleted", "status", "updated_at"),
     sqlite_autoincrement=True,

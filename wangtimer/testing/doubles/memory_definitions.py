@@ -1,6 +1,6 @@
 """Definitions in memory: the newer version wins, and each write says how long it lives."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from wangtimer.core.timers.bad_timers import Readable
@@ -41,6 +41,17 @@ class MemoryDefinitions:
             return self._told(timer_ids[: max(1, number)])
 
         return self._server.call(work)
+
+    def note_off(self, since: Mapping[int, int], at: int) -> None:
+        def work() -> None:
+            for one in since.items():
+                self._server.table("off").setdefault(one, at)
+
+        self._server.call(work)
+
+    def known_off(self, since: Mapping[int, int]) -> dict[int, int]:
+        off = self._server.table("off")
+        return self._server.call(lambda: {one: off[one, at] for one, at in since.items() if (one, at) in off})
 
     def forget(self, timer_ids: Iterable[int]) -> None:
         gone = list(timer_ids)
