@@ -83,8 +83,7 @@ class Purger:
         if oldest is None:
             return
         since = max(oldest, self._done_before)
-<<<<<<< HEAD
-        for first, last in parts_of(since, before - 1, PARTS_OF_A_PURGE, self.clock, math.inf):
+        for first, last in parts_of(since, before - 1, PARTS_OF_A_PURGE, self.clock, math.inf, None):
             begins_at = first
             while True:
                 paged_at = self.clock.monotonic()
@@ -95,13 +94,6 @@ class Purger:
                 begins_at = self._done_before = page.upto
                 rest_after(self.clock, paged_at)
                 if self._is_over(began_at):
-=======
-        for first, last in parts_of(since, before - 1, PARTS_OF_A_PURGE, self.clock, math.inf, None):
-            while page := self.firings.purge(last + 1, PAGE, since=first):
-                yield page
-                self.clock.sleep(PAUSE_S)
-                if self.clock.monotonic() >= began_at + LONGEST_S:
->>>>>>> main
                     return
             self._done_before = last + 1
             if last + 1 < before and self._is_over(began_at):
