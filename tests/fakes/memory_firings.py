@@ -8,7 +8,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane, Slice
 from wangtimer.core.flow.tally import Tally
 from wangtimer.core.timers.bad_timers import Readable
-from wangtimer.store.sql.firings import FiringRecord, Overdue
+from wangtimer.store.sql.firings import FiringRecord, Overdue, Purged
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
 from wangtimer.testing.doubles.memory_server import MemoryServer
 
@@ -85,16 +85,22 @@ class MemoryFirings:
     def oldest_moment(self) -> int | None:
         return self._server.call(lambda: min((fire_at for _, fire_at in self._table), default=None))
 
-    def purge(self, before: int, limit: int, since: int = 0) -> int:
-        def work() -> int:
+    def oldest_settled(self, before: int, most: int) -> int | None:
+        oldest = sorted((fire_at, timer_id) for timer_id, fire_at in self._table if fire_at < before)[:most]
+        statuses = {key: self._table[key[1], key[0]].firing.status for key in oldest}
+        return next((key[0] for key in oldest if statuses[key] is not FiringStatus.PENDING), None)
+
+    def purge(self, before: int, limit: int, since: int = 0) -> Purged:
+        def work() -> Purged:
             settled = [
                 (fire_at, timer_id)
                 for (timer_id, fire_at), record in self._table.items()
                 if since <= fire_at < before and record.firing.status is not FiringStatus.PENDING
             ]
-            for fire_at, timer_id in sorted(settled)[:limit]:
+            page = sorted(settled)[:limit]
+            for fire_at, timer_id in page:
                 del self._table[timer_id, fire_at]
-            return len(settled[:limit])
+            return Purged(len(page), page[-1][0] if page else before)
 
         return self._server.call(work)
 

@@ -18,7 +18,7 @@ from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import dead_letters, firings, reply_controls, timers
-from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
+from wangtimer.store.sql.timer_rows import EMPTIED
 from wangtimer.store.sql.timers import remove_tags
 
 # So many of a timer's latest firings are looked at. A retry, replay or backfill that waits behind more others is not
@@ -176,9 +176,8 @@ def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
     columns = {
         "status": TimerStatus.DELETED.value,
         "tombstone": timers.c.id,
-        "notify": NO_CALL_TEXT,
         "version": timers.c.version + 1,
         "updated_at": now,
-    }
+    } | EMPTIED
     sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
     remove_tags(sql, ids)

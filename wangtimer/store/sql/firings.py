@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from sqlalchemy import (
@@ -53,6 +53,7 @@ from wangtimer.store.sql.tables import attempts, firings
 log = structlog.get_logger()
 
 PENDING = FiringStatus.PENDING.value
+_UNSETTLED = (PENDING, FiringStatus.ACCEPTED.value)
 # The order of the index `firing_due`. The index ends with the lane, so firings of other lanes are skipped within it.
 _IN_ORDER = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
 # The columns that a `Firing` is made of.
@@ -106,6 +107,16 @@ class Overdue:
 
     number: int
     oldest_due_at: int | None
+
+
+class Purged(NamedTuple):
+    """How many firings a page had, and the moment of the last one, ms UTC: the next page begins there.
+
+    InnoDB passes the deleted ones for a while: pages that all begin at the oldest are a third slower.
+    """
+
+    rows: int
+    upto: int
 
 
 class FiringStore:
@@ -221,28 +232,41 @@ class FiringStore:
         found: int | None = self._database.read(lambda sql: sql.execute(query).scalar_one())
         return found
 
-    def purge(self, before: int, limit: int, since: int = 0) -> int:
-        """Delete the oldest settled firings with moments from `since` to under `before`; return how many.
+    def oldest_settled(self, before: int, most: int) -> int | None:
+        """Return the moment of the oldest settled firing with a moment under `before`, both ms UTC.
+
+        None where there is none, or where the oldest `most` firings are none.
+        """
+        key = (firings.c.fire_at, firings.c.timer_id)
+        first = by_index(select(firings.c.fire_at, firings.c.status), "PRIMARY")
+        some = first.where(firings.c.fire_at < before).order_by(*key).limit(most).subquery()
+        settled = select(func.min(some.c.fire_at)).where(some.c.status.not_in(_UNSETTLED))
+        found: int | None = self._database.read(lambda sql: sql.execute(settled).scalar_one())
+        return found
+
+    def purge(self, before: int, limit: int, since: int = 0) -> Purged:
+        """Delete the oldest settled firings with moments from `since` to under `before`.
 
         About `limit` of them; their attempts too. It is one range of the primary key in one short transaction, which
         passes what is not settled in it.
         """
-        is_over = firings.c.status.not_in((PENDING, FiringStatus.ACCEPTED.value))
+        is_over = firings.c.status.not_in(_UNSETTLED)
         settled = and_(firings.c.fire_at.between(since, before - 1), is_over)
         key = (firings.c.fire_at, firings.c.timer_id)
         oldest = by_index(select(*key).where(settled).order_by(*key).limit(limit), "PRIMARY")
 
-        def work(sql: Connection) -> int:
+        def work(sql: Connection) -> Purged:
             page = sql.execute(oldest).all()
             if not page:
-                return 0
+                return Purged(0, before)
             last_at, last_id = page[-1]
             of_page = and_(settled, _up_to(firings, last_at, last_id))
             of_range = and_(attempts.c.fire_at >= since, _up_to(attempts, last_at, last_id))
             theirs = and_(of_range, not_(_has_firing()))
-            purged = sql.execute(delete(firings).where(of_page)).rowcount
+            sql.execute(delete(firings).where(of_page))
             sql.execute(delete(attempts).where(theirs))
-            return int(purged)
+            # Another purge may have deleted them meanwhile: they are gone all the same.
+            return Purged(len(page), last_at)
 
         return self._database.write(work, Step.SQL_PURGE)
 

@@ -26,7 +26,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.named_target import WhyNoTask
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.store.app_total import NOTHING, Total, counted
+from wangtimer.store.app_total import Total, counted
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.asked import delete_of_ids
@@ -42,7 +42,9 @@ from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.named_targets import hold_target
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
-    NO_CALL_TEXT,
+    EMPTIED,
+    bytes_of,
+    bytes_of_row,
     definition_of,
     inserting,
     one_timer_of,
@@ -249,7 +251,8 @@ class TimerStore:
             revision = revise(timer)
             if (revision.timer.terms, revision.status) == (timer.terms, timer.definition.status):
                 return timer, []
-            self._totals.move(sql, app, _growth(timer, revision), now)
+            if self._totals.are_kept(app):
+                self._totals.move(sql, app, _growth(timer, revision), now)
             if _call_terms(revision.timer) != _call_terms(timer):
                 hold_target(sql, revision.timer.definition, self._why_no_task)
             insert_missing(sql, revision.past)
@@ -317,13 +320,13 @@ class TimerStore:
             refuse_changed(timer, version)
             if name not in (None, timer.name):
                 raise UnknownTimer(app, repr(name))
-            self._totals.move(sql, app, NOTHING - counted(timer), now)
+            self._totals.move_down(sql, [timer], is_deleted=True)
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
             deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
             note_changes(sql, now, [switch_of(timer.definition.status, deleted)])
             gone[:] = [deleted]
-            first.keep([replace(deleted, definition=deleted.definition.stored)])
+            first.keep([deleted])
             return deleted
 
         return self._database.write(work, Step.SQL_DELETE)
@@ -454,7 +457,8 @@ def _insert(
     """Insert a timer with its firings and tags, `hold` its target; return which firings wait to be fired."""
     hold(sql)
     if totals is not None:
-        totals.move(sql, made.definition.app, counted(made), made.created_at)
+        own = counted(made) + Total(bytes=bytes_of_row(row))
+        totals.move(sql, made.definition.app, own, made.created_at)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
     inserting(sql.dialect).run(sql, [row], written_row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
@@ -473,7 +477,8 @@ def enabled_at_once(near: Plan) -> Timer:
 def _growth(timer: Timer, revision: Revision) -> Total:
     """Return by how much the totals of a timer's app grow through a revision of it."""
     definition = revision.timer.definition._replace(status=revision.status)
-    return counted(replace(revision.timer, definition=definition)) - counted(timer)
+    bytes_more = bytes_of(revision.timer) - bytes_of(timer)
+    return counted(replace(revision.timer, definition=definition)) - counted(timer) + Total(bytes=bytes_more)
 
 
 def _is_same(standing: Timer, made: Timer) -> bool:
@@ -578,7 +583,7 @@ def change(
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     if status is TimerStatus.DELETED:
-        columns["notify"] = NO_CALL_TEXT
+        columns |= EMPTIED
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return changed
 
