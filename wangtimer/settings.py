@@ -576,7 +576,8 @@ class Settings(BaseSettings):
         default=5,
         ge=1,
         le=60,
-        description="s within which the head of a request must come, or its thread is freed",
+        description="s within which the first byte of a connection must come, and then the head of a request, or it is "
+        "closed",
     )
     http_body_timeout_s: int = Field(
         default=20,

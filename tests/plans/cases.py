@@ -539,7 +539,8 @@ class Stores:
 
         return [
             Case("TargetStore.change: made", lambda: put(name, "http://a.example/")),
-            Case("TargetStore.change", lambda: put(name, "http://b.example/")),
+            Case("TargetStore.change: to another host", lambda: put(name, "http://b.example/")),
+            Case("TargetStore.change", lambda: put(name, "http://b.example/path")),
             Case("TargetStore.get", lambda: targets.get("app7", name)),
             Case("TargetStore.page", lambda: targets.page("app7", "", 50)),
             Case("TargetStore.stored", lambda: targets.stored([("app7", name), ("app8", name)])),
