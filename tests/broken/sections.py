@@ -102,6 +102,7 @@ SECTIONS = (
             "kill one beat of two",
             "kill executor",
             "freeze executor 30 s",
+            "switch SQL over, old connections kept",
             "cut executor off Redis 15 s",
             "store clock put ahead 20 s",
         ),

@@ -33,6 +33,8 @@ class Row:
     pending: int = 0
     # The store's wall clock can be put while it runs; then all moments are judged by it.
     is_store_clock_movable: bool = False
+    # SQL can be moved to another server while it runs.
+    has_standby: bool = False
     # Firings a second, and how many of them go to targets that misbehave, in ways of their own.
     rate: int = 500
     badly_met: int = 0
@@ -62,6 +64,17 @@ ROWS = (
     Row("kill MariaDB 10 s", faults.kill_sql_10s, 15, None, _PUNCTUAL_MS),
     Row("kill store 3 s", faults.kill_store_3s, 8, 3 + 12, may_repeat=True),
     Row("freeze MariaDB 20 s", faults.freeze_sql_20s, 25, None, _PUNCTUAL_MS),
+    Row(
+        "switch SQL over, old connections kept",
+        faults.switch_sql_over,
+        30,
+        None,
+        _PUNCTUAL_MS,
+        proxied=dict.fromkeys(
+            ("web", "beat", "scheduler", "migrate", "trigger", "trigger2", "callback", "callback2"), (SQL,)
+        ),
+        has_standby=True,
+    ),
     # At the shipped 256 MB it would take 2,000/s of long answers to fill the outbox within ten minutes.
     Row(
         "freeze MariaDB 10 min, 20 MB for outcomes",

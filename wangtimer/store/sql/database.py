@@ -27,6 +27,14 @@ _COLLISIONS = {1213, _LOCK_WAIT}
 _MISTAKES = {1054, 1146, 1176, 1305, 1064, 1153}
 # MariaDB, MySQL: the server ended a statement for its time. What its transaction did before stands.
 _OVER_TIME = {1969, 3024}
+# The server takes no writes: it has left its cluster, or was demoted. Its name may lead to another server by now.
+_DEMOTED = {1047, 1290, 1792, 1836, 3100}
+_IS_DEMOTED = "SELECT @@global.read_only, @@global.innodb_read_only"
+# s; connections are opened anew once in so long at most, so that a server that stays read-only is not asked for more.
+RENEWED_FOR_S = 1.0
+# s; a connection lives for so long, so that no process stays with a server that its name has left. Each process takes
+# another share of it, so that they do not all come in the same second.
+OLDEST_CONNECTION_S = 60
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
 # s; how long a client waits for an answer, and how long the server may work on a statement: less, so that it never
@@ -60,6 +68,7 @@ class Database:
         # On its connections each statement commits. It has none until one is wanted.
         self._committing = _committing_engine(self.engine, pool_size)
         self._sleep = sleep
+        self._renewed_at = float("-inf")
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -127,6 +136,22 @@ class Database:
 
         return self._repeat(snapshot)
 
+    def read_current(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` as `read` does, but not on a server that was demoted: what it tells may have been overtaken.
+
+        That costs a round trip. A server counts as current, too, where all that can be reached takes no writes.
+        """
+        if self.is_sqlite:
+            return self.read(work)
+
+        def snapshot(sql: Connection) -> tuple[Result, bool]:
+            # Afterwards: a server that takes writes then did so before, too.
+            result = work(sql)
+            return result, any(value not in (0, "OFF") for value in sql.exec_driver_sql(_IS_DEMOTED).one())
+
+        result, is_demoted = self.read(snapshot)
+        return self.read(work) if is_demoted and self._renew() else result
+
     def ping(self) -> None:
         """Return when the server answers and has the tables; raises `StoreAway` otherwise."""
         try:
@@ -138,6 +163,15 @@ class Database:
         """Close the pools' connections."""
         self.engine.dispose()
         self._committing.dispose()
+
+    def _renew(self) -> bool:
+        """Let all connections be opened anew; tell whether they are. Those in use go once they are given back."""
+        now = time.monotonic()
+        if now - self._renewed_at < RENEWED_FOR_S:
+            return False
+        self._renewed_at = now
+        self.close()
+        return True
 
     def _repeat(self, attempt: Callable[[], Result], waits_for_locks: bool = True) -> Result:
         collisions = losses = 0
@@ -154,6 +188,9 @@ class Database:
                     self._sleep(random.uniform(0.002, 0.02) * collisions)
                 elif error.connection_invalidated and losses < _TRIES_WHEN_LOST - 1:
                     losses += 1
+                elif _code(error) in _DEMOTED and losses < _TRIES_WHEN_LOST - 1:
+                    losses += 1
+                    self._renew()
                 elif _is_mistake(error):
                     raise
                 else:
@@ -209,7 +246,7 @@ def _pool_options(pool_size: int) -> dict[str, Any]:
         "pool_size": pool_size,
         "max_overflow": pool_size,
         "pool_timeout": 5,
-        "pool_recycle": 1800,
+        "pool_recycle": random.randint(OLDEST_CONNECTION_S * 3 // 4, OLDEST_CONNECTION_S),
         "hide_parameters": True,
         "pool_reset_on_return": None,
         "connect_args": {

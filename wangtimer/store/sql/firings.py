@@ -140,14 +140,14 @@ class FiringStore:
         added again.
         """
         keys = [(member.fire_at, member.timer_id) for member in members]
-        return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
+        return self._database.read_current(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         """Return the pending firings of a slice's minute and bucket, also those that wait in a lane."""
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
-        return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
+        return self._database.read_current(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
     def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
         """Note in which lanes members wait, if they are pending and at this attempt. Repeating it is harmless.
@@ -213,7 +213,7 @@ class FiringStore:
             key = rows[-1].due_at, rows[-1].fire_at, rows[-1].timer_id
 
     def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        return self._database.read(lambda sql: sql.execute(query).all())
+        return self._database.read_current(lambda sql: sql.execute(query).all())
 
     def oldest_moment(self) -> int | None:
         """Return the moment of the oldest firing, ms UTC; None where there is none."""

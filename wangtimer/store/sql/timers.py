@@ -426,7 +426,7 @@ class TimerStore:
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
     def _read(self, query: Select[Any], read: Callable[[Any], Row]) -> Readable[int, Row]:
-        found = self._database.read(lambda sql: read_rows(sql.execute(query).mappings(), read))
+        found = self._database.read_current(lambda sql: read_rows(sql.execute(query).mappings(), read))
         if found.bad:
             self._bad_timers.note(found.bad)
         return found
