@@ -150,6 +150,8 @@ SECTIONS = (
             "While Redis or the broker is away nothing new is sent: it costs that time, and some seconds more.",
             "While SQL is away, callbacks go on for as far as Redis holds firings (`wangtimer_window_seconds`) "
             "and has room for outcomes (`wangtimer_parked_share`). After that they are late.",
+            "A process that froze, or lost its host, within a transaction holds its rows for 6 s more (MariaDB), on MySQL for "
+            "70 s. So long retries, queued firings and changes of just these timers wait.",
             "The figures are those of the shipped settings. Longer leases cost more.",
         ),
         (

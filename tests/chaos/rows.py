@@ -74,6 +74,8 @@ ROWS = (
             ("web", "beat", "scheduler", "migrate", "trigger", "trigger2", "callback", "callback2"), (SQL,)
         ),
         has_standby=True,
+        # All that goes to SQL goes through the relays of the process that runs this row.
+        rate=100,
     ),
     # At the shipped 256 MB it would take 2,000/s of long answers to fill the outbox within ten minutes.
     Row(

@@ -39,15 +39,15 @@ class SwitchedServer(MariaDBServer):
 
     def take_over_from(self, primary: "SwitchedServer") -> None:
         """Let the primary refuse writes from now on, copy the rest, and take writes. The primary goes on to answer."""
-        primary.ask("SET GLOBAL read_only = 1")
+        primary.ask("SET GLOBAL read_only = 1", _DBA)
         (place,) = primary.ask("SELECT @@gtid_binlog_pos")
         (waited,) = self.ask(f"SELECT MASTER_GTID_WAIT('{place}', {CAUGHT_UP_WITHIN_S})")
         assert waited == 0, f"the standby did not catch up within {CAUGHT_UP_WITHIN_S} s"
         self.ask("STOP SLAVE")
 
-    def ask(self, statement: str) -> Any:
-        """Return the first row that the server answers its administrator."""
-        with closing(MySQLdb.connect(host=HOST, port=self.port, user=_DBA)) as connection:
+    def ask(self, statement: str, user: str = "root") -> Any:
+        """Return the first row that the server answers."""
+        with closing(MySQLdb.connect(host=HOST, port=self.port, user=user)) as connection:
             cursor = connection.cursor()
             cursor.execute(statement)
             return cursor.fetchone()

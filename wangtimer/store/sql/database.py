@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, Operationa
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from wangtimer.core import fail_points
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import RowsLocked, StoreAway
 from wangtimer.core.fail_points import Step
 from wangtimer.store.sql.tables import metadata
 
@@ -35,6 +35,8 @@ RENEWED_FOR_S = 1.0
 # s; a connection lives for so long, so that no process stays with a server that its name has left. Each process takes
 # another share of it, so that they do not all come in the same second.
 OLDEST_CONNECTION_S = 60
+# s; a transaction in which nothing is asked for so long is over. A write waits for locks for longer: 9 times a second.
+IDLE_S = 6
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
 # s; how long a client waits for an answer, and how long the server may work on a statement: less, so that it never
@@ -43,10 +45,14 @@ READ_TIMEOUT_S = 5
 STATEMENT_S = 4.5
 # Run once on each connection. MariaDB runs the parts in /*M! */, MySQL those in /*!80000 */. Schema upgrades and other
 # statements of a DBA have no such bound.
+# A session that asks nothing within a transaction is of a process that froze, or whose host is gone. MariaDB ends it,
+# and so its locks. MySQL only ends idle sessions, later: none of ours idles so long, as its pool opens a new one.
 # With in_predicate_conversion_threshold MariaDB would turn 1,000 ids into a table, and without statistics read all
 # timers for it: so that is off.
 _BOUNDS = (
-    f"SET innodb_lock_wait_timeout = 4 /*M! , max_statement_time = {STATEMENT_S} */"
+    f"SET innodb_lock_wait_timeout = 1, wait_timeout = {OLDEST_CONNECTION_S + 10}"
+    f" /*M! , max_statement_time = {STATEMENT_S} */"
+    f" /*M! , idle_transaction_timeout = {IDLE_S} */"
     " /*M! , in_predicate_conversion_threshold = 0 */"
     f" /*!80000 , max_execution_time = {int(STATEMENT_S * 1_000)} */"
 )
@@ -93,9 +99,9 @@ class Database:
     ) -> Result:
         """Run `work` in one transaction, and again if it collided or the connection was lost.
 
-        `step` is its name among the fail points. Unless it `waits_for_locks`, one wait for a lock is enough. Raises
-        `StoreAway` when the server does not answer, or takes no writes now; the transaction may still have been
-        applied.
+        `step` is its name among the fail points. Raises `StoreAway` when the server does not answer, or takes no writes
+        now; the transaction may still have been applied. Raises `RowsLocked` where somebody else holds a row for longer
+        than a frozen process may; unless it `waits_for_locks`, for longer than one wait, of a second.
         """
 
         def transaction() -> Result:
@@ -181,8 +187,9 @@ class Database:
             except PoolTimeout as error:
                 raise StoreAway("SQL", "no free connection within 5 s") from error
             except (OperationalError, InterfaceError, InternalError) as error:
-                if not waits_for_locks and _code(error) == _LOCK_WAIT:
-                    raise StoreAway("SQL", _cause(error)) from error
+                is_locked = _code(error) == _LOCK_WAIT
+                if is_locked and (not waits_for_locks or collisions == _TRIES_ON_COLLISION):
+                    raise RowsLocked(_cause(error)) from error
                 if _is_collision(error) and collisions < _TRIES_ON_COLLISION:
                     collisions += 1
                     self._sleep(random.uniform(0.002, 0.02) * collisions)
