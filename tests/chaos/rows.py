@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.chaos import api_faults, built_in, clock_faults, faults
+from tests.chaos import api_faults, built_in, clock_faults, faults, mid_transaction
 from tests.chaos.fail_point_faults import MINUTE_S, fail_at_all, fail_at_each
 from tests.chaos.fail_points import REACHED, STEPWISE_RATE, TWO_OF_ALL, minute_places
 from tests.chaos.load import Shape
@@ -104,6 +104,22 @@ ROWS = (
     ),
     Row("freeze executor 30 s", faults.freeze_executor_30s, 40, 12, _PUNCTUAL_MS, may_repeat=True),
     Row("freeze trigger 30 s", faults.freeze_trigger_30s, 40, 12, _PUNCTUAL_MS),
+    *(
+        Row(
+            f"freeze {role} 120 s in a transaction",
+            strike,
+            mid_transaction.FOUND_WITHIN_S + mid_transaction.FROZEN_S + 20,
+            12,
+            may_repeat=role == "callback",
+            copies={"trigger": 2, "callback": 2, role: 2},
+            rate=100,
+        )
+        for role, strike in (
+            ("migrate", mid_transaction.freeze_migrate),
+            ("web", mid_transaction.freeze_web),
+            ("callback", mid_transaction.freeze_callback),
+        )
+    ),
     Row("delete a tenth of due", faults.delete_a_tenth_of_due, 5, 16),
     Row("kill broker 10 s", faults.kill_broker_10s, 15, 10 + 8 + 2),
     Row("freeze broker 10 s", faults.freeze_broker_10s, 25, 10 + 8 + 2),
