@@ -249,6 +249,11 @@ def test_a_statement_too_large_for_the_server_is_no_absence(sqlite_url: str) -> 
         database.write(refused_with(error))
 
 
+def test_what_sqlite_commits_is_on_the_disk(sqlite_url: str) -> None:
+    with closing(Database(sqlite_url)) as database:
+        assert database.write(lambda sql: sql.scalar(text("PRAGMA synchronous"))) == 2, "FULL"
+
+
 def test_a_connection_to_sqlite_remembers_few_statements(sqlite_url: str) -> None:
     """For hardly two settle statements are alike, and each is as long as its rows."""
     options: dict[str, object] = {}

@@ -440,9 +440,9 @@ def forgetful(mariadb: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
     """A database that applies each write, loses the answer and so repeats it."""
     write = mariadb.write
 
-    def write_twice(*arguments: Any) -> Any:
-        write(*arguments)
-        return write(*arguments)
+    def write_twice(*arguments: Any, **named: Any) -> Any:
+        write(*arguments, **named)
+        return write(*arguments, **named)
 
     monkeypatch.setattr(mariadb, "write", write_twice)
     return mariadb
