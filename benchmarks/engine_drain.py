@@ -143,7 +143,7 @@ def run_engine(url: str, moments_ms: list[float]) -> Outcomes:
     outcomes = Outcomes(len(moments_ms))
     limits = Limits(timeout_ms=60_000, connections_per_host=CONNECTIONS)
     egress = Egress(EgressRules(read_egress(PUBLIC_AND_LOOPBACK)))
-    engine = DeliveryEngine(MachineClock(), egress, limits, (), NoLimits(), Tls())
+    engine = DeliveryEngine(MachineClock(), egress, limits, (), NoLimits(), Tls(""))
     calls = calls_due(url, moments_ms, outcomes)
     engine.start()
     for first in range(0, len(calls), 200):

@@ -61,7 +61,7 @@ def of_engine(url: str, place: MessagePlace, number: int) -> Drained:
     limits = Limits(
         timeout_ms=60_000, connections_per_host=MOST_UNCONFIRMED, connections_total=2 * MOST_UNCONFIRMED
     )
-    engine = MessageEngine(broker, link_to(broker, 3.0), MachineClock(), limits, NoLimits())
+    engine = MessageEngine(broker, link_to(broker, 3.0, None), MachineClock(), limits, NoLimits())
     engine.start()
     outcomes = Outcomes(number)
     moment = int(time.time() * 1_000)

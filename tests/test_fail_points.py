@@ -127,7 +127,7 @@ def test_a_script_that_errs_before_it_has_no_effect_and_after_it_has(redis_url: 
 
 
 def test_a_transaction_that_errs_before_it_has_no_effect_and_after_it_has(sqlite_url: str) -> None:
-    database = Database(sqlite_url)
+    database = Database(sqlite_url, pool_size=2)
     database.create_tables()
     query = text("SELECT COUNT(*) FROM sqlite_master WHERE name = 'made'")
     for side, tables in ((Side.BEFORE, 0), (Side.AFTER, 1)):

@@ -60,7 +60,7 @@ class World:
         self.copies = NotedCopies(connection, Keys("wt"))
         self.in_sql: Mapping[str, WayOut] | None = {}
         self.asked_sql = 0
-        self.egress, self.tls = egress_of(), Tls()
+        self.egress, self.tls = egress_of(), Tls("")
         self.reader = self.new_reader()
 
     def new_reader(self, seals: Seals = SEALS) -> WaysOutReader:

@@ -37,7 +37,7 @@ class Mailer:
     """Any thread may use it; each mail has a connection of its own. `authorities` (PEM) vouch beside the system's."""
 
     server: MailServer
-    authorities: str = ""
+    authorities: str
 
     def send(self, to: Sequence[str], subject: str, text: str, message_id: str, now: float) -> TakenMail:
         """Send a mail and return what the server said; raises `MailNotTaken`.

@@ -96,7 +96,7 @@ from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.app_queues import AppQueues
 from wangtimer.store.app_total import most_of
 from wangtimer.store.copy_refresher import CopyRefresher
-from wangtimer.store.hot import HotStore
+from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
@@ -501,7 +501,7 @@ class Wiring:
     @once
     def hot(self) -> HotStore:
         """Adds firings to slices and lanes."""
-        return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes)
+        return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes, ALWAYS_HELD_MS)
 
     @once
     def definitions(self) -> DefinitionStore:

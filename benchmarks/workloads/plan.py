@@ -80,7 +80,7 @@ class Plan:
 
 
 def _make_timers(url: str, number: int) -> None:
-    with closing(Database(url)) as database:
+    with closing(Database(url, pool_size=1)) as database:
         database.create_tables()
         next_minute = (int(time()) // 60 + 1) * 60_000
         insert_crons(database.engine, "* * * * *", number, "http://127.0.0.1:9/", next_minute)

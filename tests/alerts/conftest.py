@@ -138,6 +138,6 @@ def mailbox(telling: Telling) -> Iterator[Mailbox]:
     box = Mailbox()
     controller = Controller(box, hostname="127.0.0.1", port=free_port())
     controller.start()
-    telling.mailer = Mailer(MailServer(controller.hostname, controller.port, SENDER))
+    telling.mailer = Mailer(MailServer(controller.hostname, controller.port, SENDER), "")
     yield box
     controller.stop()

@@ -258,7 +258,7 @@ def test_a_mail_server_whose_greeting_has_no_end_is_left_after_a_minute_in_all(
         greeting.start()
         halting = Timer(DEADLINE_S, done.set)
         halting.start()
-        mailer = Mailer(MailServer("127.0.0.1", server.getsockname()[1], SENDER))
+        mailer = Mailer(MailServer("127.0.0.1", server.getsockname()[1], SENDER), "")
         with pytest.raises(MailNotTaken, match="took longer than"):
             mailer.send(["ops@shop.example"], "subject", "text", "id", 0)
         assert not done.is_set()

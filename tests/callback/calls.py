@@ -35,7 +35,7 @@ def engine_of(
         limits or Limits(),
         name_servers,
         permits or NoLimits(),
-        tls or Tls(),
+        tls or Tls(""),
     )
 
 

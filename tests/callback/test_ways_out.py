@@ -54,7 +54,7 @@ def egress() -> Egress:
 
 @pytest.fixture
 def own_tls() -> Tls:
-    return Tls()
+    return Tls("")
 
 
 @pytest.fixture

@@ -1,12 +1,14 @@
 """The API answers disable and delete with success while it is cut off from Redis: both count as its answers say."""
 
 import json
+import os
+import signal
 from collections import Counter
 from pathlib import Path
 from random import Random
 
 import pytest
-from sqlalchemy import create_engine, func, select
+from sqlalchemy import create_engine, func, select, text
 from sqlalchemy.pool import NullPool
 
 from tests.chaos.cut_changes import Cut, CutChanges, too_late
@@ -39,10 +41,22 @@ def _await_plans(trial: Trial) -> None:
 
 
 def _freeze_right_after_a_sweep(trial: Trial) -> None:
-    """So executors believe Redis for as long as they may: by then most of the cuts are over."""
-    told = trial.store.get("wt:told")
-    trial.tend_until(lambda: trial.store.get("wt:told") != told, 20, "a sweep tells Redis")
-    trial.freeze("migrate")
+    """So executors believe Redis for as long as they may: by then most of the cuts are over.
+
+    Frozen inside a transaction, the process would hold timers that the API is to change.
+    """
+    engine = create_engine(trial.deployment.database_url, poolclass=NullPool)
+    holds_rows = text("SELECT count(*) FROM information_schema.innodb_trx WHERE trx_rows_locked > 0")
+
+    for _ in range(10):
+        told = trial.store.get("wt:told")
+        trial.tend_until(lambda told=told: trial.store.get("wt:told") != told, 20, "a sweep tells Redis")
+        pid = trial.freeze("migrate")
+        with engine.connect() as sql:
+            if not sql.execute(holds_rows).scalar_one():
+                return
+        os.kill(pid, signal.SIGCONT)
+    raise AssertionError("the process was in a transaction each time that it was frozen")
 
 
 @pytest.mark.chaos

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 import pytest
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
+from tests.store.plain_stores import plain_timers
 from wangtimer.cli.doctor.calendars_checkup import SOON, judged
 from wangtimer.cli.doctor.findings import Finding, Severity
 from wangtimer.core.schedules.calendars import Calendar, built_in
@@ -16,7 +17,6 @@ from wangtimer.core.timers.timer import NewTimer, TimerStatus
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import calendars, timers
-from wangtimer.store.sql.timers import TimerStore
 
 CHINA = built_in()["cn-off-days"]
 WEEKENDS = built_in()["weekends"]
@@ -34,7 +34,7 @@ class Office:
     def timer(self, calendar: Calendar, app: str = "shop", status: TimerStatus = TimerStatus.ENABLED) -> None:
         schedule = Bounded(EVERY_MINUTE, excluded=calendar)
         new = NewTimer(app, f"{calendar.name}-{status}", schedule, NOTIFY)
-        made = TimerStore(self.database).create(new, 1)
+        made = plain_timers(self.database).create(new, 1)
         changed = timers.update().where(timers.c.id == made.id).values(status=status)
         self.database.write(lambda sql: sql.execute(changed))
 
@@ -47,7 +47,7 @@ class Office:
 
 @pytest.fixture(params=["sqlite_url", "mariadb_url"])
 def office(request: pytest.FixtureRequest) -> Iterator[Office]:
-    with closing(Database(request.getfixturevalue(request.param))) as database:
+    with closing(Database(request.getfixturevalue(request.param), pool_size=2)) as database:
         database.create_tables()
         yield Office(database)
 
@@ -102,7 +102,7 @@ def test_it_goes_on_page_by_page_past_timers_without_a_calendar(
     monkeypatch.setattr("wangtimer.store.sql.calendars.PAGE", 2)
     for app in ("a", "b", "c"):
         for number in range(3):
-            TimerStore(office.database).create(NewTimer(app, f"plain{number}", EVERY_MINUTE, NOTIFY), 1)
+            plain_timers(office.database).create(NewTimer(app, f"plain{number}", EVERY_MINUTE, NOTIFY), 1)
         for calendar in (PLANT, replace(PLANT, name="yard")):
             office.calendars.put(app, calendar, 1)
             office.timer(calendar, app)

@@ -19,7 +19,7 @@ NOW = datetime(2027, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def store(sqlite_url: str) -> ClientCertificates:
-    database = Database(sqlite_url)
+    database = Database(sqlite_url, pool_size=2)
     database.create_tables()
     return ClientCertificates(database, Seals({"a": b"a" * 32}))
 

@@ -77,7 +77,7 @@ def deployment(
     redis_url: str, redis_server: RedisServer, mariadb_url: str, tmp_path: Path
 ) -> Iterator[tuple[Supervisor, dict[str, str]]]:
     """The Procfile's workers and beat, and what they were told."""
-    with closing(Database(mariadb_url)) as database:
+    with closing(Database(mariadb_url, pool_size=2)) as database:
         database.create_tables()
     settings = settings_of(mariadb_url, redis_url, redis_server.url(1))
     supervisor = Supervisor()
@@ -229,7 +229,7 @@ def test_the_embedded_valkey_is_new_enough(valkey_url: str) -> None:
 
 
 def test_the_mend_can_be_pasted(sqlite_url: str) -> None:
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         database.create_tables()
         database.write(lambda sql: [sql.exec_driver_sql("DROP TABLE calendar")])
     mends = [one.mend for one in check_sql(sqlite_url) if one.mend]
@@ -238,7 +238,7 @@ def test_the_mend_can_be_pasted(sqlite_url: str) -> None:
 
 
 def test_a_database_that_lacks_something_is_wrong_and_its_mend_is_printed(mariadb_url: str) -> None:
-    with closing(Database(mariadb_url)) as database:
+    with closing(Database(mariadb_url, pool_size=2)) as database:
         database.create_tables()
         assert wrong(list(check_sql(mariadb_url))) == []
         database.write(lambda sql: sql.exec_driver_sql("DROP INDEX timer_updated ON timer"))
@@ -250,7 +250,7 @@ def test_a_database_that_lacks_something_is_wrong_and_its_mend_is_printed(mariad
 def test_a_server_that_takes_no_writes_is_wrong_and_one_that_flushes_late_a_warning(
     mariadb_url: str, mariadb_server: MariaDBServer
 ) -> None:
-    with closing(Database(mariadb_url)) as database:
+    with closing(Database(mariadb_url, pool_size=2)) as database:
         database.create_tables()
     try:
         mariadb_server.run("SET GLOBAL read_only = 1")
@@ -269,7 +269,7 @@ def test_an_sqlite_file_that_is_not_there_is_not_made(empty_sqlite_url: str, tmp
 
 
 def test_sqlite_is_well(sqlite_url: str) -> None:
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         database.create_tables()
     assert {one.severity for one in check_sql(sqlite_url)} == {Severity.OK}
 

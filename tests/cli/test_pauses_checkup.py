@@ -8,7 +8,7 @@ from wangtimer.store.sql.pauses import PauseStore
 
 
 def test_each_pause_is_a_warning_with_the_command_that_ends_it(sqlite_url: str) -> None:
-    database = Database(sqlite_url)
+    database = Database(sqlite_url, pool_size=2)
     database.create_tables()
     store = PauseStore(database)
     assert [one.severity for one in in_force(store)] == [Severity.OK]

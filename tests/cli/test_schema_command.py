@@ -21,7 +21,7 @@ def upgrade(url: str, *options: str) -> Result:
 @pytest.fixture
 def database(database_url: str) -> Database:
     """A database that lacks an index, a column and a table."""
-    with closing(Database(database_url)) as database:
+    with closing(Database(database_url, pool_size=2)) as database:
         database.create_tables()
         database.write(lambda sql: [sql.exec_driver_sql(one) for one in spoil(database.is_sqlite)])
         yield database

@@ -8,7 +8,7 @@ from wangtimer.store.sql.signing_store import SigningStore
 
 
 def test_an_app_whose_signing_secrets_cannot_be_opened_is_an_error(sqlite_url: str) -> None:
-    database = Database(sqlite_url)
+    database = Database(sqlite_url, pool_size=2)
     database.create_tables()
     SigningStore(database, Seals({"lost": bytes(32)})).needed(["shop"], 1)
     store = SigningStore(database, Seals({"new": b"n" * 32}))
@@ -21,7 +21,7 @@ def test_an_app_whose_signing_secrets_cannot_be_opened_is_an_error(sqlite_url: s
 
 
 def test_all_is_well_where_each_can_be_opened(sqlite_url: str) -> None:
-    database = Database(sqlite_url)
+    database = Database(sqlite_url, pool_size=2)
     database.create_tables()
     store = SigningStore(database, Seals({"new": b"n" * 32}))
     store.needed(["bank"], 2)

@@ -11,10 +11,12 @@ from click.testing import CliRunner, Result
 from redis import Redis
 
 from tests.certificates import pair_of
+from tests.store.plain_stores import plain_timers
 from tests.store.test_timers import NOW, new
 from wangtimer.cli.main import commands
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.secret_keys import new_secret_key, read_secret_keys
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -26,7 +28,6 @@ from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
-from wangtimer.store.sql.timers import TimerStore
 
 OLD, NEW = new_secret_key("old"), new_secret_key("new")
 CALL = Notify("http://a.example/", headers=(("Authorization", "sesame"),))
@@ -34,7 +35,7 @@ CALL = Notify("http://a.example/", headers=(("Authorization", "sesame"),))
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as database:
+    with closing(Database(database_url, pool_size=2)) as database:
         database.create_tables()
         yield database
 
@@ -42,7 +43,7 @@ def database(database_url: str) -> Iterator[Database]:
 @pytest.fixture
 def timer(database: Database) -> Timer:
     seals = Seals(read_secret_keys(OLD))
-    return TimerStore(database, seals=seals).create(replace(new(), notify=CALL), NOW)
+    return plain_timers(database, seals=seals).create(replace(new(), notify=CALL), NOW)
 
 
 def run(*arguments: str, **settings: str) -> Result:
@@ -67,7 +68,7 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
     settings = {"database_url": database_url, "store_url": redis_url, "secret_keys_file": str(file)}
     signing = SigningStore(database, Seals(read_secret_keys(OLD))).needed(["shop"], NOW)["shop"]
     with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as redis:
-        DefinitionStore(connection, Keys("wt"), 60).put([timer.definition])
+        DefinitionStore(connection, Keys("wt"), 60, BadTimers()).put([timer.definition])
         done = run("rotate", **settings)
         assert (done.exit_code, done.stdout) == (
             0,
@@ -76,7 +77,7 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
         assert redis.keys("*") == [b"wt:signing"]
         newest = Seals(read_secret_keys(NEW))
         assert SigningCopies(connection, Keys("wt"), newest).get(["shop"]).found == {"shop": signing}
-    held = TimerStore(database).get("shop", timer.id)
+    held = plain_timers(database).get("shop", timer.id)
     assert newest.call_of(held.definition) == CALL
     assert SigningStore(database, newest).get("shop") == signing
     assert run("rotate", **settings).stdout.startswith(

@@ -29,6 +29,7 @@ from wangtimer.core.timers.timer import Notify
 from wangtimer.settings import Settings
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.target_store import TargetStore
 
@@ -221,14 +222,14 @@ def test_the_ways_out_can_be_tried_alone(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_stream_is_missed_only_where_a_target_is_for_consumers(redis_url: str, sqlite_url: str) -> None:
     settings = Settings(store_url=redis_url, database_url=sqlite_url)
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         database.create_tables()
         assert said(check_stream(settings)) == [
             (Severity.OK, "no stream process listens, and no target is for consumers")
         ]
         call = Notify(consumers_place("workers").url, "")
         made = NamedTarget("shop", "jobs", 0, call)
-        TargetStore(database).change("shop", "jobs", lambda _was: made, 1_000)
+        TargetStore(database, NO_KEYS).change("shop", "jobs", lambda _was: made, 1_000)
     finding = the_one(check_stream(settings))
     assert (finding.severity, "target jobs of app shop" in finding.text) == (Severity.ERROR, True)
     assert "python -m wangtimer.stream" in finding.mend

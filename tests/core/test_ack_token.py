@@ -32,7 +32,7 @@ def test_it_is_good_for_no_other_firing_or_attempt_and_under_no_other_key() -> N
     assert read(token, fire_at=MEMBER.fire_at + 1) is None
     assert read("3" + token[1:]) is None
     assert AckTokens((b"x" * 32,)).attempt_of(token, 7, MEMBER.fire_at) is None
-    assert AckTokens().attempt_of(token, 7, MEMBER.fire_at) is None
+    assert AckTokens(()).attempt_of(token, 7, MEMBER.fire_at) is None
 
 
 def test_tokens_outlast_a_new_key_for_as_long_as_the_former_is_among_the_keys() -> None:

@@ -10,6 +10,7 @@ from tests.buckets import buckets
 from tests.plans.big_tables import DAY_MS, LANE, LARGE_APP, NOW, SMALL_APP, BigTables
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.members import outcome_of
+from tests.store.plain_stores import plain_batches, plain_timers, without_limits
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringStatus, Member
@@ -20,13 +21,14 @@ from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.app_total import Total
-from wangtimer.store.seals import Seals
+from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
@@ -52,7 +54,7 @@ from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
-from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
+from wangtimer.store.sql.timer_batches import Created, draft
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import Revision, TimerStore
 from wangtimer.store.sql.total_counts import TotalCounts
@@ -78,10 +80,10 @@ class Stores:
         clock = HandClock(NOW)
         self.tables = tables
         self.totals = TotalCounts(database)
-        self.timers = TimerStore(database)
-        self.limited = TimerStore(database, totals=AppTotals(lambda _: Total(10**9, 10**9), self.totals))
-        self.batches = TimerBatches(database)
-        self.timer_lists = TimerLists(database)
+        self.timers = plain_timers(database)
+        self.limited = plain_timers(database, totals=AppTotals(lambda _: Total(10**9, 10**9), self.totals))
+        self.batches = plain_batches(database)
+        self.timer_lists = TimerLists(database, BadTimers())
         self.firings = FiringStore(database)
         self.firing_lists = FiringLists(database, clock)
         self.counts = FiringCounts(database, clock)
@@ -95,13 +97,13 @@ class Stores:
         self.answers = KeptAnswers(database)
         self.audit = AuditLog(database)
         self.calendars = CalendarStore(database)
-        self.followers = CalendarFollowers(database)
-        self.finished = FinishedTimers(database)
+        self.followers = CalendarFollowers(database, BadTimers())
+        self.finished = FinishedTimers(database, without_limits(database))
         self.load = PlannedLoad(database, clock)
-        self.signing = SigningStore(database)
-        self.targets = TargetStore(database)
-        self.rules, self.messages = AlertRuleStore(database), AlertMessages(database)
-        self.troubles = AlertTroubles(database)
+        self.signing = SigningStore(database, NO_KEYS)
+        self.targets = TargetStore(database, NO_KEYS)
+        self.rules, self.messages = AlertRuleStore(database, NO_KEYS), AlertMessages(database)
+        self.troubles = AlertTroubles(database, NO_KEYS)
         self.certificates = ClientCertificates(database, Seals({"a": b"a" * 32}))
         self._number, self._mark = 0, f"{time.time_ns():x}"
         # Ids follow from the moment, those of a thousand timers from eight ms: what is made meets no other.
@@ -230,7 +232,7 @@ class Stores:
 
     def _created(self, is_enabled: bool = False) -> Created:
         now, ids = next(self._moments), self.batches.ids
-        drafts = [draft(one, ids.next(now), now) for one in self.new(1_000)]
+        drafts = [draft(one, ids.next(now), now, NO_KEYS) for one in self.new(1_000)]
         if is_enabled:
             drafts = [one.enabled_by(plan(one.timer, now + MINUTE_MS, 10)) for one in drafts]
         return self.batches.create(LARGE_APP, drafts, now, lambda plans: firings_of(plans, {}, buckets(9, 1)))

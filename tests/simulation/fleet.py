@@ -10,6 +10,7 @@ from typing import Any
 
 import celeryconfig
 from tests.fakes.faked_wiring import FakedWiring, sql_fakes
+from tests.fakes.never_signed import NeverSigned
 from tests.simulation.evidence import Evidence
 from tests.simulation.fault import Kind
 from tests.simulation.feeders import Feeders, WatchedWindow
@@ -33,7 +34,6 @@ from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 from wangtimer.testing.doubles import (
     MemoryBroker,
     MemoryToldForCalls,
-    NeverSigned,
 )
 from wangtimer.testing.doubles.hand_clock import START_MS
 from wangtimer.wiring import once
@@ -71,7 +71,8 @@ class Parts(FakedWiring):
         self._step("redis", "definitions", "outbox", "load", "window")
         if scenario.has_rules:
             # It reads the limits and rules whose calls are steps.
-            vars(self).update(told_for_calls=MemoryToldForCalls(self.call_limits, self.call_rules))
+            told = MemoryToldForCalls(self.call_limits, self.call_rules, self.alerted_apps)
+            vars(self).update(told_for_calls=told)
         vars(self).update(
             broker=fleet.broker,
             window=WatchedWindow(self.window, process, fleet.feeders),

@@ -25,7 +25,7 @@ def directory(tmp_path: Path) -> Iterator[DataDirectory]:
 
 def stored(directory: DataDirectory) -> tuple[list[str], list[str]]:
     """Return the names of the apps, and whose the keys in the files are."""
-    with closing(Database(directory.database_url)) as database:
+    with closing(Database(directory.database_url, pool_size=2)) as database:
         keys = ApiKeyStore(database)
         owners = []
         for file in (directory.key_file, directory.operator_key_file):
@@ -65,7 +65,7 @@ def test_a_key_that_counts_no_more_is_made_anew(directory: DataDirectory, spoilt
         case "nonsense":
             directory.key_file.write_bytes(b"\xff")
         case "revoked":
-            with closing(Database(directory.database_url)) as database:
+            with closing(Database(directory.database_url, pool_size=2)) as database:
                 ApiKeyStore(database).revoke("shop", before.split("_")[1], 1)
         case "of another app":
             app = "billing"
@@ -75,7 +75,7 @@ def test_a_key_that_counts_no_more_is_made_anew(directory: DataDirectory, spoilt
 
 
 def test_apps_from_before_apps_had_rows_are_taken_over(directory: DataDirectory) -> None:
-    with closing(Database(directory.database_url)) as database:
+    with closing(Database(directory.database_url, pool_size=2)) as database:
         database.create_tables()
         row = {"app": "bank", "name": "days", "content": "{}", "updated_at": 1}
         database.write(lambda sql: sql.execute(calendars.insert().values(row)))

@@ -9,6 +9,7 @@ from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.executor.known_rules import KnownRules
 from wangtimer.testing.doubles import (
     HandClock,
+    MemoryAlertedApps,
     MemoryCallLimits,
     MemoryCallRules,
     MemoryServer,
@@ -24,7 +25,7 @@ def rules_of(
 ) -> KnownRules:
     """Return rules that were not read yet: limits from a double, the rest from its server."""
     call_rules: Any = MemoryCallRules(server)
-    told: Any = MemoryToldForCalls(call_limits, call_rules)
+    told: Any = MemoryToldForCalls(call_limits, call_rules, MemoryAlertedApps(server))
     return KnownRules(told, limits_in_sql, rules_in_sql, lambda _mark: None, AlertedApps)
 
 

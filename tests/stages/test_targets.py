@@ -47,7 +47,7 @@ class Deployment:
     def __init__(self) -> None:
         self.clock = HandClock(NOW)
         self.redis, self.sql = MemoryServer("Redis", self.clock), MemoryServer("SQL", self.clock)
-        self.copies = Counted(MemoryTargetCopies(self.redis))
+        self.copies = Counted(MemoryTargetCopies(self.redis, NO_KEYS))
         self.store = Counted(MemoryTargetStore(self.sql))
 
     def process(self, seals: Seals = NO_KEYS) -> SharedTargets:

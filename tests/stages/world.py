@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from tests.fakes.faked_wiring import FakedWiring, sql_fakes
+from tests.fakes.never_signed import NeverSigned
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
@@ -35,7 +36,6 @@ from wangtimer.testing.doubles import (
     MemoryBroker,
     MemoryEngine,
     MemoryServer,
-    NeverSigned,
 )
 
 APP = "shop"
@@ -154,7 +154,8 @@ class ExecutorNode(Node):
             lambda moment_ms, work: world.time.at(moment_ms, self.process, work),
             lambda sent_at_ms, call: world.target.take(Arrival(sent_at_ms, call.request, self.process.name)),
             s.callback_timeout_ms,
-            world.places,
+            learns_from_failures=True,
+            places=world.places,
             permits=self.throttle,
         )
         vars(self).update(engine=engine, deliveries=engine)

@@ -23,7 +23,7 @@ NOW = 1_796_119_220_000
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    with closing(Database(database_url)) as database:
+    with closing(Database(database_url, pool_size=2)) as database:
         database.create_tables()
         yield database
 
@@ -212,7 +212,7 @@ def test_noting_a_use_holds_up_no_request(watched: WatchedKeys) -> None:
 
 
 def test_an_unknown_app_is_asked_for_each_time_and_its_near_name_told(apps: AppStore) -> None:
-    directory = AppDirectory(apps)
+    directory = AppDirectory(apps, {})
     assert directory.find("shop") is None
     apps.create("shop", {}, NOW)
     assert directory.find("shop") is not None

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import Connection, event, func, select, update
 
 from tests.store.definitions import NOTIFY
+from tests.store.plain_stores import plain_batches, plain_timers
 from tests.store.test_timer_batches import firings_of_plans
 from tests.store.test_timers import NOW, near, planned
 from wangtimer.core.cron.cron import Cron
@@ -22,14 +23,15 @@ from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.time.zones import DAY_S
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.app_total import UNBOUNDED, WITHOUT_LIMIT, Total, together
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql import total_slots
 from wangtimer.store.sql.app_totals import COUNTED_ANEW_AFTER_MS, AppTotals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.tables import app_totals, timers
-from wangtimer.store.sql.timer_batches import Created, TimerBatches, draft
-from wangtimer.store.sql.timers import Revision, TimerStore
+from wangtimer.store.sql.timer_batches import Created, draft
+from wangtimer.store.sql.timers import Revision
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.total_slots import SLOTS
 from wangtimer.testing.doubles import HandClock
@@ -47,8 +49,8 @@ class Office:
         self.most = most
         self.counts = TotalCounts(database)
         self.totals = AppTotals(lambda _: self.most, self.counts)
-        self.store = TimerStore(database, totals=self.totals)
-        self.batches = TimerBatches(database, totals=self.totals)
+        self.store = plain_timers(database, totals=self.totals)
+        self.batches = plain_batches(database, totals=self.totals)
         AppStore(database).create_missing("shop", {}, NOW)
 
     @property
@@ -73,7 +75,7 @@ class Office:
 
     def batch(self, *names: str, schedule: Schedule = MINUTELY, enabled: bool = False) -> Created:
         new = [NewTimer("shop", name, schedule, NOTIFY) for name in names]
-        drafts = [draft(one, self.batches.ids.next(NOW), NOW) for one in new]
+        drafts = [draft(one, self.batches.ids.next(NOW), NOW, NO_KEYS) for one in new]
         if enabled:
             drafts = [one.enabled_by(plan(one.timer, NOW + 2 * MINUTE_MS, 1_000)) for one in drafts]
         return self.batches.create("shop", drafts, NOW, firings_of_plans)
@@ -304,7 +306,7 @@ def test_two_counts_at_once_move_the_total_once(office: Office, monkeypatch: pyt
 
 
 def test_an_app_without_a_row_has_no_limits(database: Database) -> None:
-    store = TimerStore(database, totals=AppTotals(lambda _: Total(), TotalCounts(database)))
+    store = plain_timers(database, totals=AppTotals(lambda _: Total(), TotalCounts(database)))
     assert store.create(NewTimer("shop", "a", SECONDLY, NOTIFY), NOW)
 
 

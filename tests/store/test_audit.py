@@ -9,6 +9,7 @@ from sqlalchemy import Connection, event
 
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of, row_at
+from tests.store.plain_stores import plain_batches
 from tests.store.test_timers import FIRST, NOW, ONE_BUCKET, near, new
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.apps.audited_change import AuditedKind, AuditEntry
@@ -24,13 +25,14 @@ from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer, TimerStatus
 from wangtimer.purger import PAGE, Purger
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
-from wangtimer.store.sql.timer_batches import TimerBatches, draft
+from wangtimer.store.sql.timer_batches import draft
 from wangtimer.store.sql.timers import Revision
 from wangtimer.testing.doubles import HandClock
 
@@ -180,8 +182,8 @@ def test_without_its_entry_a_change_is_not_made(
 
 
 def test_a_batch_leaves_one_entry_a_timer_in_one_statement(world: SqlWorld, mariadb: Database) -> None:
-    batches = TimerBatches(mariadb)
-    drafts = [draft(new(f"t{number}"), batches.ids.next(NOW), NOW) for number in range(20)]
+    batches = plain_batches(mariadb)
+    drafts = [draft(new(f"t{number}"), batches.ids.next(NOW), NOW, NO_KEYS) for number in range(20)]
     ids = sorted(one.timer.id for one in drafts)
     sent: list[str] = []
     event.listen(mariadb.engine, "before_cursor_execute", lambda _sql, _cursor, text, *_: sent.append(text))

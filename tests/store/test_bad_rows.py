@@ -7,6 +7,7 @@ import pytest
 from redis import Redis
 from sqlalchemy import text, update
 
+from tests.store.plain_stores import plain_batches, plain_timers
 from wangtimer.cli.doctor.bad_timers_checkup import judged
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.core.cron.cron import Cron
@@ -28,7 +29,6 @@ from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import calendars, firings, timers
-from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import HandClock
@@ -50,7 +50,7 @@ class Noted(BadTimers):
 
 @pytest.fixture
 def database(database_url: str) -> Iterator[Database]:
-    database = Database(database_url)
+    database = Database(database_url, pool_size=2)
     database.create_tables()
     with closing(database):
         yield database
@@ -63,7 +63,7 @@ def noted() -> Noted:
 
 @pytest.fixture
 def store(database: Database, noted: Noted) -> TimerStore:
-    return TimerStore(database, noted)
+    return plain_timers(database, noted)
 
 
 def enabled(store: TimerStore, number: int) -> list[int]:
@@ -134,7 +134,7 @@ def test_a_list_goes_on_behind_timers_that_cannot_be_read(
     ids = enabled(store, 9)
     for one in ids[1:6]:
         spoil(database, one, "bound")
-    lists = TimerLists(database)
+    lists = TimerLists(database, BadTimers())
     good = [ids[0], *ids[6:]]
     wanted = good[::-1] if order.descending else good
     assert [timer.id for timer in lists.page(TimerFilter(APP), order, 3, NOW)] == wanted[:3]
@@ -145,7 +145,7 @@ def test_a_list_goes_on_behind_timers_that_cannot_be_read(
 def test_many_are_switched_off_though_one_cannot_be_read(database: Database, store: TimerStore) -> None:
     ids = enabled(store, 3)
     spoil(database, ids[0], "bound")
-    off = TimerBatches(database).disable(ids, NOW)
+    off = plain_batches(database).disable(ids, NOW)
     assert {timer.id: timer.definition.status for timer in off} == dict.fromkeys(
         ids[1:], TimerStatus.DISABLED
     )

@@ -68,7 +68,7 @@ def test_a_write_that_raises_changes_nothing(database: Database) -> None:
 
 def test_a_read_sees_what_another_process_wrote_just_now(database: Database) -> None:
     with_rows(database)
-    with closing(Database(database.engine.url.render_as_string(hide_password=False))) as other:
+    with closing(Database(database.engine.url.render_as_string(hide_password=False), pool_size=2)) as other:
         for cost_ms in range(1, 5):
             other.write(lambda sql, cost_ms=cost_ms: set_cost(sql, cost_ms))
             assert database.read(cost_of) == cost_ms
@@ -97,7 +97,7 @@ def test_tables_are_made_once(database: Database) -> None:
 
 def test_a_database_without_tables_says_what_to_load(empty_database_url: str) -> None:
     with (
-        closing(Database(empty_database_url)) as database,
+        closing(Database(empty_database_url, pool_size=2)) as database,
         pytest.raises(StoreAway, match=r"load schema\.sql"),
     ):
         database.ping()
@@ -119,7 +119,7 @@ def test_a_mistake_is_neither_repeated_nor_an_absence(database: Database) -> Non
 
 
 def test_an_sqlite_that_takes_no_writes_is_away_until_it_takes_them_again(sqlite_url: str) -> None:
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         database.create_tables()
         with_rows(database)
 
@@ -140,7 +140,7 @@ def test_a_mariadb_that_takes_no_writes_is_away_until_it_takes_them_again(own_se
     url = own_server.create_database("kept")
     own_server.run(f"CREATE USER writer@'{HOST}'")
     own_server.run(f"GRANT ALL ON kept.* TO writer@'{HOST}'")
-    with closing(Database(url.replace("root@", "writer@"))) as database:
+    with closing(Database(url.replace("root@", "writer@"), pool_size=2)) as database:
         database.create_tables()
         world = with_rows(database)
         outcome = outcome_of(Member(1, AT, 1))
@@ -239,13 +239,13 @@ def refused_with(error: Exception) -> Callable[[Connection], None]:
     ],
 )
 def test_what_a_server_may_take_later_finds_sql_away(sqlite_url: str, error: Exception) -> None:
-    with closing(Database(sqlite_url)) as database, pytest.raises(StoreAway):
+    with closing(Database(sqlite_url, pool_size=2)) as database, pytest.raises(StoreAway):
         database.write(refused_with(error))
 
 
 def test_a_statement_too_large_for_the_server_is_no_absence(sqlite_url: str) -> None:
     error = MySQLdb.OperationalError(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
-    with closing(Database(sqlite_url)) as database, pytest.raises(OperationalError):
+    with closing(Database(sqlite_url, pool_size=2)) as database, pytest.raises(OperationalError):
         database.write(refused_with(error))
 
 
@@ -257,7 +257,7 @@ def test_what_sqlite_commits_is_on_the_disk(sqlite_url: str) -> None:
 def test_a_connection_to_sqlite_remembers_few_statements(sqlite_url: str) -> None:
     """For hardly two settle statements are alike, and each is as long as its rows."""
     options: dict[str, object] = {}
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         event.listen(
             database.engine, "do_connect", lambda _dialect, _record, _arguments, named: options.update(named)
         )
@@ -313,7 +313,7 @@ LOCKED = sqlite3.OperationalError("database is locked")
 @pytest.mark.parametrize("error", [DEADLOCK, LOCK_WAIT, LOCKED])
 def test_a_transaction_that_collided_is_repeated_after_a_pause(sqlite_url: str, error: Exception) -> None:
     pauses: list[float] = []
-    with closing(Database(sqlite_url, sleep=pauses.append)) as database:
+    with closing(Database(sqlite_url, pool_size=2, sleep=pauses.append)) as database:
         assert database.write(Collisions(error, 3)) == "done"
     assert len(pauses) == 3
     assert all(pauses)
@@ -321,7 +321,10 @@ def test_a_transaction_that_collided_is_repeated_after_a_pause(sqlite_url: str, 
 
 def test_a_transaction_that_keeps_colliding_finds_sql_away(sqlite_url: str) -> None:
     pauses: list[float] = []
-    with closing(Database(sqlite_url, sleep=pauses.append)) as database, pytest.raises(StoreAway):
+    with (
+        closing(Database(sqlite_url, pool_size=2, sleep=pauses.append)) as database,
+        pytest.raises(StoreAway),
+    ):
         database.write(Collisions(DEADLOCK, 100))
     assert 3 <= len(pauses) <= 20
 
@@ -377,7 +380,7 @@ def add_one(sql: Connection, timer_id: int) -> None:
 def test_planners_and_settlers_on_the_same_rows_never_deadlock(mariadb_url: str) -> None:
     """For both go through the rows in the order of their key."""
     pauses: list[float] = []
-    with closing(Database(mariadb_url, sleep=pauses.append)) as database:
+    with closing(Database(mariadb_url, pool_size=2, sleep=pauses.append)) as database:
         database.create_tables()
         world = real_sql(database)
         in_threads(*(plan_and_settle(world, start) for start in range(THREADS)))
@@ -405,14 +408,14 @@ def count_up(url: str, times: int) -> None:
     def no_collision(_seconds: float) -> None:
         raise AssertionError("two transactions collided")
 
-    with closing(Database(url, sleep=no_collision)) as database:
+    with closing(Database(url, pool_size=2, sleep=no_collision)) as database:
         for _ in range(times):
             database.write(lambda sql: set_cost(sql, cost_of(sql) + 1))
 
 
 @pytest.mark.processes
 def test_four_processes_on_sqlite_take_turns_and_lose_no_change(sqlite_url: str) -> None:
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         database.create_tables()
         with_rows(database)
         context = multiprocessing.get_context("spawn")
@@ -497,7 +500,7 @@ def test_a_connection_that_is_killed_again_and_again_finds_sql_away(
 
 
 def test_a_server_that_is_not_there_is_away_at_once() -> None:
-    with closing(Database(f"mysql://root@{HOST}:{free_port()}/x")) as database:
+    with closing(Database(f"mysql://root@{HOST}:{free_port()}/x", pool_size=2)) as database:
         started_at = time.monotonic()
         for verb in (database.read, database.write):
             with pytest.raises(StoreAway):
@@ -522,7 +525,7 @@ def test_a_server_that_freezes_is_away_in_time_and_may_have_applied_the_write(
     own_server: MariaDBServer,
 ) -> None:
     """Frozen when the commit is on its way: the client is told of an error, and then the server commits."""
-    with closing(Database(own_server.create_database("frozen"))) as database:
+    with closing(Database(own_server.create_database("frozen"), pool_size=2)) as database:
         database.create_tables()
         world = with_rows(database)
         outcome = outcome_of(Member(1, AT, 1), output="once", first_sent_at=AT + 5)

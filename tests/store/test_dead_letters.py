@@ -19,6 +19,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.on_demand import Firing
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import (
@@ -194,7 +195,9 @@ def test_each_condition_narrows(sql: SqlWorld) -> None:
 
 def test_one_of_a_named_target_has_each_text_in_its_place(sql: SqlWorld, database: Database) -> None:
     call = Notify("http://shop.test/expire")
-    TargetStore(database).change("shop", "orders", lambda _was: NamedTarget("shop", "orders", 0, call), AT)
+    TargetStore(database, NO_KEYS).change(
+        "shop", "orders", lambda _was: NamedTarget("shop", "orders", 0, call), AT
+    )
     through = Notify("/expire", "", target="orders")
     one = sql.timers.create(NewTimer("shop", "named", Once(AT), through), AT - DAY_MS)
     fail(sql, one.id, AT, error="HTTP 503: away")

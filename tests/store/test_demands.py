@@ -8,6 +8,7 @@ import pytest
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY, ONCE
 from tests.store.members import outcome_of, row_at
+from tests.store.plain_stores import plain_batches
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.errors import Conflict, UnknownTimer
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
@@ -20,7 +21,6 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.timer_batches import TimerBatches
 
 NOW = 1_799_999_990_000  # 50 s into a minute
 FIRST = 1_800_000_000_000
@@ -128,7 +128,7 @@ def test_when_it_was_asked_for_stays_through_its_attempts(sql: SqlWorld) -> None
 
 def test_disabling_is_kept_with_its_moment_alone_and_together(database: Database) -> None:
     """Only where it was enabled: disabling twice, and editing, change nothing of it."""
-    sql, batches = real_sql(database), TimerBatches(database)
+    sql, batches = real_sql(database), plain_batches(database)
     timer = made(sql)
     assert timer.definition.disabled_at == 0
     sql.timers.enable("shop", timer.id, NOW, lambda read: (plan(read, NOW, 1), []))
@@ -142,7 +142,7 @@ def test_disabling_is_kept_with_its_moment_alone_and_together(database: Database
 
 
 def test_deleting_is_the_last_disabling_of_what_was_enabled_alone_and_together(database: Database) -> None:
-    sql, batches = real_sql(database), TimerBatches(database)
+    sql, batches = real_sql(database), plain_batches(database)
     on, off, on_too, off_too = (
         sql.timers.create(NewTimer("shop", name, EVERY_MINUTE, NOTIFY), NOW) for name in "abcd"
     )

@@ -9,6 +9,7 @@ from sqlalchemy import Connection, event, insert, select
 
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
+from tests.store.plain_stores import plain_timers, without_limits
 from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
@@ -17,6 +18,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.finished_purger import LONGEST_S, PAGE, PAUSE_S, FinishedPurger
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
@@ -33,7 +35,7 @@ OPPOSITES = {"mended": "failed", "broken": "succeeded"}
 
 @pytest.fixture
 def store(database: Database) -> TimerStore:
-    return TimerStore(database)
+    return plain_timers(database)
 
 
 def enabled(store: TimerStore, name: str, at: int = AT, keep_days: int | None = 0) -> Timer:
@@ -51,13 +53,15 @@ def enabled(store: TimerStore, name: str, at: int = AT, keep_days: int | None = 
 def finished(
     database: Database, name: str, at: int = AT, keep_days: int | None = 0, status: str = "succeeded"
 ) -> Timer:
-    timer = enabled(TimerStore(database), name, at, keep_days)
+    timer = enabled(plain_timers(database), name, at, keep_days)
     FiringStore(database).settle([outcome_of(Member(timer.id, at, 1), FiringStatus(status))])
     return timer
 
 
 def purge(database: Database, now: int = AT + 1) -> int:
-    return FinishedPurger(FinishedTimers(database), HandClock(now), DEFAULT_DAYS).purge()
+    return FinishedPurger(
+        FinishedTimers(database, without_limits(database)), HandClock(now), DEFAULT_DAYS
+    ).purge()
 
 
 def is_there(store: TimerStore, timer: Timer) -> bool:
@@ -123,7 +127,7 @@ def test_those_that_failed_are_looked_at_once(database: Database) -> None:
     """However many are kept, none holds up those behind it at each purge."""
     for number in range(3):
         finished(database, str(number), AT + number, status="failed")
-    timers = FinishedTimers(database)
+    timers = FinishedTimers(database, without_limits(database))
     assert timers.delete_page(0, AT + 9, (-1, 0), 9, AT + 9) == FinishedPage(0, None)
     assert timers.kept_days() == []
 
@@ -137,7 +141,7 @@ def test_an_edit_has_one_that_failed_judged_anew(database: Database, store: Time
         AT + 1,
         lambda was: Revision(replace(was, tags=("u",)), [], [], was.definition.status),
     )
-    assert FinishedTimers(database).kept_days() == [0]
+    assert FinishedTimers(database, without_limits(database)).kept_days() == [0]
 
 
 @pytest.mark.parametrize(("keep_days", "days"), [(None, DEFAULT_DAYS), (1, 1), (400, 400)])
@@ -162,7 +166,7 @@ def test_a_deleted_one_is_as_one_that_somebody_deleted(database: Database, store
 
 def test_a_retry_a_replay_and_one_that_was_asked_for_keep_their_timer(database: Database) -> None:
     firings = FiringStore(database)
-    retried = enabled(TimerStore(database), "retried")
+    retried = enabled(plain_timers(database), "retried")
     member = Member(retried.id, AT, 1)
     firings.settle([outcome_of(member, FiringStatus.PENDING, AT + 5_000)])
     asked_for = finished(database, "asked for")
@@ -191,7 +195,7 @@ def test_living_disabled_and_unplanned_ones_stay(database: Database, store: Time
 def test_those_that_wait_are_passed_by(database: Database, store: TimerStore) -> None:
     waiting = [enabled(store, f"w{number}", AT + number) for number in range(3)]
     gone = finished(database, "gone", AT + 10)
-    page = FinishedTimers(database).delete_page(0, AT + 20, (-1, 0), 3, AT + 20)
+    page = FinishedTimers(database, without_limits(database)).delete_page(0, AT + 20, (-1, 0), 3, AT + 20)
     assert (page.deleted, page.last) == (0, (AT + 2, waiting[2].id))
     assert purge(database, AT + 20) == 1
     assert not is_there(store, gone)
@@ -200,7 +204,7 @@ def test_those_that_wait_are_passed_by(database: Database, store: TimerStore) ->
 def test_the_days_in_use_are_found_one_by_one(database: Database) -> None:
     for number, days in enumerate([7, None, 0, 7, 3_650]):
         finished(database, str(number), keep_days=days)
-    assert FinishedTimers(database).kept_days() == [0, 7, 3_650]
+    assert FinishedTimers(database, without_limits(database)).kept_days() == [0, 7, 3_650]
 
 
 def test_a_purge_goes_on_page_by_page_until_its_time_is_over(
@@ -215,7 +219,7 @@ def test_a_purge_goes_on_page_by_page_until_its_time_is_over(
 
 def test_a_purge_is_bounded_by_its_time_alone(database: Database) -> None:
     """Else finished timers would grow without bound where more than a fixed number a minute finish."""
-    timers = EndlessTimers(database)
+    timers = EndlessTimers(database, without_limits(database))
     deleted = FinishedPurger(timers, HandClock(AT + 1), DEFAULT_DAYS).purge()
     assert deleted == timers.pages * PAGE >= LONGEST_S / PAUSE_S * PAGE
 
@@ -237,10 +241,11 @@ def test_mariadb_reads_only_finished_timers_whose_time_has_come(mariadb: Databas
     """Of 5,000 living ones, and 2,000 finished ones that are still kept, none is read."""
     ids = TimerIds()
     living = [
-        new_row(NewTimer("shop", f"l{n}", Once(AT + n), NOTIFY), ids.next(AT), AT) for n in range(5_000)
+        new_row(NewTimer("shop", f"l{n}", Once(AT + n), NOTIFY), ids.next(AT), AT, NO_KEYS)
+        for n in range(5_000)
     ]
     kept = [
-        new_row(NewTimer("shop", f"k{n}", Once(AT), NOTIFY, keep_days=7), ids.next(AT), AT)
+        new_row(NewTimer("shop", f"k{n}", Once(AT), NOTIFY, keep_days=7), ids.next(AT), AT, NO_KEYS)
         for n in range(2_000)
     ]
     mariadb.write(

@@ -25,7 +25,7 @@ LEAD = LEASES.lead_ms
 
 @pytest.fixture
 def way_in(hot: HotWorld) -> HotStore:
-    return HotStore(hot.slices, hot.agenda, hot.window, hot.clock, hot.lanes)
+    return HotStore(hot.slices, hot.agenda, hot.window, hot.clock, hot.lanes, ALWAYS_HELD_MS)
 
 
 def needs_by(hot: HotWorld, moment: int) -> tuple[Slice, ...]:
@@ -186,7 +186,12 @@ class Ill:
         self.agenda = MemoryAgenda(self.server)
         window = MemoryWindow(self.server, WINDOW)
         self.hot = HotStore(
-            self.slices, self.agenda, window, self.clock, MemoryLanes(self.slices, LaneBudget(0))
+            self.slices,
+            self.agenda,
+            window,
+            self.clock,
+            MemoryLanes(self.slices, LaneBudget(0)),
+            ALWAYS_HELD_MS,
         )
         self.firing = row_at(int(self.clock.now_ms()) + 30_000)
 

@@ -12,6 +12,7 @@ from sqlalchemy.engine import make_url
 from structlog.testing import capture_logs
 
 from tests.store.members import outcome_of
+from tests.store.plain_stores import plain_timers
 from tests.store.worlds import LEASES, WINDOW
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
 from wangtimer.core.schedules.schedule import Once
@@ -19,7 +20,7 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Drop, Verifier
-from wangtimer.store.hot import HotStore
+from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -59,7 +60,7 @@ class Deployment:
         """Make a timer of one moment, `AT`; let SQL and Redis know of it and of its firing."""
         notify = Notify(f"http://{app}.example/", "POST", (), "")
         # Of a process of its own: one that has made a timer before may remember.
-        timer = TimerStore(self.database).create(NewTimer(app, "only", Once(AT), notify), now)
+        timer = plain_timers(self.database).create(NewTimer(app, "only", Once(AT), notify), now)
         row = Firing.planned(timer.id, AT, 0)
         self.database.write(lambda sql: insert_missing(sql, [row]))
         self.definitions.put([timer.definition])
@@ -101,13 +102,13 @@ def deployment(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[De
         if database.is_sqlite:
             database.read(lambda sql: sql.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all())
             shutil.copy(make_url(database_url).database or "", copy)
-        timers, firings, outbox = TimerStore(database), FiringStore(database), Outbox(redis, keys)
-        agenda, definitions = Agenda(redis, keys), DefinitionStore(redis, keys, HOUR_S)
+        timers, firings, outbox = plain_timers(database), FiringStore(database), Outbox(redis, keys)
+        agenda, definitions = Agenda(redis, keys), DefinitionStore(redis, keys, HOUR_S, BadTimers())
         slices, lanes = (
             SliceStore(redis, keys, clock, LEASES),
             LaneStore(redis, keys, clock, LEASES, LaneBudget(0)),
         )
-        hot = HotStore(slices, agenda, Window(redis, keys, WINDOW), clock, lanes)
+        hot = HotStore(slices, agenda, Window(redis, keys, WINDOW), clock, lanes, ALWAYS_HELD_MS)
         sweeper = Sweeper(timers, firings, hot, definitions, outbox, clock, ())
         verifier = Verifier(outbox, firings, clock, LEASES.lead_ms, Unread(BadTimers()))
         yield Deployment(

@@ -13,7 +13,7 @@ from tests.store.worlds import real_sql, redis_hot
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.mover import Move, Mover
-from wangtimer.store.hot import HotStore
+from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.lanes import SCRIPTS_A_TRIP
 from wangtimer.store.sql.database import Database
@@ -38,7 +38,7 @@ def test_what_moves_together_is_one_statement_and_few_trips(
         sql.insert(rows)
         since = hot.clock.monotonic()
         claim = Claim(rows[0].slice, "mine", [row.member for row in rows], since, since + 60)
-        store = HotStore(hot.slices, hot.agenda, hot.window, hot.clock, hot.lanes)
+        store = HotStore(hot.slices, hot.agenda, hot.window, hot.clock, hot.lanes, ALWAYS_HELD_MS)
         mover = Mover(sql.firings, store, hot.slices, hot.clock, 6.0)
         for row in rows:
             lane = SharedLane.of_host(f"{row.timer_id % LANES}.test:80")

@@ -32,6 +32,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitOrder
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import BacklogRoom
+from wangtimer.store.seals import NO_KEYS
 
 HERE, THERE = Slice(29_920_000, 0), Slice(29_920_001, 12)
 NONE_YET = {(HERE, "c"): [due_at(0).member]}
@@ -446,7 +447,9 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.lanes.enter([lane])
         hot.lanes.forget(lane, "t")
         hot.permits.carry_out([PermitOrder(SharedLane.of_limit("shop"), CallLimit(9, 9), "a", fresh=1)])
-        SigningCopies(connection, Keys("wt")).put([AppSigning(app, 1, False, ()) for app in ("a", "b")])
+        SigningCopies(connection, Keys("wt"), NO_KEYS).put(
+            [AppSigning(app, 1, False, ()) for app in ("a", "b")]
+        )
         lists = ConsumerLists(Keys("wt"), ListBounds(10, 10_000))
         entry = ConsumerEntry(member.member.firing_id, 1, 1_000, b"{}")
         for group in (ConsumerGroup("shop", "dunning"), ConsumerGroup("billing", "nightly")):

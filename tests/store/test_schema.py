@@ -41,7 +41,7 @@ def load(database: Database) -> None:
 @pytest.fixture
 def loaded(empty_mariadb_url: str) -> Database:
     """A MariaDB into which schema.sql was loaded."""
-    with closing(Database(empty_mariadb_url)) as database:
+    with closing(Database(empty_mariadb_url, pool_size=2)) as database:
         load(database)
         yield database
 
@@ -60,7 +60,7 @@ def test_schema_sql_makes_the_very_tables_the_program_makes(
 ) -> None:
     url = mariadb_server.create_database("made_by_the_program")
     try:
-        with closing(Database(url)) as made:
+        with closing(Database(url, pool_size=2)) as made:
             made.create_tables()
             assert table_in(loaded, name) == table_in(made, name)
     finally:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
+from tests.store.plain_stores import plain_timers
 from tests.store.test_timers import NOW, new
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.seals import NO_KEYS, Seals
@@ -15,7 +16,6 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.secret_rotation import SecretRotation
 from wangtimer.store.sql.tables import timers
 from wangtimer.store.sql.timer_rows import NO_CALL_TEXT, notify_text
-from wangtimer.store.sql.timers import TimerStore
 
 OLD, NEW = {"old": b"o" * 32}, {"new": b"n" * 32}
 SECRET = Notify("http://a.example/?token=sesame", headers=(("Authorization", "sesame"), ("X-Tag", "blue")))
@@ -29,7 +29,7 @@ def make(database: Database) -> Make:
     """Make a timer with a call, sealed under `keys`, the old one by default."""
 
     def make(name: str, call: Notify, keys: dict[str, bytes] = OLD) -> Timer:
-        return TimerStore(database, seals=Seals(keys)).create(replace(new(name), notify=call), NOW)
+        return plain_timers(database, seals=Seals(keys)).create(replace(new(name), notify=call), NOW)
 
     return make
 
@@ -62,7 +62,7 @@ def test_rows_under_an_older_key_and_unsealed_ones_are_sealed_under_the_first(
     before = {one.id: stored(database, one.id) for one in (plain, ready)}
     changed, bad = rotated(database, NEW | OLD)
     assert (sorted(changed), bad) == (sorted([old.id, unsealed.id]), {})
-    store, seals = TimerStore(database), Seals(NEW)
+    store, seals = plain_timers(database), Seals(NEW)
     for one in (old, unsealed, ready):
         timer = store.get("shop", one.id)
         assert seals.call_of(timer.definition) == SECRET
@@ -94,7 +94,7 @@ def test_a_row_that_changes_between_look_and_lock_keeps_its_change(database: Dat
 
         def write(self, *arguments: Any, **named: Any) -> Any:
             write(database, edited.id, notify_text(PLAIN))
-            TimerStore(database).delete("shop", deleted.id, NOW)
+            plain_timers(database).delete("shop", deleted.id, NOW)
             return database.write(*arguments, **named)
 
     page = SecretRotation(Meanwhile(), Seals(NEW | OLD)).next_page(0)
@@ -105,7 +105,7 @@ def test_a_row_that_changes_between_look_and_lock_keeps_its_change(database: Dat
 
 def test_deleted_timers_of_an_older_version_lose_their_calls(database: Database, make: Make) -> None:
     gone = make("gone", SECRET)
-    TimerStore(database).delete("shop", gone.id, NOW)
+    plain_timers(database).delete("shop", gone.id, NOW)
     assert stored(database, gone.id)[0] == NO_CALL_TEXT
     write(database, gone.id, notify_text(SECRET))
     assert rotated(database, OLD) == ([gone.id], {})
@@ -116,5 +116,5 @@ def test_a_process_without_keys_reads_what_is_sealed_and_shows_nothing(
     database: Database, make: Make
 ) -> None:
     made = make("old", SECRET)
-    timer = TimerStore(database, seals=NO_KEYS).get("shop", made.id)
+    timer = plain_timers(database, seals=NO_KEYS).get("shop", made.id)
     assert "sesame" not in repr(timer)

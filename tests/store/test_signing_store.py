@@ -11,7 +11,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.signing_copies import SigningCopies
-from wangtimer.store.seals import Seals
+from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.testing.doubles import HandClock, MemoryServer, MemorySigningCopies
@@ -27,7 +27,7 @@ def shown(app: str, key: bytes, now: int = NOW) -> AppSigning:
 @pytest.fixture
 def store(database: Database) -> SigningStore:
     """On MariaDB, and on SQLite."""
-    return SigningStore(database)
+    return SigningStore(database, NO_KEYS)
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -36,7 +36,7 @@ def copies(request: pytest.FixtureRequest):
         yield MemorySigningCopies(MemoryServer("Redis", HandClock()))
         return
     with closing(RedisConnection(request.getfixturevalue("redis_url"))) as connection:
-        yield SigningCopies(connection, Keys("wt"))
+        yield SigningCopies(connection, Keys("wt"), NO_KEYS)
 
 
 def test_an_app_gets_a_secret_when_it_is_needed_and_keeps_it(store: SigningStore) -> None:
@@ -107,7 +107,7 @@ def test_each_change_gives_another_mark(copies) -> None:
 
 def test_a_copy_that_cannot_be_read_is_as_none(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
     with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
-        copies = SigningCopies(connection, Keys("wt"))
+        copies = SigningCopies(connection, Keys("wt"), NO_KEYS)
         copies.put([shown("shop", KEYS[0])])
         raw.hset("wt:signing", "bank", '7 {"on":true,"secrets":[{"secret":"whsec_c2VjcmV0"}]}')
         assert set(copies.get(["shop", "bank"]).found) == {"shop"}
@@ -135,7 +135,7 @@ def test_secrets_are_sealed_in_sql_and_redis_for_their_app_and_place(
 
 
 def test_secrets_of_a_time_without_a_key_are_read_and_sealed_once(database: Database) -> None:
-    made = SigningStore(database).needed(["shop"], NOW)["shop"]
+    made = SigningStore(database, NO_KEYS).needed(["shop"], NOW)["shop"]
     store = SigningStore(database, Seals({"k1": bytes(32)}))
     assert store.get("shop") == made
     assert (store.apps_behind("", 10), store.apps_behind("shop", 10)) == (["shop"], [])

@@ -10,8 +10,10 @@ from redis import Redis
 from sqlalchemy import Connection, event, insert, select
 
 from tests.store.definitions import definition
+from tests.store.plain_stores import plain_batches, plain_timers
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTarget, UnopenedSecrets, VersionChanged
 from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timeouts import Timeouts
@@ -22,12 +24,12 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore, definition_text
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.target_copies import TargetCopies
-from wangtimer.store.seals import Seals
+from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import targets, timers
 from wangtimer.store.sql.target_store import MOST_TARGETS, TargetStore
-from wangtimer.store.sql.timer_batches import TimerBatches, draft
-from wangtimer.store.sql.timers import Revision, TimerStore, new_row
+from wangtimer.store.sql.timer_batches import draft
+from wangtimer.store.sql.timers import Revision, new_row
 from wangtimer.target_changes import TargetChanges
 from wangtimer.testing.doubles import HandClock, MemoryServer, MemoryTargetCopies
 
@@ -129,7 +131,7 @@ def test_an_app_has_so_many_targets_at_most(store: TargetStore, database: Databa
 
 def test_a_target_that_timers_name_cannot_be_deleted(store: TargetStore, database: Database) -> None:
     made(store)
-    timer_store = TimerStore(database)
+    timer_store = plain_timers(database)
     first, second = (timer_store.create(new_timer(key), NOW) for key in "ab")
     with pytest.raises(Conflict, match="2 timers name it"):
         store.remove("shop", "orders", NOW)
@@ -149,7 +151,7 @@ def _revised(was: Any, call: Notify) -> Revision:
 
 
 def test_no_timer_names_a_target_that_is_not_there(store: TargetStore, database: Database) -> None:
-    timer_store = TimerStore(database)
+    timer_store = plain_timers(database)
     for app in ("shop", "bank"):
         with pytest.raises(InvalidInput, match=r"target\.name: the app has no target 'orders'"):
             timer_store.create(replace(new_timer("a"), app=app), NOW)
@@ -166,9 +168,9 @@ def test_of_a_batch_only_those_with_an_unknown_target_are_refused(
     store: TargetStore, database: Database
 ) -> None:
     made(store)
-    batches = TimerBatches(database)
+    batches = plain_batches(database)
     drafts = [
-        draft(new_timer(key, target), number, NOW)
+        draft(new_timer(key, target), number, NOW, NO_KEYS)
         for number, (key, target) in enumerate([("a", "orders"), ("b", "other"), ("b", "other")], 1)
     ]
     first, *others = batches.create("shop", drafts, NOW, lambda _plans: []).timers
@@ -205,9 +207,9 @@ def test_a_change_is_as_much_work_for_a_hundred_thousand_timers_as_for_one(maria
     def move(url: str) -> list[str]:
         return counted.of(lambda: changes.change("shop", "orders", lambda was: moved(was, url)))
 
-    TimerStore(mariadb).create(new_timer("first"), NOW)
+    plain_timers(mariadb).create(new_timer("first"), NOW)
     of_one = move("https://one.example/")
-    row = new_row(new_timer("first"), 1, NOW)
+    row = new_row(new_timer("first"), 1, NOW, NO_KEYS)
 
     def fill(sql: Connection) -> None:
         for start in range(2, MANY + 1, 5_000):
@@ -246,7 +248,7 @@ def test_no_copy_has_an_open_secret(redis_url: str) -> None:
 def test_a_copy_that_cannot_be_opened_here_is_left_out(redis_url: str) -> None:
     with closing(RedisConnection(redis_url)) as connection:
         TargetCopies(connection, Keys("wt"), SEALS).put([replace(a_target(), version=1)])
-        assert TargetCopies(connection, Keys("wt"), Seals()).get([("shop", "orders")])[1] == {}
+        assert TargetCopies(connection, Keys("wt"), NO_KEYS).get([("shop", "orders")])[1] == {}
 
 
 def test_what_redis_missed_is_told_by_the_sweep(store: TargetStore, copies: Any) -> None:
@@ -280,7 +282,7 @@ def test_a_call_through_a_target_is_stored_and_read_back() -> None:
 def test_a_definition_through_a_target_is_read_back(redis_url: str) -> None:
     one = definition(7)._replace(notify=OWN)
     with closing(RedisConnection(redis_url)) as connection:
-        store = DefinitionStore(connection, Keys("wt"), 60)
+        store = DefinitionStore(connection, Keys("wt"), 60, BadTimers())
         store.put([one])
         assert store.get([7]).definitions == {7: one}
 
@@ -300,9 +302,9 @@ def test_an_older_version_sees_secrets_it_cannot_open_and_no_url_to_call() -> No
 
 def test_the_row_of_a_timer_names_its_target(database: Database, store: TargetStore) -> None:
     made(store)
-    timer = TimerStore(database).create(new_timer("a"), NOW)
+    timer = plain_timers(database).create(new_timer("a"), NOW)
     own = replace(new_timer("b"), notify=Notify("https://own.example/"))
-    TimerStore(database).create(own, NOW)
+    plain_timers(database).create(own, NOW)
     query = select(timers.c.name, timers.c.target).order_by(timers.c.name)
     assert database.read(lambda sql: [tuple(row) for row in sql.execute(query)]) == [
         ("a", "orders"),

@@ -8,6 +8,7 @@ from sqlalchemy import Connection, select
 
 from tests.store.definitions import NOTIFY, ONCE
 from tests.store.members import outcome_of
+from tests.store.plain_stores import plain_batches, plain_timers
 from tests.store.test_timers import EVERY_MINUTE, NOW, ONE_BUCKET
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
@@ -16,6 +17,7 @@ from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import timer_tags
@@ -25,12 +27,12 @@ from wangtimer.store.sql.timers import TimerStore
 
 @pytest.fixture
 def batches(database: Database) -> TimerBatches:
-    return TimerBatches(database)
+    return plain_batches(database)
 
 
 @pytest.fixture
 def timers(database: Database) -> TimerStore:
-    return TimerStore(database)
+    return plain_timers(database)
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def forgetful(database: Database, monkeypatch: pytest.MonkeyPatch) -> TimerBatch
     """A store that applies each write, loses the answer and so repeats it."""
     write = database.write
     monkeypatch.setattr(database, "write", lambda work, *more: (write(work, *more), write(work, *more))[1])
-    return TimerBatches(database)
+    return plain_batches(database)
 
 
 def many(*names: str, schedule: Schedule = EVERY_MINUTE) -> list[NewTimer]:
@@ -48,7 +50,7 @@ def many(*names: str, schedule: Schedule = EVERY_MINUTE) -> list[NewTimer]:
 def stored(batches: TimerBatches, new: list[NewTimer]) -> list[Timer | NameTaken]:
     """Store disabled timers."""
     return batches.create(
-        "shop", [draft(one, batches.ids.next(NOW), NOW) for one in new], NOW, firings_of_plans
+        "shop", [draft(one, batches.ids.next(NOW), NOW, NO_KEYS) for one in new], NOW, firings_of_plans
     ).timers
 
 
@@ -62,7 +64,7 @@ def firings_of_plans(plans: list[Plan]) -> list[Firing]:
 
 
 def enabled_drafts(batches: TimerBatches, new: list[NewTimer]) -> list[Draft]:
-    drafts = [draft(one, batches.ids.next(NOW), NOW) for one in new]
+    drafts = [draft(one, batches.ids.next(NOW), NOW, NO_KEYS) for one in new]
     return [one.enabled_by(plan(one.timer, NOW + 2 * MINUTE_MS, 1_000)) for one in drafts]
 
 
@@ -143,7 +145,7 @@ def test_after_a_clash_of_ids_the_firings_are_those_of_the_new_ids(
 ) -> None:
     other = created(batches, "other")[0]
     (of_a,) = enabled_drafts(batches, many("a"))
-    made = batches.create("shop", [of_a.of_id(other.id)], NOW, firings_of_plans)
+    made = batches.create("shop", [of_a.of_id(other.id, NO_KEYS)], NOW, firings_of_plans)
     (timer,) = made.timers
     assert isinstance(timer, Timer)
     assert timer.id != other.id

@@ -9,6 +9,7 @@ from sqlalchemy import event
 from tests.buckets import buckets
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, NOTIFY, ONCE
 from tests.store.members import outcome_of
+from tests.store.plain_stores import plain_timers
 from tests.store.worlds import SqlWorld
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
@@ -156,7 +157,7 @@ def test_enabling_inserts_the_near_firings_and_moves_marks_and_version_together(
 
 def test_enabling_sends_three_statements_however_many_firings_it_plans(mariadb: Database) -> None:
     """A look, a change, one insert: beside the commit, what a request costs."""
-    store = TimerStore(mariadb)
+    store = plain_timers(mariadb)
     timer = store.create(new(), NOW)
     sent: list[str] = []
     event.listen(
@@ -176,7 +177,7 @@ def test_a_timer_made_enabled_has_its_first_version_its_marks_and_its_near_firin
 
 
 def test_making_an_enabled_timer_is_one_commit_of_two_statements(mariadb: Database) -> None:
-    store, sent = TimerStore(mariadb), list[str]()
+    store, sent = plain_timers(mariadb), list[str]()
     event.listen(
         mariadb.engine, "before_cursor_execute", lambda _sql, _cursor, text, *_: sent.append(text.split()[0])
     )
@@ -324,7 +325,7 @@ def test_timers_with_different_marks_are_moved_each_to_its_own(sql: SqlWorld) ->
 
 def test_planning_one_shots_sends_three_statements_for_two_hundred_of_them(mariadb: Database) -> None:
     """None has another's marks: one UPDATE each took longer than all else."""
-    store = TimerStore(mariadb)
+    store = plain_timers(mariadb)
     timers = [enabled(store, f"t{number}", Once(FIRST + number)) for number in range(200)]
     plans = [Plan(timer, (FIRST + number,), FIRST + number, None) for number, timer in enumerate(timers)]
     sent: list[str] = []
@@ -449,7 +450,7 @@ def forgetful(mariadb: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
 
 
 def test_an_edit_whose_answer_was_lost_is_not_refused_for_its_own_version(forgetful: Database) -> None:
-    timers = TimerStore(forgetful)
+    timers = plain_timers(forgetful)
     timer = timers.create(new(), NOW)
 
     def rename(read: Timer) -> Revision:
@@ -465,7 +466,7 @@ def test_an_edit_whose_answer_was_lost_is_not_refused_for_its_own_version(forget
 
 
 def test_a_timer_made_enabled_whose_answer_was_lost_is_made_once(forgetful: Database) -> None:
-    timers = TimerStore(forgetful)
+    timers = plain_timers(forgetful)
     made, pending = timers.create_enabled(new(), NOW, near(2))
     assert timers.get("shop", made.id) == made
     assert moments(pending) == [FIRST, FIRST + MINUTE_MS]

@@ -52,7 +52,7 @@ def old_statements(is_sqlite: bool) -> list[str]:
 @pytest.fixture
 def old(empty_database_url: str) -> Iterator[Database]:
     """A database of the oldest schema, with a timer."""
-    with closing(Database(empty_database_url)) as database:
+    with closing(Database(empty_database_url, pool_size=2)) as database:
 
         def fill(sql: Connection) -> None:
             for statement in old_statements(database.is_sqlite):
@@ -141,11 +141,11 @@ def test_nothing_is_dropped_or_changed(old: Database) -> None:
 def test_on_mariadb_it_becomes_what_schema_sql_makes_save_for_defaults_and_order(
     mariadb_server: MariaDBServer, empty_mariadb_url: str
 ) -> None:
-    with closing(Database(empty_mariadb_url)) as old:
+    with closing(Database(empty_mariadb_url, pool_size=2)) as old:
         old.write(lambda sql: [sql.execute(text(one)) for one in old_statements(is_sqlite=False)])
         upgrade(empty_mariadb_url)
         url = mariadb_server.create_database("made_anew")
-        with closing(Database(url)) as made:
+        with closing(Database(url, pool_size=2)) as made:
             made.create_tables()
             for name in metadata.tables:
                 assert plain(table_in(old, name)) == plain(table_in(made, name))
@@ -158,7 +158,7 @@ def plain(lines: list[str]) -> list[str]:
 
 def test_cli_md_says_how_an_older_table_of_firings_gets_its_defaults(empty_mariadb_url: str) -> None:
     (told,) = re.findall(r"```sql\n(.*?);\n```", CLI_PAGE.read_text(), re.DOTALL)
-    with closing(Database(empty_mariadb_url)) as old:
+    with closing(Database(empty_mariadb_url, pool_size=2)) as old:
         old.write(lambda sql: [sql.execute(text(one)) for one in old_statements(is_sqlite=False)])
         upgrade(empty_mariadb_url)
         old.write(lambda sql: sql.execute(text(told)))
@@ -168,7 +168,7 @@ def test_cli_md_says_how_an_older_table_of_firings_gets_its_defaults(empty_maria
 
 def test_a_new_database_gets_every_table(empty_database_url: str) -> None:
     upgrade(empty_database_url)
-    with closing(Database(empty_database_url)) as database:
+    with closing(Database(empty_database_url, pool_size=2)) as database:
         database.ping()
         assert database.read(lacks) == []
 

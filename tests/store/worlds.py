@@ -15,8 +15,10 @@ from tests.fakes import (
     MemoryTimers,
 )
 from tests.patience import Deadline
+from tests.store.plain_stores import plain_timers
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -218,12 +220,12 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         AppQueueStore(connection, keys),
         QueueWorkers(connection, keys, clock),
         Agenda(connection, keys),
-        DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
+        DefinitionStore(connection, keys, DEFINITIONS_LIVE_S, BadTimers()),
         Outbox(connection, keys),
         MinuteLoad(connection, keys),
         Window(connection, keys, WINDOW),
         Window(connection, keys, WINDOW),
-        DefinitionStore(connection, keys, DEFINITIONS_LIVE_S),
+        DefinitionStore(connection, keys, DEFINITIONS_LIVE_S, BadTimers()),
         raw.flushall,
         let_lock_run_out,
         let_feeder_run_out,
@@ -254,7 +256,7 @@ def real_sql(database: Database) -> SqlWorld:
         return database.write(lambda sql: insert_missing(sql, planned))
 
     return SqlWorld(
-        TimerStore(database),
+        plain_timers(database),
         FiringStore(database),
         insert,
         KeptAnswers(database),

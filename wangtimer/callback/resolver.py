@@ -32,7 +32,7 @@ class Resolver:
     The thread calls `act` when `rest_s` is over; `sockets` drive it in between. Results of `look_up` come with `act`.
     """
 
-    def __init__(self, clock: Clock, sockets: Sockets, name_servers: Sequence[str] = ()) -> None:
+    def __init__(self, clock: Clock, sockets: Sockets, name_servers: Sequence[str]) -> None:
         self._clock = clock
         self._sockets = sockets
         self._name_servers = name_servers

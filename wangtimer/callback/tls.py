@@ -35,7 +35,7 @@ class Tls:
     session counts only for the context that it was agreed in: it stands for the certificate that was shown.
     """
 
-    def __init__(self, authorities: str = "") -> None:
+    def __init__(self, authorities: str) -> None:
         self._context = client_context(authorities)
         self._of_apps: Mapping[str, ssl.SSLContext | str] = {}
         self._sessions: dict[Route, _Agreed] = {}

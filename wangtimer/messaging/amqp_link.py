@@ -139,7 +139,7 @@ class _Publishing:
 class AmqpLink:
     """A connection to RabbitMQ. `timeout_s` bounds connecting, and each write while the broker reads nothing."""
 
-    def __init__(self, url: str, timeout_s: float, ca_file: str | None = None) -> None:
+    def __init__(self, url: str, timeout_s: float, ca_file: str | None) -> None:
         self._url = url
         self._timeout_s = timeout_s
         self._ca_file = ca_file

@@ -19,7 +19,7 @@ class ConsumerLink(RedisLink):
     """A connection for entries; the event is written ahead of the moment, its last words at it."""
 
     def __init__(self, url: str, timeout_s: float, lists: ConsumerLists, clock: Clock) -> None:
-        super().__init__(url, timeout_s)
+        super().__init__(url, timeout_s, None)
         self._lists = lists
         self._clock = clock
 

@@ -13,7 +13,7 @@ from wangtimer.messaging.redis_link import RedisLink
 MOST_UNCONFIRMED = 4_000
 
 
-def link_to(broker: NamedBroker, timeout_s: float, ca_file: Path | None = None) -> Link:
+def link_to(broker: NamedBroker, timeout_s: float, ca_file: Path | None) -> Link:
     """Return a connection to be opened; raises `BadSetting` for a URL that no client reads."""
     authorities = None if ca_file is None else str(ca_file)
     try:

@@ -36,7 +36,7 @@ class RedisLink:
 
     why_blocked = ""
 
-    def __init__(self, url: str, timeout_s: float, ca_file: str | None = None) -> None:
+    def __init__(self, url: str, timeout_s: float, ca_file: str | None) -> None:
         options: dict[str, Any] = {"ssl_ca_certs": ca_file} if ca_file and url.startswith("rediss://") else {}
         if not url.startswith("unix:"):  # a socket file has no such option
             options["socket_keepalive"] = True

@@ -21,11 +21,11 @@ class AppDirectory:
     def __init__(
         self,
         apps: AppStore,
-        defaults: Mapping[AppLimit, int] | None = None,
+        defaults: Mapping[AppLimit, int],
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._apps = apps
-        self._defaults = defaults or {}
+        self._defaults = defaults
         self._monotonic = monotonic
         self._kept: dict[str, tuple[float, RegisteredApp]] = {}
 

@@ -42,7 +42,7 @@ class HotStore:
         window: Window,
         clock: Clock,
         lanes: LaneStore,
-        always_held_ms: int = ALWAYS_HELD_MS,
+        always_held_ms: int,
     ) -> None:
         self._slices = slices
         self._lanes = lanes

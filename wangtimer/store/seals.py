@@ -26,9 +26,9 @@ _FORMAT = "1"
 class Seals:
     """The keys of a deployment by id; the first one seals, each opens. Without keys, no secret can be stored."""
 
-    def __init__(self, keys: Mapping[str, bytes] | None = None) -> None:
-        self._ciphers = {key_id: AESGCM(key) for key_id, key in (keys or {}).items()}
-        self._keys = dict(keys or {})
+    def __init__(self, keys: Mapping[str, bytes]) -> None:
+        self._ciphers = {key_id: AESGCM(key) for key_id, key in keys.items()}
+        self._keys = dict(keys)
         self.sealing_id = next(iter(self._ciphers), None)
 
     def seal(self, call: Notify, app: str, owner: int | str) -> Notify:
@@ -125,7 +125,7 @@ class Seals:
 
 
 # Of a process that neither stores secrets nor makes calls.
-NO_KEYS = Seals()
+NO_KEYS = Seals({})
 
 
 def _bound_to(app: str, owner: int | str) -> bytes:

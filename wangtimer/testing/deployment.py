@@ -156,7 +156,7 @@ class Deployment(DoubledWiring):
     @once
     def app_directory(self) -> EveryApp:
         """Every app that a test names."""
-        return EveryApp(self.apps, self.clock)
+        return EveryApp(self.apps, self.clock, {})
 
     @once
     def settler(self) -> PromptSettler:

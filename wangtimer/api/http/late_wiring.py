@@ -12,7 +12,7 @@ from wangtimer.wiring import Wiring, build, spare_long_collections
 class LateWiring:
     """Call it to get the parts. One thread builds them, and all threads get the same ones."""
 
-    def __init__(self, wiring: Wiring | None = None) -> None:
+    def __init__(self, wiring: Wiring | None) -> None:
         self._wiring = wiring
         self._building = Lock()
 

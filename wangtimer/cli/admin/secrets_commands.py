@@ -14,6 +14,7 @@ from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.core.errors import StoreAway, UnopenedSecrets, WangTimerError
 from wangtimer.core.secret_keys import new_secret_key
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
@@ -88,7 +89,7 @@ def _rotate(settings: Settings) -> None:
     ):
         seals, redis_keys = Seals(settings.secret_key_ring), Keys(settings.key_prefix)
         rotation = SecretRotation(database, seals)
-        definitions = DefinitionStore(redis, redis_keys, 3 * settings.step_s)
+        definitions = DefinitionStore(redis, redis_keys, 3 * settings.step_s, BadTimers())
         count, bad, are_forgotten = 0, dict[int, str](), True
         page = RotatedPage([], {}, 0)
         while page.last_id is not None:

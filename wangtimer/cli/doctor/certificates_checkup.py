@@ -9,6 +9,7 @@ from wangtimer.cli.doctor.findings import Finding, error, ok, warning
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.client_certificates import ClientCertificates
 
 PART = "certificates"
@@ -23,7 +24,7 @@ def check_certificates(settings: Settings) -> Iterator[Finding]:
     """Yield what has expired or does soon; of apps nothing where SQL is away, as its own check-up tells that."""
     now = datetime.now(UTC)
     yield from of_the_file(settings, now)
-    yield from asked_of_sql(settings, lambda sql: of_apps(ClientCertificates(sql), now))
+    yield from asked_of_sql(settings, lambda sql: of_apps(ClientCertificates(sql, NO_KEYS), now))
 
 
 def of_apps(store: ClientCertificates, now: datetime) -> Iterator[Finding]:

@@ -13,6 +13,7 @@ from wangtimer.settings import Settings
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.consumers_seen import stream_listeners
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.target_store import TargetChangeKey, TargetStore
 
@@ -42,7 +43,7 @@ def check_stream(settings: Settings) -> Iterator[Finding]:
 
 def needed(database: Database) -> Iterator[Finding]:
     """Yield what it means that no stream process listens."""
-    target = _target_for_consumers(TargetStore(database))
+    target = _target_for_consumers(TargetStore(database, NO_KEYS))
     if target is None:
         yield ok(PART, "no stream process listens, and no target is for consumers")
         return

@@ -21,7 +21,7 @@ _TOKEN = re.compile(r"[1-9][0-9]{0,4}\.[A-Za-z0-9_-]{43}", re.ASCII)
 class AckTokens:
     """`keys` are those of the deployment, the newest first: that one makes tokens, each of them knows its own."""
 
-    keys: tuple[bytes, ...] = ()
+    keys: tuple[bytes, ...]
 
     def token(self, member: Member) -> str:
         """Return the token of one attempt; "" where there is no key. Pure; takes some 3 µs."""

@@ -57,7 +57,7 @@ class DefinitionStore:
         connection: RedisConnection,
         keys: Keys,
         seconds_to_live: int,
-        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
+        bad_timers: BadTimers,
     ) -> None:
         self._connection = connection
         self._keys = keys

@@ -9,7 +9,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.marked_copies import Copy, MarkedCopies
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.signing_text import signing_from, signing_text
 
 log = structlog.get_logger()
@@ -25,7 +25,7 @@ class Copies(NamedTuple):
 class SigningCopies:
     """A copy for each app, in the field of its name."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, connection: RedisConnection, keys: Keys, seals: Seals) -> None:
         self._copies = MarkedCopies(connection, keys)
         self._seals = seals
 

@@ -8,7 +8,7 @@ from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.marked_copies import Copy, MarkedCopies
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.target_text import target_from, target_text
 
 log = structlog.get_logger()
@@ -17,7 +17,7 @@ log = structlog.get_logger()
 class TargetCopies:
     """A copy for each target, its secrets sealed; no app's name has the sign that stands between app and name."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, connection: RedisConnection, keys: Keys, seals: Seals) -> None:
         self._copies = MarkedCopies(connection, keys)
         self._seals = seals
 

@@ -13,7 +13,7 @@ from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownAlertRule
 from wangtimer.store.alert_text import UnopenedDestination, rule_from, rule_text, sealed_anew
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
@@ -41,7 +41,7 @@ _FIELDS = {
 class AlertRuleStore:
     """One row a rule. Every method raises `StoreAway`."""
 
-    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, database: Database, seals: Seals) -> None:
         self._database = database
         self._seals = seals
 

@@ -23,7 +23,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
 from wangtimer.core.retry import number_in_row
 from wangtimer.core.timers.timer import TimerStatus
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_messages import gather
 from wangtimer.store.sql.alert_rules import rules_of
 from wangtimer.store.sql.asked import asked_for, delete_of_attempts, in_parts, with_keys
@@ -100,7 +100,7 @@ class Looks(NamedTuple):
 class AlertTroubles:
     """Every method raises `StoreAway`."""
 
-    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, database: Database, seals: Seals) -> None:
         self._database = database
         self._seals = seals
 

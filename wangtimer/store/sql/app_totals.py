@@ -62,7 +62,7 @@ class _Exactly(threading.local):
 class AppTotals:
     """Moves the totals of apps within transactions that change timers."""
 
-    def __init__(self, most_of: MostOf = lambda _: WITHOUT_LIMIT, counts: TotalCounts | None = None) -> None:
+    def __init__(self, most_of: MostOf, counts: TotalCounts) -> None:
         self._most_of = most_of
         self._counts = counts
         self._uncounted_until: dict[str, int] = {}
@@ -84,7 +84,6 @@ class AppTotals:
                 self._count(needed.app, now)
 
     def _count(self, app: str, now: int) -> None:
-        assert self._counts is not None, "an app with a limit can be counted"
         try:
             self._counts.count(app, now)
         except StoreAway as error:

@@ -80,11 +80,7 @@ class CalendarFollowers:
     passes over the rows that the other holds.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
-    ) -> None:
+    def __init__(self, database: Database, bad_timers: BadTimers) -> None:
         self._database = database
         self._bad_timers = bad_timers
 

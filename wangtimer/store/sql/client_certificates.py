@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.sql.dml import Update
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index
@@ -26,7 +26,7 @@ class EndingCertificate:
 class ClientCertificates:
     """One row an app that has one. The private key is sealed, bound to its app; no method returns it."""
 
-    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, database: Database, seals: Seals) -> None:
         self._database = database
         self._seals = seals
 

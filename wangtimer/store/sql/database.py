@@ -68,7 +68,7 @@ class Database:
     server itself ends a statement that takes longer than `STATEMENT_S`.
     """
 
-    def __init__(self, url: str, pool_size: int = 10, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(self, url: str, pool_size: int, sleep: Callable[[float], None] = time.sleep) -> None:
         self.engine = _engine(url, pool_size)
         self._reading = self.engine.execution_options(wangtimer_reads=True)
         # On its connections each statement commits. It has none until one is wanted.

@@ -40,11 +40,7 @@ class FinishedPage:
 class FinishedTimers:
     """Deletes finished timers: their names become free, their firings' records stay as long as any."""
 
-    def __init__(
-        self,
-        database: Database,
-        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
-    ) -> None:
+    def __init__(self, database: Database, totals: AppTotals) -> None:
         self._database = database
         self._totals = totals
 

@@ -5,19 +5,14 @@ from collections.abc import Mapping
 from sqlalchemy import Connection, and_, select
 
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.messages.message_place import SCHEME, MessagePlace
+from wangtimer.core.messages.message_place import SCHEME
 from wangtimer.core.timers.named_target import WhyNoTask, refuse_misfit
 from wangtimer.core.timers.timer import Definition
 from wangtimer.store.sql.tables import targets
 from wangtimer.store.target_text import target_from
 
 
-def any_task(_app: str, _place: MessagePlace, _task: str) -> str:
-    """Refuse none: which tasks an app may send is judged when they are sent."""
-    return ""
-
-
-def hold_target(sql: Connection, own: Definition, why_no_task: WhyNoTask = any_task) -> None:
+def hold_target(sql: Connection, own: Definition, why_no_task: WhyNoTask) -> None:
     """Raise `InvalidInput` if the app has no target of the name that the timer gives, or the two do not fit.
 
     The row is locked until the transaction ends: a later deletion waits for it, and then finds the timer.
@@ -27,7 +22,7 @@ def hold_target(sql: Connection, own: Definition, why_no_task: WhyNoTask = any_t
 
 
 def misfits(
-    sql: Connection, app: str, owns: Mapping[str, Definition], why_no_task: WhyNoTask = any_task
+    sql: Connection, app: str, owns: Mapping[str, Definition], why_no_task: WhyNoTask
 ) -> dict[str, InvalidInput]:
     """Return why calls of an app's timers, by names of their own, cannot go through the targets that they name.
 

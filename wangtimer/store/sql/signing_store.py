@@ -10,7 +10,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.signing_text import needs_sealing, signing_from, signing_text
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
@@ -26,7 +26,7 @@ ChangeKey = tuple[int, str]
 class SigningStore:
     """One row an app; an app without one gets it, with a secret, when it is first needed."""
 
-    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, database: Database, seals: Seals) -> None:
         self._database = database
         self._seals = seals
 

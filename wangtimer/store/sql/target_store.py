@@ -13,7 +13,7 @@ from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChang
 from wangtimer.core.fail_points import Step
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index
@@ -38,7 +38,7 @@ TargetRevision = Callable[[NamedTarget | None], NamedTarget]
 class TargetStore:
     """One row a target. A change is one transaction, however many timers name the target."""
 
-    def __init__(self, database: Database, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, database: Database, seals: Seals) -> None:
         self._database = database
         self._seals = seals
 

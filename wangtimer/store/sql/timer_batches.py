@@ -19,7 +19,7 @@ from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.app_total import counted
 from wangtimer.store.call_text import notify_text
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.audited_timers import creation_of, disabling_of, switch_of
@@ -29,7 +29,7 @@ from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.marks import move_marks
-from wangtimer.store.sql.named_targets import any_task, misfits
+from wangtimer.store.sql.named_targets import misfits
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
@@ -117,7 +117,7 @@ class Draft:
             row |= terms(made)
         return Draft(self.new, row, made, near)
 
-    def of_id(self, timer_id: int, seals: Seals = NO_KEYS) -> "Draft":
+    def of_id(self, timer_id: int, seals: Seals) -> "Draft":
         """Return the draft with another id, its secrets sealed for that."""
         sealed = seals.seal(self.new.notify, self.new.app, timer_id)
         definition = self.timer.definition._replace(timer_id=timer_id, notify=sealed)
@@ -126,7 +126,7 @@ class Draft:
         return Draft(self.new, self.row | {"id": timer_id, "notify": notify_text(sealed)}, timer, near)
 
 
-def draft(new: NewTimer, timer_id: int, now: int, seals: Seals = NO_KEYS) -> Draft:
+def draft(new: NewTimer, timer_id: int, now: int, seals: Seals) -> Draft:
     """Return the draft of a disabled timer that is made at `now` (ms UTC); raises `InvalidInput`."""
     row = new_row(new, timer_id, now, seals)
     return Draft(new, row, timer_of(row))
@@ -147,13 +147,7 @@ class Created:
 class TimerBatches:
     """The changes of `TimerStore` for many timers, in one transaction each; `ids` gives out the ids of new ones."""
 
-    def __init__(
-        self,
-        database: Database,
-        seals: Seals = NO_KEYS,
-        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
-        why_no_task: WhyNoTask = any_task,
-    ) -> None:
+    def __init__(self, database: Database, seals: Seals, totals: AppTotals, why_no_task: WhyNoTask) -> None:
         self._why_no_task = why_no_task
         self._database = database
         self.seals = seals

@@ -87,11 +87,7 @@ class TimerLists:
     A timer whose row cannot be read is noted; the page has the next timer instead.
     """
 
-    def __init__(
-        self,
-        database: Database,
-        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
-    ) -> None:
+    def __init__(self, database: Database, bad_timers: BadTimers) -> None:
         self._database = database
         self._bad_timers = bad_timers
 

@@ -27,7 +27,7 @@ from wangtimer.core.timers.named_target import WhyNoTask
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.app_total import NOTHING, Total, counted
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.asked import delete_of_ids
 from wangtimer.store.sql.audit import is_noted, note_changes
@@ -39,7 +39,7 @@ from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.marks import move_marks
-from wangtimer.store.sql.named_targets import any_task, hold_target
+from wangtimer.store.sql.named_targets import hold_target
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     NO_CALL_TEXT,
@@ -117,10 +117,10 @@ class TimerStore:
     def __init__(
         self,
         database: Database,
-        bad_timers: BadTimers = BadTimers(),  # noqa: B008 - it has no state
-        seals: Seals = NO_KEYS,
-        totals: AppTotals = AppTotals(),  # noqa: B008 - it has no state
-        why_no_task: WhyNoTask = any_task,
+        bad_timers: BadTimers,
+        seals: Seals,
+        totals: AppTotals,
+        why_no_task: WhyNoTask,
     ) -> None:
         self._why_no_task = why_no_task
         self._database = database
@@ -489,7 +489,7 @@ def _is_same(standing: Timer, made: Timer) -> bool:
     return (now.app, standing.name, standing.created_at) == (then.app, made.name, made.created_at)
 
 
-def new_row(new: NewTimer, timer_id: int, now: int, seals: Seals = NO_KEYS) -> dict[str, Any]:
+def new_row(new: NewTimer, timer_id: int, now: int, seals: Seals) -> dict[str, Any]:
     """Return the row of a timer that is made at `now` (ms UTC), its secrets sealed; raises `InvalidInput`."""
     seals.refuse_new(new.notify)
     sealed = seals.seal(new.notify, new.app, timer_id)

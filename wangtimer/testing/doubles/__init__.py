@@ -27,7 +27,6 @@ from wangtimer.testing.doubles.memory_told import (
     MemoryToldForCalls,
 )
 from wangtimer.testing.doubles.memory_window import MemoryWindow
-from wangtimer.testing.doubles.never_signed import NeverSigned
 from wangtimer.testing.doubles.no_limits import NoLimits
 
 __all__ = [
@@ -52,7 +51,6 @@ __all__ = [
     "MemoryTargetCopies",
     "MemoryToldForCalls",
     "MemoryWindow",
-    "NeverSigned",
     "NoLimits",
     "ScriptedAnswer",
 ]

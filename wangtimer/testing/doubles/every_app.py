@@ -12,7 +12,7 @@ from wangtimer.store.sql.apps import AppStore
 class EveryApp(AppDirectory):
     """Makes the app that a request names, if need be."""
 
-    def __init__(self, apps: AppStore, clock: Clock, defaults: Mapping[AppLimit, int] | None = None) -> None:
+    def __init__(self, apps: AppStore, clock: Clock, defaults: Mapping[AppLimit, int]) -> None:
         super().__init__(apps, defaults)
         self._made_in = apps
         self._clock = clock

@@ -55,8 +55,8 @@ class MemoryEngine:
         run_at: RunAt,
         take: TakeCall,
         timeout_ms: int,
+        learns_from_failures: bool,
         places: tuple[int, int] = (UNLIMITED, UNLIMITED),
-        learns_from_failures: bool = True,
         permits: Permits | None = None,
     ) -> None:
         self._admissions = Admissions(permits or NoLimits(), self._go_on, Limits(timeout_ms=timeout_ms))

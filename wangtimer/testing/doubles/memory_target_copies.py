@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.seals import Seals
 from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_signing_copies import MemoryMarkedCopies
 
@@ -11,7 +11,7 @@ from wangtimer.testing.doubles.memory_signing_copies import MemoryMarkedCopies
 class MemoryTargetCopies:
     """By app and name, in the table of the other copies, and with its mark."""
 
-    def __init__(self, server: MemoryServer, seals: Seals = NO_KEYS) -> None:
+    def __init__(self, server: MemoryServer, seals: Seals) -> None:
         self._copies = MemoryMarkedCopies(server)
         self._seals = seals
 

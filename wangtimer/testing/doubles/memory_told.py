@@ -48,19 +48,18 @@ class MemoryAlertedApps(MemoryTold[AlertedApps]):
 
 
 class MemoryToldForCalls:
-    """All, as a callback process reads them; there are no ways out, and no rules of alerts unless they are given."""
+    """All, as a callback process reads them; there are no ways out."""
 
     def __init__(
         self,
         limits: MemoryTold[Mapping[str, CallLimit]],
         rules: MemoryTold[CallRules],
-        alerted: MemoryTold[AlertedApps] | None = None,
+        alerted: MemoryTold[AlertedApps],
     ) -> None:
         self._limits, self._rules, self._alerted = limits, rules, alerted
 
     def read(self) -> ToldForCalls:
-        alerted = None if self._alerted is None else self._alerted.read()
-        return ToldForCalls(self._limits.read(), self._rules.read(), alerted=alerted)
+        return ToldForCalls(self._limits.read(), self._rules.read(), alerted=self._alerted.read())
 
 
 class MemoryAppQueues(MemoryTold[Mapping[str, str]]):
