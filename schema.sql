@@ -108,6 +108,19 @@ CREATE TABLE host_limit (
     PRIMARY KEY (host)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- by which rules of time zones and built-in calendars timers were planned: one row
+CREATE TABLE schedule_rules (
+    id SMALLINT NOT NULL,
+    -- those of the packages that hold them
+    version VARCHAR(64) NOT NULL,
+    -- JSON: a digest of the rules of each zone and calendar, by its name
+    digests MEDIUMTEXT NOT NULL,
+    -- the version by which timers are planned anew, and the id of the last one that is
+    following VARCHAR(64) NOT NULL,
+    done_to BIGINT NOT NULL,
+    PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- the keys by which apps and operators call the API
 CREATE TABLE api_key (
     id VARCHAR(12) NOT NULL,
@@ -192,7 +205,8 @@ CREATE TABLE timer (
     disabled_at BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,
-    -- when the schedule last changed, 0 = never
+    -- when the schedule last changed, and when it had changed the time before; 0 = never
+    edited_before_at BIGINT NOT NULL DEFAULT 0,
     edited_at BIGINT NOT NULL,
     -- every moment up to here has its row in `firing`; next_fire_at is the first moment after it
     planned_until BIGINT NOT NULL,

@@ -73,6 +73,7 @@ def sweep() -> None:
                 wiring().app_stopper.sweep,
                 wiring().host_judge.sweep,
                 wiring().control_applier.sweep,
+                wiring().rules_follower.sweep,
             )
 
 

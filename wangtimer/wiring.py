@@ -88,6 +88,7 @@ from wangtimer.overlaps import Overlaps
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
+from wangtimer.rules_follower import RulesFollower
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
@@ -162,6 +163,7 @@ from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
@@ -563,6 +565,11 @@ class Wiring:
     def calendar_follower(self) -> CalendarFollower:
         """Gives those timers its new days."""
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
+
+    @once
+    def rules_follower(self) -> RulesFollower:
+        """Plans timers anew whose zone or built-in calendar has other rules than before."""
+        return RulesFollower(self.registrar, ScheduleRuleStore(self.database, self.bad_timers), self.clock)
 
     @once
     def signing_store(self) -> SigningStore:
@@ -998,7 +1005,7 @@ class Wiring:
     def wanted(self) -> Wanted:
         """Whether firings are still wanted."""
         asker = Asker(self.timers, self.clock, self.shared.refresh)
-        return Wanted(self.definitions, self.timers, self.verifier, asker)
+        return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
 
     @once
     def turnstile(self) -> Turnstile:

@@ -87,7 +87,7 @@ class Ready(NamedTuple):
     @property
     def origin(self) -> Origin:
         """Where the call goes."""
-        return read_url(self.definition.notify.url if self.target is None else self.target.call.url)[0]
+        return origin_of(self.definition, self.target)
 
     @property
     def host_port(self) -> str:
@@ -98,6 +98,11 @@ class Ready(NamedTuple):
     def place(self) -> AlertPlace:
         """The same, as rules of alerts see it."""
         return place_of(self.definition, self.target)
+
+
+def origin_of(definition: Definition, target: NamedTarget | None) -> Origin:
+    """Return where a timer's calls go."""
+    return read_url(definition.notify.url if target is None else target.call.url)[0]
 
 
 class Sent(NamedTuple):

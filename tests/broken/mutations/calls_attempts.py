@@ -123,13 +123,13 @@ PROMISES = (
         by=Mutation(
             "Executor._judge",
             """
-            refused |= self._overlaps(claim, wanted, verdicts, known)
+            refused |= self._overlaps(claim, may_begin, verdicts, known)
             # Only now: what was just cancelled or skipped is lost to those that go.
             continuities = self._ask_continuities(wanted, refused, verdicts, known)
             """,
             """
             continuities = self._ask_continuities(wanted, refused, verdicts, known)
-            refused |= self._overlaps(claim, wanted, verdicts, known)
+            refused |= self._overlaps(claim, may_begin, verdicts, known)
             """,
         ),
         red="tests/testing/test_numbered.py::test_what_a_newer_one_cancels_is_told_by_it",

@@ -97,9 +97,9 @@ PROMISES = (
         "a firing that waits for another one of its timer is made, though the timer is edited meanwhile.",
         breaks="Its moment must be one of the schedule as it is now.",
         by=Mutation(
-            "_why_not",
-            "if row.attempt > 1 or row.has_queued or definition.still_wants(row.fire_at):",
-            "if row.attempt > 1 or definition.still_wants(row.fire_at):",
+            "Wanted._why_not",
+            "has_begun = row.attempt > 1 or row.has_queued",
+            "has_begun = row.attempt > 1",
         ),
         red=(
             "tests/testing/test_overlap.py::test_an_edit_of_the_schedule_leaves_the_one_that_waits",

@@ -18,6 +18,7 @@ from wangtimer.cli.doctor.named_brokers_checkup import check_named_brokers
 from wangtimer.cli.doctor.pauses_checkup import check_pauses
 from wangtimer.cli.doctor.queues_checkup import check_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.cli.doctor.rules_checkup import check_rules
 from wangtimer.cli.doctor.secrets_checkup import check_signing_secrets
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
@@ -85,6 +86,7 @@ def examine() -> list[Finding]:
         *check_clocks(settings),
         *check_bad_timers(settings),
         *check_calendars(settings),
+        *check_rules(settings),
         *check_certificates(settings),
         *check_signing_secrets(settings),
         *check_pauses(settings),

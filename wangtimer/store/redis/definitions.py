@@ -185,6 +185,8 @@ def definition_text(one: Definition) -> str:
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [call.url, call.method, call.headers, call.body, *sealed],
     }
+    if one.disabled_at:
+        fields["disabled_at"] = one.disabled_at
     if one.timeouts != AS_DEPLOYED:
         fields |= timeouts_fields(one.timeouts)
     if one.keep_output is not KeepOutput.ALWAYS:
@@ -212,6 +214,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         notify=_call(url, method, tuple(map(tuple, headers)), body, *sealed),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
+        disabled_at=fields.get("disabled_at", 0),
         timeouts=timeouts_from(fields),
         keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
         retry=_policy(fields.get("retry")),

@@ -244,7 +244,9 @@ def _write(
     alike: defaultdict[str | None, list[int]] = defaultdict(list)
     for one in followings:
         alike[bounds_text(one.timer.definition.schedule, one.timer.ending)].append(one.timer.id)
-    changed = {"edited_at": now, "updated_at": now, "calendar_at": at, "version": timers.c.version + 1}
+    # MySQL assigns from left to right, in the order of the table's columns.
+    changed = {"edited_before_at": timers.c.edited_at, "edited_at": now, "updated_at": now, "calendar_at": at}
+    changed["version"] = timers.c.version + 1
     for text, ids in alike.items():
         _update(sql, ids, changed | {"bounds": text})
     plans = [one.plan for one in followings]

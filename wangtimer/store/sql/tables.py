@@ -188,6 +188,21 @@ reply_controls = Table(
     **_MYSQL,
 )
 
+# By which rules of time zones and built-in calendars timers were planned.
+schedule_rules = Table(
+    "schedule_rules",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False),
+    # Those of the packages that hold them.
+    Column("version", String(64), nullable=False),
+    # JSON: a digest of the rules of each zone and calendar, by its name.
+    Column("digests", _LongText, nullable=False),
+    # The version by which timers are planned anew, and the id of the last one that is.
+    Column("following", String(64), nullable=False),
+    Column("done_to", BigInteger, nullable=False),
+    **_MYSQL,
+)
+
 # Firings that have begun, or wait for one that has, of timers whose firings are not to overlap. Which of them have no
 # outcome yet, their own rows say.
 begun_firings = Table(
@@ -315,6 +330,8 @@ timers = Table(
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
+    # When the schedule had changed the time before it last did.
+    Column("edited_before_at", BigInteger, nullable=False, server_default=text("0")),
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),
     Column("next_fire_at", BigInteger, nullable=True),

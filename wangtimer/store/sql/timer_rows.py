@@ -138,6 +138,7 @@ def _definition(row: Any, bounds: BoundFields | None) -> Definition:
         schedule=_schedule(row, bounds),
         notify=notify_of(row["notify"]) if "notify" in row else UNREAD,
         edited_at=row["edited_at"],
+        edited_before_at=row["edited_before_at"],
         disabled_at=row["disabled_at"],
         **_values(row, IN_DEFINITION),
     )

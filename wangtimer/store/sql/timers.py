@@ -499,6 +499,7 @@ def new_row(new: NewTimer, timer_id: int, now: int, seals: Seals) -> dict[str, A
         "name": new.name,
         "status": TimerStatus.DISABLED.value,
         "version": 1,
+        "edited_before_at": 0,
         "edited_at": 0,
         "calendar_at": 0,
         "disabled_at": 0,
@@ -580,6 +581,7 @@ def change(
     if was is not None and was.terms != timer.terms:
         one = timer.definition
         columns |= terms(timer) | {"name": timer.name, "edited_at": one.edited_at}
+        columns["edited_before_at"] = one.edited_before_at
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     if status is TimerStatus.DELETED:
