@@ -101,10 +101,7 @@ PROMISES = (
             "has_begun = row.attempt > 1 or row.has_queued",
             "has_begun = row.attempt > 1",
         ),
-        red=(
-            "tests/testing/test_overlap.py::test_an_edit_of_the_schedule_leaves_the_one_that_waits",
-            "tests/testing/test_overlap.py::test_an_answer_that_puts_its_timer_off_leaves_the_one_that_waits",
-        ),
+        red="tests/testing/test_overlap.py::test_edits_of_the_schedule_leave_the_one_that_waits",
     ),
     Promise(
         "an-outcome-stays",
