@@ -164,7 +164,7 @@ class Switched:
     def url(self) -> str:
         """Return the URL of both, for an account that a read-only server refuses."""
         for server in (self.old, self.new):
-            with closing(Database(server.create_database("moved"))) as database:
+            with closing(Database(server.create_database("moved"), pool_size=2)) as database:
                 database.create_tables()
                 with_rows(database)
             server.run(f"CREATE USER writer@'{HOST}'")
@@ -191,7 +191,7 @@ def switched(tmp_path: Path) -> Iterator[Switched]:
 def test_once_a_database_has_moved_no_connection_stays_with_the_server_that_was_demoted(
     switched: Switched,
 ) -> None:
-    with closing(Database(switched.url())) as database:
+    with closing(Database(switched.url(), pool_size=2)) as database:
         world = real_sql(database)
         outcome = outcome_of(Member(1, AT, 1))
 
@@ -209,12 +209,12 @@ def test_once_a_database_has_moved_no_connection_stays_with_the_server_that_was_
 @pytest.mark.test_all
 def test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now(switched: Switched) -> None:
     """Though this process has written nothing since, and its connections are open."""
-    with closing(Database(switched.url())) as database:
+    with closing(Database(switched.url(), pool_size=2)) as database:
         world = real_sql(database)
         outcome = outcome_of(Member(1, AT, 1))
         assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.PENDING
         switched.switch()
-        with closing(Database(switched.new.url("moved"))) as other:
+        with closing(Database(switched.new.url("moved"), pool_size=2)) as other:
             real_sql(other).firings.settle([outcome])
         assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.SUCCEEDED
         assert world.firings.pending_between(0, AT * 2, 9) == []
@@ -250,7 +250,7 @@ def test_a_statement_too_large_for_the_server_is_no_absence(sqlite_url: str) -> 
 
 
 def test_what_sqlite_commits_is_on_the_disk(sqlite_url: str) -> None:
-    with closing(Database(sqlite_url)) as database:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
         assert database.write(lambda sql: sql.scalar(text("PRAGMA synchronous"))) == 2, "FULL"
 
 

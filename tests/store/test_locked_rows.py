@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 
 from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
+from tests.store.plain_stores import plain_timers
 from tests.store.test_finished_timers import finished, is_there, purge
 from tests.store.test_timers import ONE_BUCKET, enabled, planned
 from tests.store.worlds import SqlWorld, real_sql
@@ -17,7 +18,6 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.planning import firings_of
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.sql.database import IDLE_S, Database
-from wangtimer.store.sql.timers import TimerStore
 
 AT = 1_800_000_000_000
 # A wait for a lock is a second, and one may be needed to learn of it. A write that waits for locks waits nine times.
@@ -35,7 +35,7 @@ def held(database: Database, statement: str) -> Iterator[None]:
 
 
 def test_a_timer_that_somebody_holds_keeps_no_other_from_being_planned(mariadb: Database) -> None:
-    store = TimerStore(mariadb)
+    store = plain_timers(mariadb)
     plans = [planned(enabled(store, name), 2)[0] for name in ("a", "b", "c")]
     firings = firings_of(plans, {}, ONE_BUCKET)
     with held(mariadb, f"SELECT 1 FROM timer WHERE id = {plans[1].timer.id}"):
@@ -80,7 +80,7 @@ def test_a_finished_timer_that_somebody_holds_keeps_no_other(mariadb: Database) 
     timers = [finished(mariadb, name) for name in ("a", "b", "c")]
     with held(mariadb, f"SELECT 1 FROM timer WHERE id = {timers[0].id}"):
         assert purge(mariadb) == 2
-    assert [is_there(TimerStore(mariadb), one) for one in timers] == [True, False, False]
+    assert [is_there(plain_timers(mariadb), one) for one in timers] == [True, False, False]
     assert purge(mariadb) == 1
 
 
@@ -98,7 +98,7 @@ def test_a_process_that_freezes_in_a_transaction_is_cut_off_before_others_give_u
     mariadb_server: MariaDBServer,
 ) -> None:
     """The server ends its session: so it is where its host is gone, too. A write that waits for locks waits longer."""
-    with closing(Database(mariadb_server.create_database("frozen_session"))) as database:
+    with closing(Database(mariadb_server.create_database("frozen_session"), pool_size=2)) as database:
         assert bounds_of(database) == {"idle_transaction_timeout": "6", "wait_timeout": "70"}
         assert IDLE_S < 9
 
