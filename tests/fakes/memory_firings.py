@@ -25,13 +25,17 @@ class MemoryFirings:
         """Insert what is missing, as planning does; return which of them wait."""
         return self._server.call(lambda: insert_missing(self._table, planned))
 
-    def settle(self, outcomes: Sequence[Outcome]) -> None:
-        def work() -> None:
-            for outcome in outcomes:
-                _settle(self._table, outcome)
+    def settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Of a firing that a test put into the table `held` somebody else holds the row."""
 
-        if outcomes:
-            self._server.call(work)
+        def work() -> list[Outcome]:
+            held = self._server.table("held")
+            for outcome in outcomes:
+                if outcome.member.key not in held:
+                    _settle(self._table, outcome)
+            return [one for one in outcomes if one.member.key in held]
+
+        return self._server.call(work) if outcomes else []
 
     def rows(self, members: Iterable[Member]) -> Readable[tuple[int, int], Firing]:
         keys = {(member.timer_id, member.fire_at) for member in members}
@@ -42,14 +46,16 @@ class MemoryFirings:
     def pending_of(self, slice_: Slice) -> list[Firing]:
         return self._pending(lambda firing: firing.slice == slice_)
 
-    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
-        def work() -> None:
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> set[Member]:
+        def work() -> set[Member]:
+            held = self._server.table("held")
             for lane, members in by_lane.items():
                 for member in members:
-                    self._note_lane(lane, member)
+                    if member.key not in held:
+                        self._note_lane(lane, member)
+            return {one for members in by_lane.values() for one in members if one.key in held}
 
-        if any(by_lane.values()):
-            self._server.call(work)
+        return self._server.call(work) if any(by_lane.values()) else set()
 
     def _note_lane(self, lane: SharedLane, member: Member) -> None:
         record = self._table.get(member.key)

@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.errors import RowsLocked
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
@@ -128,7 +129,7 @@ class FiringStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def settle(self, outcomes: Sequence[Outcome]) -> None:
+    def settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Write the outcomes of attempts, in one transaction; an attempt that was overtaken changes nothing.
 
         An outcome takes effect in three cases:
@@ -139,10 +140,24 @@ class FiringStore:
 
         Attempts that others follow are kept, a dead letter of what has failed for good, and a note of what the judge of
         alerts is to see. Repeating it is harmless.
+
+        Returns the outcomes of firings whose rows somebody else holds: those are not written.
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
-        if by_key:
-            self._database.write(lambda sql: settle_rows(sql, by_key), Step.SQL_SETTLE)
+        if not by_key:
+            return []
+
+        def settle_free(sql: Connection) -> list[Outcome]:
+            _, held = free_and_held(sql, [one.member.key for one in by_key])
+            if free := [one for one in by_key if one.member.key not in held]:
+                settle_rows(sql, free)
+            return [one for one in by_key if one.member.key in held]
+
+        try:
+            self._database.write(lambda sql: settle_rows(sql, by_key), Step.SQL_SETTLE, waits_for_locks=False)
+        except RowsLocked:
+            return self._database.write(settle_free, Step.SQL_SETTLE, waits_for_locks=False)
+        return []
 
     def rows(self, members: Iterable[Member]) -> Readable[MemberKey, Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent.
@@ -151,34 +166,47 @@ class FiringStore:
         added again.
         """
         keys = [(member.fire_at, member.timer_id) for member in members]
-        return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
+        return self._database.read_current(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         """Return the pending firings of a slice's minute and bucket, also those that wait in a lane."""
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
-        return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
+        return self._database.read_current(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
-    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> set[Member]:
         """Note in which lanes members wait, if they are pending and at this attempt. Repeating it is harmless.
 
-        One transaction, which locks the rows in the order of their keys, as `settle` does.
+        One transaction, which locks the rows in the order of their keys, as `settle` does. Returns the members whose
+        rows somebody else holds: of those nothing is noted.
         """
         keys = {
             (one.fire_at, one.timer_id, one.attempt): lane.key
             for lane, members in by_lane.items()
             for one in members
         }
-        waiting = sorted(keys)
 
-        def work(sql: Connection) -> None:
+        def note(sql: Connection, waiting: Sequence[tuple[int, int, int]]) -> None:
             for start in range(0, len(waiting), KEYS_A_STATEMENT):
                 part = waiting[start : start + KEYS_A_STATEMENT]
                 update_waiting(sql, firings.c.lane, part, [keys[one] for one in part])
 
-        if waiting:
-            self._database.write(work, Step.SQL_NOTE_LANE)
+        def note_free(sql: Connection) -> set[MemberKey]:
+            _, held = free_and_held(sql, [(timer_id, fire_at) for fire_at, timer_id, _ in sorted(keys)])
+            note(sql, [one for one in sorted(keys) if (one[1], one[0]) not in held])
+            return held
+
+        if not keys:
+            return set()
+        try:
+            self._database.write(
+                lambda sql: note(sql, sorted(keys)), Step.SQL_NOTE_LANE, waits_for_locks=False
+            )
+        except RowsLocked:
+            held = self._database.write(note_free, Step.SQL_NOTE_LANE, waits_for_locks=False)
+            return {one for members in by_lane.values() for one in members if one.key in held}
+        return set()
 
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
         """Return the tally of each slice that has pending firings due from `first` to `last`, both of one minute.
@@ -224,7 +252,7 @@ class FiringStore:
             key = rows[-1].due_at, rows[-1].fire_at, rows[-1].timer_id
 
     def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        return self._database.read(lambda sql: sql.execute(query).all())
+        return self._database.read_current(lambda sql: sql.execute(query).all())
 
     def oldest_moment(self) -> int | None:
         """Return the moment of the oldest firing, ms UTC; None where there is none."""

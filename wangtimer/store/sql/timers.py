@@ -60,6 +60,9 @@ Row = TypeVar("Row")
 # and `delete` plan the moments that came due unplanned while the timer was enabled.
 PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
 
+# Of a timer: version, planned until, status.
+_Marks = tuple[int, int, str]
+
 # The indexes that hold enabled timers in the order of a mark.
 _ALONG = {"plan_by": "timer_plan_by", "next_fire_at": "timer_to_plan"}
 
@@ -369,21 +372,25 @@ class TimerStore:
         query = by_index(select(*_TO_PLAN).where(wanted), _ALONG[str(mark.key)], timers)
         return self._read(query.order_by(mark, timers.c.id).limit(limit), timer_of)
 
-    def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
+    def commit_plans(
+        self, plans: list[Plan], firings: list[Firing]
+    ) -> tuple[list[Plan], list[Firing], set[int]]:
         """Insert the plans' firings and move their timers' marks, in one transaction.
 
         `firings` are those of all plans, sorted by key. A plan whose timer is no longer as it was read (version,
-        planned_until, enabled) is left out whole. Returns the plans that hold, and which firings wait.
+        planned_until, enabled) is left out whole, and so is one whose timer somebody else holds: nobody waits for it.
+        Returns the plans that hold, which firings wait, and the ids of the timers that others hold, or that are gone.
         """
 
-        def work(sql: Connection) -> tuple[list[Plan], list[Firing]]:
-            held = [a_plan for a_plan, same in zip(plans, _unchanged(sql, plans), strict=True) if same]
+        def work(sql: Connection) -> tuple[list[Plan], list[Firing], set[int]]:
+            free = _locked_marks(sql, [a_plan.timer.id for a_plan in plans])
+            held = [a_plan for a_plan in plans if free.get(a_plan.timer.id) == _marks_as_read(a_plan.timer)]
             ids = {a_plan.timer.id for a_plan in held}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             move_marks(sql, held)
-            return held, pending
+            return held, pending, {a_plan.timer.id for a_plan in plans} - free.keys()
 
-        return self._database.write(work, Step.SQL_PLAN)
+        return self._database.write(work, Step.SQL_PLAN, waits_for_locks=False)
 
     def definitions(self, timer_ids: set[int]) -> Readable[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
@@ -429,7 +436,7 @@ class TimerStore:
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
     def _read(self, query: Select[Any], read: Callable[[Any], Row]) -> Readable[int, Row]:
-        found = self._database.read(lambda sql: read_rows(sql.execute(query).mappings(), read))
+        found = self._database.read_current(lambda sql: read_rows(sql.execute(query).mappings(), read))
         if found.bad:
             self._bad_timers.note(found.bad)
         return found
@@ -626,17 +633,16 @@ def marked(timer: Timer, planned: Plan) -> Timer:
     return replace(timer, planned_until=planned.planned_until, next_fire_at=planned.next_fire_at)
 
 
-def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
+def _locked_marks(sql: Connection, timer_ids: Iterable[int]) -> dict[int, _Marks]:
+    """Lock timers and return what a plan goes by; absent are those that somebody else holds, or that are gone."""
     columns = (timers.c.id, timers.c.version, timers.c.planned_until, timers.c.status)
-    ids = sorted(a_plan.timer.id for a_plan in plans)
-    query = by_index(select(*columns).where(timers.c.id.in_(ids)), "PRIMARY", timers)
-    rows = sql.execute(query.order_by(timers.c.id).with_for_update())
-    now = {row.id: (row.version, row.planned_until, row.status) for row in rows}
-    enabled = TimerStatus.ENABLED.value
-    return [
-        now.get(a_plan.timer.id) == (a_plan.timer.definition.version, a_plan.timer.planned_until, enabled)
-        for a_plan in plans
-    ]
+    query = by_index(select(*columns).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
+    rows = sql.execute(query.order_by(timers.c.id).with_for_update(skip_locked=True))
+    return {row.id: (row.version, row.planned_until, row.status) for row in rows}
+
+
+def _marks_as_read(timer: Timer) -> _Marks:
+    return timer.definition.version, timer.planned_until, TimerStatus.ENABLED.value
 
 
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
