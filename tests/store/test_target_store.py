@@ -284,7 +284,7 @@ def test_a_call_through_a_target_is_stored_and_read_back() -> None:
 def test_a_definition_through_a_target_is_read_back(redis_url: str) -> None:
     one = definition(7)._replace(notify=OWN)
     with closing(RedisConnection(redis_url)) as connection:
-        store = DefinitionStore(connection, Keys("wt"), 60, BadTimers())
+        store = DefinitionStore(connection, Keys("wt"), HandClock(), 60, BadTimers())
         store.put([one])
         assert store.get([7]).definitions == {7: one}
 

@@ -6,6 +6,17 @@ from tests.broken.promises import Promise
 SECTION = "Stored"
 PROMISES = (
     Promise(
+        "a-commit-of-sqlite-is-on-the-disk",
+        "what the embedded database has committed outlives a power cut.",
+        breaks="Only its checkpoints are written through to the disk.",
+        by=Mutation(
+            "_sqlite_engine.prepare",
+            'connection.execute("PRAGMA synchronous=FULL")',
+            'connection.execute("PRAGMA synchronous=NORMAL")',
+        ),
+        red="tests/store/test_database.py::test_what_sqlite_commits_is_on_the_disk",
+    ),
+    Promise(
         "a-2xx-is-stored",
         "a 2xx of the API means that SQL has committed, and a restart keeps it.",
         breaks="A write ends without a commit.",
