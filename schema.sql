@@ -32,9 +32,12 @@ CREATE TABLE app_total (
     slot SMALLINT NOT NULL,
     timers BIGINT NOT NULL DEFAULT 0,
     firings_a_day BIGINT NOT NULL DEFAULT 0,
+    -- that calls and excluded days take
+    bytes BIGINT NOT NULL DEFAULT 0,
     -- the limits by which the total was divided over the slots; -1: by none
     most_timers BIGINT NOT NULL DEFAULT -1,
     most_firings BIGINT NOT NULL DEFAULT -1,
+    most_bytes BIGINT NOT NULL DEFAULT -1,
     PRIMARY KEY (app, slot)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
@@ -108,6 +111,19 @@ CREATE TABLE host_limit (
     PRIMARY KEY (host)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
+-- by which rules of time zones and built-in calendars timers were planned: one row
+CREATE TABLE schedule_rules (
+    id SMALLINT NOT NULL,
+    -- those of the packages that hold them
+    version VARCHAR(64) NOT NULL,
+    -- JSON: a digest of the rules of each zone and calendar, by its name
+    digests MEDIUMTEXT NOT NULL,
+    -- the version by which timers are planned anew, and the id of the last one that is
+    following VARCHAR(64) NOT NULL,
+    done_to BIGINT NOT NULL,
+    PRIMARY KEY (id)
+) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
+
 -- the keys by which apps and operators call the API
 CREATE TABLE api_key (
     id VARCHAR(12) NOT NULL,
@@ -125,7 +141,9 @@ CREATE TABLE api_key (
     last_used_at BIGINT,
     PRIMARY KEY (id),
     -- an app's keys
-    INDEX api_key_of_app (app, id)
+    INDEX api_key_of_app (app, id),
+    -- those that end soonest
+    INDEX api_key_expires (expires_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- who changed what; a row stays as it was written, until its retention is over
@@ -192,7 +210,8 @@ CREATE TABLE timer (
     disabled_at BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,
-    -- when the schedule last changed, 0 = never
+    -- when the schedule last changed, and when it had changed the time before; 0 = never
+    edited_before_at BIGINT NOT NULL DEFAULT 0,
     edited_at BIGINT NOT NULL,
     -- every moment up to here has its row in `firing`; next_fire_at is the first moment after it
     planned_until BIGINT NOT NULL,
@@ -244,6 +263,8 @@ CREATE TABLE timer (
     INDEX timer_updated (updated_at),
     -- an app's living timers by id, and how many they are
     INDEX timer_of_app (app, tombstone),
+    -- an app's living timers by their last change
+    INDEX timer_of_app_updated (app, tombstone, updated_at),
     -- purge reads only deleted timers, oldest first
     INDEX timer_deleted (status, updated_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;

@@ -200,9 +200,19 @@ class Registrar:
         """
         was = timer.definition.schedule
         edited = still_cancelled(self._still_spread(edited, was, now), was, now, self.near.soon_ms)
-        if edited.definition.schedule == was:
-            return None
-        definition = edited.definition._replace(edited_at=now)
+        return None if edited.definition.schedule == was else self._planned_from(edited, now)
+
+    def planned_anew(self, timer: Timer, now: int) -> tuple[Timer, tuple[Plan, ...]]:
+        """Return a timer planned anew from `now` (ms UTC) on, as if its schedule had been edited, and its plans.
+
+        The first one has what came due unplanned. For zone rules that changed: moments of the old ones are superseded.
+        """
+        past, _ = self._plan_past(timer, now) if timer.definition.is_enabled else (None, [])
+        marks, near = self._planned_from(timer, now)
+        return marks, (near,) if past is None else (past, near)
+
+    def _planned_from(self, edited: Timer, now: int) -> tuple[Timer, Plan]:
+        definition = edited.definition.with_schedule(edited.definition.schedule, now)
         replanned = replace(edited, definition=definition, planned_until=now)
         if definition.is_enabled:
             near = plan(replanned, now + self.near.near_ms, self.near.most)
@@ -226,7 +236,7 @@ class Registrar:
     def _replan(self, edited: Timer, past: list[Firing], now: int, status: TimerStatus) -> Revision:
         """Plan a timer's new schedule from now on; firings of the old one are skipped when their moments come."""
         schedule = edited.ending.applied_to(edited.definition.schedule)
-        definition = edited.definition._replace(schedule=schedule, edited_at=now)
+        definition = edited.definition.with_schedule(schedule, now)
         timer = replace(
             edited, definition=definition, planned_until=now, next_fire_at=schedule.first_after(now)
         )

@@ -1,7 +1,9 @@
 """What timers that were just disabled or deleted may still do: the answer to "did I come in time?"."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 
 import structlog
 
@@ -14,6 +16,8 @@ from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringRecord
 
+# By timer; None: it has no stopped moment.
+Stopped = dict[int, StoppedMoment | None]
 log = structlog.get_logger()
 
 
@@ -40,17 +44,37 @@ class Stops:
         except StoreAway as error:
             log.warning("stopped_moments_unknown", timers=len(timers), error=str(error))
             return {}
-        found = (self._judged(timer, latest, now, timer.id in untold) for timer in timers)
-        return {one.timer_id: one for one in found if one is not None}
+        found = {timer.id: self._judged(timer, latest, now, now, timer.id in untold) for timer in timers}
+        told = [timer for timer in timers if timer.id not in untold]
+        for timer, off_at in self._off_before(told, found):
+            found[timer.id] = self._judged(timer, latest, now, off_at, is_untold=False)
+        self._note_off(told, found, now)
+        return {one.timer_id: one for one in found.values() if one is not None}
+
+    def _off_before(self, timers: Sequence[Timer], found: Stopped) -> list[tuple[Timer, int]]:
+        """Return the timers that an earlier stop switched off, and when Redis knew of that: nothing was armed since."""
+        near = {timer.id: timer for timer in timers if _is(StopState.IN_FLIGHT, found[timer.id])}
+        try:
+            known = self.definitions.known_off({one.id: one.definition.disabled_at for one in near.values()})
+        except StoreAway:
+            return []
+        return [(near[timer_id], off_at) for timer_id, off_at in known.items()]
+
+    def _note_off(self, timers: Sequence[Timer], found: Stopped, now: int) -> None:
+        """Note that Redis knows by now that timers are off whose next moment a soon second stop would find near."""
+        last = now + COUNTS_WITHIN_MS + self.soon_ms
+        cancelled = (timer for timer in timers if _is(StopState.CANCELLED, found[timer.id], last))
+        with suppress(StoreAway):
+            self.definitions.note_off({one.id: one.definition.disabled_at for one in cancelled}, now)
 
     def _judged(
-        self, timer: Timer, latest: Mapping[int, FiringRecord], now: int, is_untold: bool
+        self, timer: Timer, latest: Mapping[int, FiringRecord], now: int, off_at: int, is_untold: bool
     ) -> StoppedMoment | None:
-        reach_ms = self.soon_ms + (COUNTS_WITHIN_MS if is_untold else 0)
+        reach = off_at + self.soon_ms + (COUNTS_WITHIN_MS if is_untold else 0)
         record = latest.get(timer.id)
         firing, was_sent = (None, False) if record is None else (record.firing, record.was_sent)
         try:
-            stopped = stopped_moment(timer.id, timer.definition.schedule, firing, was_sent, now, reach_ms)
+            stopped = stopped_moment(timer.id, timer.definition.schedule, firing, was_sent, now, reach)
         except Exception as error:
             log.warning("timer_cannot_be_planned", timer_id=timer.id, error=repr(error))
             return None
@@ -68,6 +92,10 @@ class Stops:
             for timer in timers
             if timer.id in held and held[timer.id].version < timer.definition.version
         }
+
+
+def _is(state: StopState, stopped: StoppedMoment | None, last: float = inf) -> bool:
+    return stopped is not None and stopped.state is state and stopped.at_ms <= last
 
 
 def _was_off(timer: Timer, now: int, is_untold: bool) -> bool:

@@ -88,6 +88,7 @@ from wangtimer.overlaps import Overlaps
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.purger import Purger
 from wangtimer.registrar import NearRule, Registrar
+from wangtimer.rules_follower import RulesFollower
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
@@ -106,6 +107,7 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.consumer_words import ConsumerWords
 from wangtimer.store.redis.consumers_seen import ConsumersSeen
+from wangtimer.store.redis.control_pace import ControlPace
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
@@ -119,6 +121,7 @@ from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.store_memory import StoreMemory
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.told_rules import (
@@ -162,6 +165,7 @@ from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
 from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
@@ -267,7 +271,7 @@ class Wiring:
     @once
     def audit(self) -> AuditLog:
         """Who changed what, in SQL."""
-        return AuditLog(self.database)
+        return AuditLog(self.database, self.clock)
 
     @once
     def app_directory(self) -> AppDirectory:
@@ -504,9 +508,14 @@ class Wiring:
         return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes, ALWAYS_HELD_MS)
 
     @once
+    def store_memory(self) -> StoreMemory:
+        """What the memory of the store's Redis is used for."""
+        return StoreMemory(self.redis, self.keys, self.clock, self.window, self.lanes, self.outbox)
+
+    @once
     def definitions(self) -> DefinitionStore:
         """Definitions in Redis; they outlive what is planned by a step."""
-        return DefinitionStore(self.redis, self.keys, self._definitions_live_s, self.bad_timers)
+        return DefinitionStore(self.redis, self.keys, self.clock, self._definitions_live_s, self.bad_timers)
 
     @property
     def _definitions_live_s(self) -> int:
@@ -525,7 +534,7 @@ class Wiring:
     @once
     def timer_lists(self) -> TimerLists:
         """Lists of timers."""
-        return TimerLists(self.database, self.bad_timers)
+        return TimerLists(self.database, self.clock, self.bad_timers)
 
     @once
     def firing_lists(self) -> FiringLists:
@@ -563,6 +572,11 @@ class Wiring:
     def calendar_follower(self) -> CalendarFollower:
         """Gives those timers its new days."""
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
+
+    @once
+    def rules_follower(self) -> RulesFollower:
+        """Plans timers anew whose zone or built-in calendar has other rules than before."""
+        return RulesFollower(self.registrar, ScheduleRuleStore(self.database, self.bad_timers), self.clock)
 
     @once
     def signing_store(self) -> SigningStore:
@@ -794,7 +808,7 @@ class Wiring:
         """What stands in Redis for consumers."""
         s = self.settings
         return ConsumerLists(
-            self.keys, ListBounds(s.consumers_most_waiting, s.consumers_waiting_mb * 1_000_000)
+            self.keys, ListBounds(s.consumers_most_waiting, s.consumers_waiting_mb * 1_000_000), self.seals
         )
 
     @once
@@ -998,7 +1012,7 @@ class Wiring:
     def wanted(self) -> Wanted:
         """Whether firings are still wanted."""
         asker = Asker(self.timers, self.clock, self.shared.refresh)
-        return Wanted(self.definitions, self.timers, self.verifier, asker)
+        return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
 
     @once
     def turnstile(self) -> Turnstile:
@@ -1204,7 +1218,10 @@ class Wiring:
     @once
     def control_applier(self) -> ControlApplier:
         """Does what answers make of timers."""
-        return ControlApplier(self.reply_controls, self.timer_lists, self.registrar, self.clock)
+        pace = ControlPace(self.redis, self.keys, self.clock, self.app_directory)
+        return ControlApplier(
+            self.reply_controls, self.timer_lists, self.registrar, self.clock, pace, self.audit
+        )
 
     @once
     def feeder(self) -> Feeder:

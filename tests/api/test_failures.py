@@ -6,7 +6,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.api.world import DEF, DEFS, DISABLE, ENABLE, RECORDS, UNABLE, World
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import StoreAway, TookTooLong
 from wangtimer.stack.ports import free_port
 
 
@@ -72,3 +72,17 @@ def test_a_store_that_goes_away_is_logged_with_its_cause(
     with capture_logs() as logs:
         assert world.get(DEF, app="shop", id=1).status == 503
     assert [log["error"] for log in logs if log["event"] == "store_away"] == ["SQL is away: cut off"]
+
+
+def test_a_statement_that_sql_ended_for_its_time_does_not_say_that_sql_is_away(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise TookTooLong("SQL", "max_statement_time exceeded")
+
+    monkeypatch.setattr(world.wiring.timers, "get", fail)
+    with capture_logs() as logs:
+        answered = world.get(DEF, app="shop", id=1)
+    assert (answered.status, answered.code, answered.headers["Retry-After"]) == (503, 50305, "30")
+    assert "away" not in answered.json["msg"]
+    assert [log["event"] for log in logs] == ["took_too_long"]

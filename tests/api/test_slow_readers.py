@@ -124,44 +124,56 @@ def test_a_connection_earns_for_one_answer() -> None:
 
 def test_so_many_begin_and_one_more_where_one_has_ended_however_often_it_says_so() -> None:
     exports = AtOnce(2)
-    end, _ = exports.begin(), exports.begin()
+    end, _ = exports.begin("shop"), exports.begin("bank")
     with pytest.raises(TooManyAtOnce):
-        exports.begin()
+        exports.begin("third")
     end()
     end()
-    exports.begin()
+    exports.begin("third")
     with pytest.raises(TooManyAtOnce):
-        exports.begin()
+        exports.begin("shop")
+
+
+def test_one_app_has_half_of_them_but_at_least_one() -> None:
+    for most, of_one in ((1, 1), (2, 1), (3, 1), (4, 2)):
+        exports = AtOnce(most)
+        ends = [exports.begin("shop") for _ in range(of_one)]
+        with pytest.raises(TooManyAtOnce):
+            exports.begin("shop")
+        ends.pop()()
+        exports.begin("shop")
 
 
 @pytest.fixture
-def exported(small_world: World) -> Callable[[], Any]:
-    """Begins an export of 60 rows whose answer is not read yet."""
+def exported(small_world: World) -> Callable[..., Any]:
+    """Begins an export of 60 rows, or of another app's none, whose answer is not read yet."""
     small_world.enabled(cron="* * * * * *")
-    query = {"app": "shop", "until": small_world.clock.now + 120_000}
-    return lambda: small_world.client.get(EXPORT, query_string=query)
+    until = small_world.clock.now + 120_000
+    return lambda app="shop": small_world.client.get(EXPORT, query_string={"app": app, "until": until})
 
 
 def test_a_quarter_of_the_threads_export_at_once_and_others_are_told_to_come_again(
-    small_world: World, exported: Callable[[], Any]
+    small_world: World, exported: Callable[..., Any]
 ) -> None:
+    """Of one app half of them, but at least one."""
     quarter = small_world.wiring.settings.http_threads // 4
     begun, may_end = Semaphore(0), Event()
 
-    def export_slowly() -> int:
-        with exported() as answer:
+    def export_slowly(app: str) -> int:
+        with exported(app) as answer:
             begun.release()
             assert may_end.wait(60)
             return len(answer.data.splitlines())
 
     with ThreadPoolExecutor(quarter) as threads:
-        under_way = [threads.submit(export_slowly) for _ in range(quarter)]
+        under_way = [threads.submit(export_slowly, app) for app in ("shop", "bank")]
+        assert len(under_way) == quarter
         try:
             assert all(begun.acquire(timeout=60) for _ in range(quarter))
-            refused = small_world.get(EXPORT, app="shop")
+            refused = small_world.get(EXPORT, app="third")
         finally:
             may_end.set()
-        assert [one.result() for one in under_way] == [60] * quarter
+        assert [one.result() for one in under_way] == [60, 0]
     assert (refused.status, refused.code, refused.headers["Retry-After"]) == (503, 50303, "5")
     for _ in range(quarter + 1):
         # Broken off before its first line, as by a client that hangs up.

@@ -40,6 +40,22 @@ def operator(keyed: KeyedWorld, served: Served, monkeypatch: pytest.MonkeyPatch)
     return runner_of(served.url)
 
 
+def test_an_operators_lists_of_all_apps_say_which(operator: Run, served: Served) -> None:
+    of_all = runner_of(served.url, "")
+    for app in ("ads", "shop"):
+        operator("apps", "create", app)
+        made = operator(
+            "timers", "create", "t", "--app", app, "--every", "5m", "--target", "http://t.example/"
+        )
+        assert made.exit_code == 0, made.output
+    for command in ("timers", "firings"):
+        head, *rows = of_all(command, "list").stdout.splitlines()
+        assert head.split()[0] == "app"
+        assert {row.split()[0] for row in rows} <= {"ads", "shop"}
+        head, *_ = operator(command, "list").stdout.splitlines()
+        assert head.split()[0] != "app"
+
+
 def test_apps_are_made_limited_and_disabled(
     operator: Run, keyed: KeyedWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import requests
 
 from tests.client.flaky import Told, flaky
 from wangtimer.client import (
@@ -22,7 +23,7 @@ from wangtimer.client import (
 )
 from wangtimer.client.consumer_words import Speaker, Word
 from wangtimer.client.errors import Problem, Refused, refused
-from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
+from wangtimer.client.transport import LONGEST_PAUSE_S, Transport, _sent_at
 from wangtimer.stack.ports import free_port
 
 TARGET: Target = {"url": "http://target.example/"}
@@ -427,6 +428,19 @@ def test_it_waits_as_long_as_the_service_asks(told: Told, client: Client, pauses
     assert min(pauses) >= 4
 
 
+def test_what_took_too_long_is_not_sent_again_at_once(
+    told: Told, client: Client, pauses: list[float]
+) -> None:
+    told.status, told.header = 503, {"Retry-After": "30"}
+    told.answer = problem(50305, "SQL ended a statement that took too long; ask for less")
+    with pytest.raises(Unavailable) as caught:
+        client.get_timer(7)
+    assert (caught.value.code, len(told.came), pauses) == (50305, 1, [])
+    with pytest.raises(Unavailable) as changed:
+        client.fire_timer(7)
+    assert changed.value.was_in_doubt
+
+
 def test_a_delete_whose_first_try_got_no_answer_may_find_nothing_left(told: Told, client: Client) -> None:
     told.answer, told.status = problem(40401, "unknown; look"), 404
     told.fails = ["cut"]
@@ -512,3 +526,11 @@ def test_what_changes_nothing_is_never_in_doubt(
     assert not caught.value.was_in_doubt
     # It is sent again all the same.
     assert len(told.came) == (1 if fault == "incomplete" else 4)
+
+
+@pytest.mark.parametrize("date", ["Sun Nov 29 12:00:06 2026", "Sun, 29 Nov 2026 12:00:06 -0000"])
+def test_the_date_of_an_answer_without_an_offset_is_one_of_utc(date: str, machine_zone) -> None:
+    machine_zone("America/New_York")
+    response = requests.Response()
+    response.headers["Date"] = date
+    assert _sent_at(response) == 1_795_953_606_000

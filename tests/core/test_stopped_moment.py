@@ -46,5 +46,10 @@ def row(ago_ms: int, status: str, attempt: int = 1, due_in_ms: int = 0) -> Firin
 def test_what_becomes_of_the_next_moment(
     schedule: Schedule, latest: Firing | None, was_sent: bool, expected: tuple[int, StopState] | None
 ) -> None:
-    found = stopped_moment(7, schedule, latest, was_sent, NOW, REACH)
+    found = stopped_moment(7, schedule, latest, was_sent, NOW, NOW + REACH)
     assert (found and found[1:]) == expected
+
+
+def test_a_moment_behind_the_reach_of_an_earlier_stop_was_cancelled_though_it_has_no_outcome_yet() -> None:
+    found = stopped_moment(7, DAILY, row(200, "pending"), False, NOW, NOW - 201)
+    assert found == (7, NOW - 200, CANCELLED)

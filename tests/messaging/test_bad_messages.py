@@ -346,6 +346,13 @@ def test_arguments_that_cannot_be_written_are_no_task() -> None:
         task_from('{"task": "app.t", "args": ' + "[" * 600 + "]" * 600 + "}")
 
 
+def test_arguments_keep_the_digits_of_their_numbers() -> None:
+    numbers = "[1.10,18446744073709551616,-0,1e5]"
+    message = request_of(Notify(TASKS.url, "", (), f'{{"task": "app.t", "args": {numbers}}}'), "app", MEMBER)
+    assert isinstance(message, Message)
+    assert message.body.startswith(f"[{numbers},{{}},".encode())
+
+
 def test_what_was_sent_holds_neither_body_nor_arguments() -> None:
     message = request_of(Notify(TASKS.url, "", (), '{"task": "app.t", "args": [1]}'), "app", MEMBER)
     assert isinstance(message, Message)

@@ -81,9 +81,11 @@ class Stores:
         self.tables = tables
         self.totals = TotalCounts(database)
         self.timers = plain_timers(database)
-        self.limited = plain_timers(database, totals=AppTotals(lambda _: Total(10**9, 10**9), self.totals))
+        self.limited = plain_timers(
+            database, totals=AppTotals(lambda _: Total(10**9, 10**9, 10**12), self.totals)
+        )
         self.batches = plain_batches(database)
-        self.timer_lists = TimerLists(database, BadTimers())
+        self.timer_lists = TimerLists(database, clock, BadTimers())
         self.firings = FiringStore(database)
         self.firing_lists = FiringLists(database, clock)
         self.counts = FiringCounts(database, clock)
@@ -95,7 +97,7 @@ class Stores:
         self.continuities = ContinuityStore(database, time.monotonic)
         self.attempts = AttemptStore(database)
         self.answers = KeptAnswers(database)
-        self.audit = AuditLog(database)
+        self.audit = AuditLog(database, clock)
         self.calendars = CalendarStore(database)
         self.followers = CalendarFollowers(database, BadTimers())
         self.finished = FinishedTimers(database, without_limits(database))
@@ -250,6 +252,9 @@ class Stores:
         narrowed = {
             "name": replace(large, name="name107"),
             "prefix": replace(large, prefix="name1"),
+            "prefix that few have": replace(large, prefix="name10"),
+            "tag and prefix": replace(large, prefix="name1", tag="t7"),
+            "names": replace(large, names=("name107", "name207")),
             "contains": replace(large, contains="10"),
             "status": replace(large, status=ListedStatus.FINISHED),
             "tag": replace(large, tag="t7"),
@@ -259,8 +264,25 @@ class Stores:
             Case(f"TimerLists.page: {name}", lambda w=wanted: lists.page(w, Order(), 50, NOW))
             for name, wanted in narrowed.items()
         ]
+        by_name, changed = Order(SortKey.NAME), Order(SortKey.UPDATED_AT, descending=True)
+        cases += [
+            Case(f"TimerLists.page: {name}", lambda w=wanted, o=order: lists.page(w, o, 50, NOW))
+            for name, wanted, order in (
+                ("prefix, by name", replace(large, prefix="name1"), by_name),
+                ("tag, by name", replace(large, tag="t7"), by_name),
+                ("tag, by change", replace(large, tag="t7"), changed),
+                ("status, by change", replace(large, status=ListedStatus.FINISHED), changed),
+                ("all apps", TimerFilter(None), Order()),
+            )
+        ]
         return [
             *cases,
+            Case("TimerLists.page: numbered", lambda: lists.page(large, Order(), 50, NOW, skipped=100)),
+            Case("TimerLists.count: status", lambda: lists.count(narrowed["status"], NOW)),
+            Case(
+                "TimerLists.page: by change, next page",
+                lambda: lists.page(large, changed, 50, NOW, after=(NOW, 5)),
+            ),
             Case(
                 "TimerLists.page: next page",
                 lambda: lists.page(large, Order(), 50, NOW, after=(self.tables.rows // 2,) * 2),
@@ -317,9 +339,9 @@ class Stores:
             Case("FiringStore.overdue", lambda: firings.overdue(NOW - 60_000, 10_000)),
             Case("FiringStore.records", lambda: firings.records(5, 50)),
             Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),
-            Case("FiringStore.count", lambda: firings.count(5)),
             Case("FiringStore.settle", lambda: firings.settle(_outcomes(waiting[:500]))),
             Case("FiringStore.oldest_moment", firings.oldest_moment),
+            Case("FiringStore.oldest_settled", lambda: firings.oldest_settled(settled + 100_000, 10_000)),
             Case("FiringStore.purge", lambda: firings.purge(settled + 200_000, 300)),
             Case(
                 "FiringStore.purge: a part",
@@ -517,7 +539,8 @@ class Stores:
 
         return [
             Case("TargetStore.change: made", lambda: put(name, "http://a.example/")),
-            Case("TargetStore.change", lambda: put(name, "http://b.example/")),
+            Case("TargetStore.change: to another host", lambda: put(name, "http://b.example/")),
+            Case("TargetStore.change", lambda: put(name, "http://b.example/path")),
             Case("TargetStore.get", lambda: targets.get("app7", name)),
             Case("TargetStore.page", lambda: targets.page("app7", "", 50)),
             Case("TargetStore.stored", lambda: targets.stored([("app7", name), ("app8", name)])),
@@ -617,6 +640,14 @@ class Stores:
             Case(
                 "AuditLog.page: app's kind",
                 lambda: self.audit.page(AuditFilter(app=LARGE_APP, kind=AuditedKind.KEY), 100),
+            ),
+            Case(
+                "AuditLog.page: app's timers",
+                lambda: self.audit.page(AuditFilter(app=LARGE_APP, kind=AuditedKind.FIRING), 100),
+            ),
+            Case(
+                "AuditLog.page: key's kind",
+                lambda: self.audit.page(AuditFilter(key_id="key7", kind=AuditedKind.KEY), 100),
             ),
             Case("AuditLog.page: subject", lambda: self.audit.page(AuditFilter(subject=str(last)), 100)),
             Case("AuditLog.purge", lambda: self.audit.purge(NOW, 1_000)),

@@ -536,7 +536,7 @@ _PLANNING = (
     ),
     Rule(
         "disabling stops what was asked for before",
-        attribute(Definition, "has_stopped", lambda self, asked_at: False),
+        attribute(Definition, "has_stopped", lambda self, fire_at, asked_at=None: False),
         draw=draw_demands,
     ),
     Rule(

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
@@ -287,3 +288,37 @@ def test_a_single_moment_long_past_is_refused(idle: World) -> None:
     with pytest.raises(InvalidInput) as caught:
         idle.registrar.edit(APP, timer.id, to(Once(idle.now - 61_000)))
     assert caught.value.field == "at"
+
+
+def test_what_came_due_before_an_edit_is_made_though_nobody_could_make_it_then(
+    make_world: Callable[..., World],
+) -> None:
+    world = make_world(executors=0).start()
+    timer = world.timer("*/10 * * * * *")
+    world.run_for(45)
+    edited_at = world.now
+    world.registrar.edit(APP, timer.id, to(Cron("7 0 0 1 1 *", "UTC")))
+    world.run_for(45)
+    world.start_executor("late")
+    world.run_for(30)
+    called = world.target.moments(timer.id)
+    assert len(called) == len(set(called)) >= 4
+    assert max(called) <= edited_at
+    assert reasons(world, timer)[FiringStatus.SKIPPED] == {"superseded"}
+
+
+def test_what_waits_for_a_failing_host_is_made_after_two_edits(make_world: Callable[..., World]) -> None:
+    world = make_world(executors=1).start()
+    timer = world.timer("*/2 * * * * *")
+    world.run_for(6)
+    world.target.answer = lambda *_: Answer(503)
+    world.run_for(40)
+    edited_at = world.now
+    for minute in (7, 8):
+        world.registrar.edit(APP, timer.id, to(Cron(f"{minute} 0 0 1 1 *", "UTC")))
+    world.run_for(10)
+    world.target.answer = lambda *_: Answer()
+    world.run_for(400)
+    due = [one for one in world.records(timer) if one.firing.fire_at < edited_at - 2_000]
+    assert len(due) >= 20
+    assert {one.firing.status for one in due} == {FiringStatus.SUCCEEDED}

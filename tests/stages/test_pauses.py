@@ -189,3 +189,24 @@ def test_a_retry_waits_for_the_pause_without_using_an_attempt(make_world: MakeWo
     world.run_for(50)
     assert arrivals_since(world, since) == []
     assert world.records(timer)[0].firing.attempt == attempts
+
+
+def test_a_disable_stops_what_waits_though_the_timer_is_enabled_again(make_world: MakeWorld) -> None:
+    world = make_world(executors=1).start()
+    (timer,) = every_second(world, BIG, [HOST], 1)
+    pause(world, f"timer:{timer.id}")
+    world.run_for(20)
+    disabled_at = world.now
+    world.registrar.disable(BIG, timer.id)
+    world.run_for(5)
+    world.registrar.enable(BIG, timer.id)
+    world.run_for(5)
+    pause(world)
+    world.run_for(20)
+    waited = [one for one in world.records(timer) if disabled_at - 15_000 < one.firing.fire_at <= disabled_at]
+    assert {one.error for one in waited} == {"disabled"}
+    assert {one.firing.status for one in waited} == {FiringStatus.SKIPPED}
+    later = [
+        one for one in world.records(timer) if disabled_at + 6_000 < one.firing.fire_at < world.now - 2_000
+    ]
+    assert {one.firing.status for one in later} == {FiringStatus.SUCCEEDED}

@@ -125,6 +125,31 @@ def test_an_enabled_timer_that_is_deleted_is_told_in_flight(world: World) -> Non
     assert stop(world, timer, "delete") == (timer.id, at, StopState.IN_FLIGHT)
 
 
+@pytest.mark.parametrize("verb", ["disable", "delete"])
+@pytest.mark.parametrize("after_ms", [200, SOON_MS, SOON_MS + 200])
+def test_what_one_stop_cancelled_is_cancelled_for_the_next(world: World, verb: str, after_ms: int) -> None:
+    """A delete right after a disable answered `in_flight`: the moment had come near meanwhile, or was just over."""
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_to(at - SOON_MS - 100)
+    assert stop(world, timer) == (timer.id, at, StopState.CANCELLED)
+    world.run_to(world.now + after_ms)
+    assert stop(world, timer, verb) == (timer.id, at, StopState.CANCELLED)
+    world.run_for(60)
+    assert world.target.of(timer.id) == []
+
+
+def test_a_timer_that_was_enabled_in_between_may_be_on_its_way(world: World) -> None:
+    timer = world.once_in(20)
+    at = world.now + 20_000
+    world.run_to(at - SOON_MS - 400)
+    assert stop(world, timer) == (timer.id, at, StopState.CANCELLED)
+    world.run_to(world.now + 100)
+    world.registrar.enable(APP, timer.id)
+    world.run_to(at - 1_000)
+    assert stop(world, timer, "delete") == (timer.id, at, StopState.IN_FLIGHT)
+
+
 def test_disabling_twice_answers_the_same(world: World) -> None:
     timer = world.once_in(20)
     assert stop(world, timer) == stop(world, timer)

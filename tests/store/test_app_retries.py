@@ -14,6 +14,7 @@ from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps
+from wangtimer.testing.doubles import HandClock
 
 NOW = 1_795_207_483_000
 CALLER = Caller("abc", "till", "shop", ALL_SCOPES, "10.0.0.1")
@@ -38,7 +39,7 @@ def test_a_policy_is_set_by_its_parts_and_taken_out_as_a_whole(store: AppStore, 
     found = store.find("shop")
     assert found is not None
     assert (found.retry, found.limits, store.retries()) == (None, {"callsAtOnce": 5}, {})
-    entries = AuditLog(database).page(AuditFilter(app="shop"), 10)
+    entries = AuditLog(database, HandClock()).page(AuditFilter(app="shop"), 10)
     retried = ("retry",)
     assert [one.fields for one in entries] == [retried, retried, retried, ("limits.callsAtOnce",), retried]
 

@@ -194,7 +194,7 @@ def test_a_batch_leaves_one_entry_a_timer_in_one_statement(world: SqlWorld, mari
     batches.disable(ids, NOW)
     batches.delete(ids[:5], NOW)
     assert sum(text.startswith("INSERT INTO audit") for text in sent) == 4
-    found = AuditLog(mariadb).page(AuditFilter(), 1_000)[::-1]
+    found = AuditLog(mariadb, HandClock()).page(AuditFilter(), 1_000)[::-1]
     actions = [one.action for one in found]
     assert actions == ["create"] * 20 + ["enable"] * 20 + ["disable"] * 20 + ["delete"] * 5
     assert sorted(one.subject for one in found[:20]) == sorted(map(str, ids))
@@ -243,9 +243,9 @@ def test_a_change_whose_answer_was_lost_is_on_record_once(
     timer = world.timers.create(new(), NOW)
     write = database.write
 
-    def write_twice(*arguments: Any) -> Any:
-        write(*arguments)
-        return write(*arguments)
+    def write_twice(*arguments: Any, **named: Any) -> Any:
+        write(*arguments, **named)
+        return write(*arguments, **named)
 
     monkeypatch.setattr(database, "write", write_twice)
     world.timers.enable("shop", timer.id, NOW, near())
@@ -318,6 +318,20 @@ def test_pages_go_on_behind_the_last_entry_latest_first(world: SqlWorld) -> None
     while page := world.audit.page(AuditFilter(app="shop"), 2, (seen[-1].at, seen[-1].id) if seen else None):
         seen += page
     assert [one.subject for one in seen] == [str(timer.id) for timer in reversed(made)]
+
+
+def test_what_several_conditions_meet_is_looked_for_day_by_day_and_found_on_pages(world: SqlWorld) -> None:
+    """An index is read by one condition: of another, the last entries may lie far back."""
+    made = [
+        world.timers.create(new(f"t{number}", app=("shop", "bank")[number % 2]), NOW + number * 9 * DAY_MS)
+        for number in range(9)
+    ]
+    wanted = AuditFilter(app="bank", key_id=CALLER.key_id, kind=AuditedKind.TIMER)
+    seen: list[AuditEntry] = []
+    while page := world.audit.page(wanted, 3, (seen[-1].at, seen[-1].id) if seen else None):
+        seen += page
+    assert [one.subject for one in seen] == [str(timer.id) for timer in reversed(made[1::2])]
+    assert world.audit.page(replace(wanted, app="nobody"), 3) == []
 
 
 def test_what_is_past_its_retention_is_purged_page_by_page(world: SqlWorld) -> None:

@@ -87,7 +87,7 @@ def test_each_change_is_audited_once_with_who_made_it(judged: "Judged") -> None:
         judged.store.enable("shop", ORIGIN, NOW)
         judged.store.enable("shop", ORIGIN, NOW)
     judged.judge.note_answers([("shop", ORIGIN)])
-    entries = reversed(AuditLog(judged.database).page(AuditFilter(), 100))
+    entries = reversed(AuditLog(judged.database, HandClock()).page(AuditFilter(), 100))
     found = [(one.action, one.kind, one.subject, one.app, one.key_name, one.new_status) for one in entries]
     of = (AuditedKind.HOST, ORIGIN, "shop")
     assert found[0] == (Action.DISABLE, *of, JUDGE.name, "disabled")
@@ -161,7 +161,7 @@ def test_an_answer_is_told_at_once_and_enables(judged: Judged) -> None:
     judged.judge.judge()
     judged.judge.note_answers([("shop", ORIGIN)])
     assert judged.disabled == judged.store.keys() == frozenset()
-    (_, enabled) = reversed(AuditLog(judged.database).page(AuditFilter(), 100))
+    (_, enabled) = reversed(AuditLog(judged.database, HandClock()).page(AuditFilter(), 100))
     assert (enabled.action, enabled.key_name) == (Action.ENABLE, ANSWER.name)
 
 

@@ -1,29 +1,34 @@
 """Finished timers go when their time has come; living ones are not even read, and what waits keeps its timer."""
 
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, event, insert, select
+from sqlalchemy import Connection, delete, event, insert, select, update
 
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
-from tests.store.plain_stores import plain_timers, without_limits
+from tests.store.plain_stores import plain_batches, plain_timers, without_limits
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import UnknownTimer
-from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.firing import WITHDRAWN, Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
-from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Bounded, Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.finished_purger import LONGEST_S, PAGE, PAUSE_S, FinishedPurger
+from wangtimer.finished_purger import LONGEST_S, PAGE, FinishedPurger
+from wangtimer.in_turn import PAUSE_S
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.reply_controls import ReplyControlStore
-from wangtimer.store.sql.tables import timer_tags, timers
+from wangtimer.store.sql.tables import dead_letters, timer_tags, timers
+from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 from wangtimer.store.sql.timers import Revision, TimerStore, new_row
 from wangtimer.testing.doubles import HandClock
 
@@ -72,13 +77,12 @@ def is_there(store: TimerStore, timer: Timer) -> bool:
     return True
 
 
-@pytest.mark.parametrize("status", ["succeeded", "skipped"])
 def test_one_that_is_not_kept_goes_once_its_last_firing_has_its_outcome(
-    database: Database, store: TimerStore, status: str
+    database: Database, store: TimerStore
 ) -> None:
     timer = enabled(store, "once")
     assert purge(database) == 0
-    FiringStore(database).settle([outcome_of(Member(timer.id, AT, 1), FiringStatus(status))])
+    FiringStore(database).settle([outcome_of(Member(timer.id, AT, 1))])
     assert purge(database, AT - 1) == 0
     assert purge(database) == 1
     assert not is_there(store, timer)
@@ -111,6 +115,39 @@ def test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replay
     assert not is_there(store, timer)
 
 
+@pytest.mark.parametrize(
+    ("why", "stays"),
+    [("missed", True), ("coalesced", True), ("overlap: the firing of x is not done", True)]
+    + [(why, False) for why in WITHDRAWN],
+)
+def test_one_that_was_never_called_is_kept_that_it_may_be_replayed(
+    database: Database, store: TimerStore, why: str, stays: bool
+) -> None:
+    timer = enabled(store, "once")
+    skipped = outcome_of(Member(timer.id, AT, 1), FiringStatus.SKIPPED)
+    FiringStore(database).settle([skipped._replace(error=why)])
+    assert purge(database) == (0 if stays else 1)
+    assert is_there(store, timer) is stays
+    assert purge(database, AT + DEFAULT_DAYS * DAY_MS) == (1 if stays else 0)
+
+
+def test_one_with_a_dead_letter_is_kept_though_its_last_firing_succeeded(
+    database: Database, store: TimerStore
+) -> None:
+    timer = finished(database, "thrice")
+    of_before = {
+        "timer_id": timer.id,
+        "fire_at": AT - 9,
+        "failed_at": AT - 9,
+        "app": "shop",
+        "name": "thrice",
+    }
+    why = {"kind": "scheduled", "reason": "http_503", "host": "", "attempt": 11, "error": "HTTP 503"}
+    database.write(lambda sql: sql.execute(insert(dead_letters), [of_before | why]))
+    assert purge(database) == 0
+    assert is_there(store, timer)
+
+
 def test_of_several_firings_the_last_says_whether_their_timer_is_kept(
     database: Database, store: TimerStore
 ) -> None:
@@ -119,6 +156,8 @@ def test_of_several_firings_the_last_says_whether_their_timer_is_kept(
     later = [Firing(one.id, AT + 9, 0, FiringKind.MANUAL, due_at=AT + 9) for one in (mended, broken)]
     database.write(lambda sql: insert_missing(sql, later))
     firings.settle([outcome_of(later[0].member), outcome_of(later[1].member, FiringStatus.FAILED)])
+    # Somebody replayed what had failed.
+    database.write(lambda sql: sql.execute(delete(dead_letters).where(dead_letters.c.timer_id == mended.id)))
     assert purge(database) == 1
     assert (is_there(store, mended), is_there(store, broken)) == (False, True)
 
@@ -291,3 +330,25 @@ def rows_read(sql: Connection) -> int:
     )
     status = sql.exec_driver_sql(f"SHOW SESSION STATUS WHERE Variable_name IN {names}").all()
     return sum(int(value) for _, value in status)
+
+
+def test_a_deleted_timer_s_row_keeps_no_days_and_no_call_however_it_was_deleted(database: Database) -> None:
+    """Its row stays as long as the records of its firings; with a calendar it was 33 KB."""
+    store, batches = plain_timers(database), plain_batches(database)
+    days = Calendar("long", days=frozenset(date.fromordinal(750_000 + one) for one in range(400)))
+    bounded = Bounded(Cron("0 0 * * *", "UTC"), last_ms=AT + 9 * DAY_MS, excluded=days)
+    alone, many, done = (
+        store.create(NewTimer("shop", name, bounded, NOTIFY, keep_days=0), AT) for name in ("a", "b", "c")
+    )
+    is_over = update(timers).where(timers.c.id == done.id)
+    over = is_over.values(status="enabled", next_fire_at=None, planned_until=AT)
+    database.write(lambda sql: sql.execute(over))
+    store.delete("shop", alone.id, AT)
+    batches.delete([many.id], AT)
+    assert purge(database) == 1
+    large = select(timers.c.status, timers.c.bounds, timers.c.notify)
+    rows = database.read(lambda sql: [tuple(row) for row in sql.execute(large)])
+    assert rows == [("deleted", None, NO_CALL_TEXT)] * 3
+    assert {one.schedule for one in store.definitions({alone.id, many.id, done.id}).values()} == {
+        bounded.rule
+    }

@@ -24,6 +24,7 @@ from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.host_limits import HostLimit, HostLimitStore
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.tables import apps
+from wangtimer.testing.doubles import HandClock
 
 
 def test_a_limit_is_set_replaced_and_taken_out(database: Database) -> None:
@@ -62,7 +63,7 @@ def test_each_change_is_audited_with_the_names_of_its_fields(database: Database)
         store.put(HostLimit(host, 50, 9), 3)
         store.remove(host, 4)
         store.remove(host, 5)
-    entries = AuditLog(database).page(AuditFilter(), 100)
+    entries = AuditLog(database, HandClock()).page(AuditFilter(), 100)
     assert [(one.action, one.subject, one.fields) for one in reversed(entries)] == [
         (Action.CREATE, host, ("callsPerSecond",)),
         (Action.EDIT, host, ("callsAtOnce",)),

@@ -136,15 +136,15 @@ def test_a_list_that_finds_nothing_in_time_is_refused_unless_it_is_for_an_export
         lists.oldest(SHOP, 2)
 
 
-def long_look(clock: HandClock, ends_at: float = 1e9) -> Iterator[tuple[int, int]]:
+def long_look(clock: HandClock, ends_at: float = 1e9, app: str = "shop") -> Iterator[tuple[int, int]]:
     """Begin to look through a long time, part by part, each of which takes a while."""
-    for part in parts_of(AT, AT + 400 * DAY_MS, PARTS_OF_COUNTS, clock, ends_at):
+    for part in parts_of(AT, AT + 400 * DAY_MS, PARTS_OF_COUNTS, clock, ends_at, app):
         clock.sleep(0.4)
         yield part
 
 
 def fails_at_its_third_part(clock: HandClock) -> None:
-    for number, _ in enumerate(long_look(clock)):
+    for number, _ in enumerate(long_look(clock, app="bank")):
         if number == 2:
             raise RuntimeError("the statement took too long")
 
@@ -153,14 +153,14 @@ def test_few_long_looks_go_on_at_once_and_short_ones_beside_them(monkeypatch: py
     """16 counts of a large app's firings held all threads of the API for 8 s."""
     monkeypatch.setattr(parts_module, "LONG_LOOKS", AtOnce(2))
     clock = HandClock()
-    under_way = [long_look(clock) for _ in range(2)]
+    under_way = [long_look(clock, app=app) for app in ("shop", "bank")]
     for look in under_way:
         assert len([next(look) for _ in range(3)]) == 3
-    third = long_look(clock)
+    third = long_look(clock, app="third")
     next(third)
     with pytest.raises(TooManyAtOnce):
         next(third)
-    short = parts_of(AT, AT + 1, PARTS_OF_COUNTS, clock, 1e9)
+    short = parts_of(AT, AT + 1, PARTS_OF_COUNTS, clock, 1e9, "shop")
     assert list(short) == [(AT, AT + 1)]
     without_end = long_look(clock, math.inf)
     assert len([next(without_end) for _ in range(3)]) == 3
@@ -168,5 +168,20 @@ def test_few_long_looks_go_on_at_once_and_short_ones_beside_them(monkeypatch: py
     del look
     with pytest.raises(RuntimeError):
         fails_at_its_third_part(clock)
-    another = long_look(clock)
+    another = long_look(clock, app="bank")
     assert len([next(another) for _ in range(3)]) == 3
+
+
+def test_of_one_app_half_of_the_long_looks_go_on_and_while_it_has_them_its_others_end_early(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parts_module, "LONG_LOOKS", AtOnce(2))
+    clock = HandClock()
+    first, second, third = (long_look(clock) for _ in range(3))
+    next(second)
+    assert len([next(first) for _ in range(3)]) == 3
+    for look in (second, third):
+        with pytest.raises(TooManyAtOnce):
+            list(look)
+    others = long_look(clock, app="bank")
+    assert len([next(others) for _ in range(3)]) == 3

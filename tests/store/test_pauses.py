@@ -40,7 +40,7 @@ def test_each_pause_and_its_end_are_audited_once(database: Database) -> None:
             store.add(Pause(name, 2 * at, app))
             store.remove(name, 2 * at + 1)
             store.remove(name, 2 * at + 1)
-    entries = AuditLog(database).page(AuditFilter(), 100)
+    entries = AuditLog(database, HandClock()).page(AuditFilter(), 100)
     found = [(one.action, one.kind, one.subject, one.app) for one in reversed(entries)]
     expected = [
         (AuditedKind.TIMER, "17", "shop"),

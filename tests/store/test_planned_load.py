@@ -10,7 +10,7 @@ from sqlalchemy import event
 from tests.store.members import outcome_of, row_at
 from tests.store.test_timers import new, planned
 from tests.store.worlds import SqlWorld, real_sql
-from wangtimer.core.errors import InvalidInput, StoreAway, TooMuchWork
+from wangtimer.core.errors import InvalidInput, TooManyAtOnce, TooMuchWork
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.timers.timer import Timer
@@ -144,7 +144,7 @@ def test_whoever_waits_too_long_for_anothers_counting_is_told(
 
     def meanwhile(_connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
         if "GROUP BY" in statement:
-            with pytest.raises(StoreAway, match="still being counted"):
+            with pytest.raises(TooManyAtOnce):
                 some.load.minutes(MINUTE, 1)
             told.append(statement)
 

@@ -18,6 +18,7 @@ from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.client_certificates import ClientCertificates, EndingCertificate, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.ways_out import WaysOutInSql
+from wangtimer.testing.doubles import HandClock
 from wangtimer.way_out_teller import WayOutTeller
 
 NOW, DAY = 1_795_207_483_000, 86_400_000
@@ -88,7 +89,7 @@ def test_one_put_again_takes_the_place_of_the_other_and_each_change_is_on_record
         certificates.remove("shop", NOW)
         certificates.remove("shop", NOW)
     assert ways.all() == {}
-    entries = AuditLog(database).page(AuditFilter(app="shop"), 10)
+    entries = AuditLog(database, HandClock()).page(AuditFilter(app="shop"), 10)
     assert [(one.action, one.kind, one.subject) for one in entries] == [
         (action, "certificate", "shop") for action in ("delete", "edit", "create")
     ]
@@ -132,7 +133,7 @@ def test_an_operators_changes_are_kept_and_on_record_by_their_names(database: Da
     found = store.find("shop")
     assert found is not None
     assert found.egress == AppEgress(https_only=True)
-    entries = AuditLog(database).page(AuditFilter(app="shop"), 10)
+    entries = AuditLog(database, HandClock()).page(AuditFilter(app="shop"), 10)
     assert [one.fields for one in entries] == [
         ("limits.callsAtOnce", "egress.allow"),
         ("egress.httpsOnly", "egress.allow"),

@@ -222,10 +222,11 @@ def test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled(
     assert firings(wangtimer, timer)[2]["error"] == "disabled"
 
 
-def test_an_edit_of_the_schedule_leaves_the_one_that_waits(wangtimer: WangTimer) -> None:
+def test_edits_of_the_schedule_leave_the_one_that_waits(wangtimer: WangTimer) -> None:
     wangtimer.answer(202)
     timer = made(wangtimer, "queueOne", LONG)
     wangtimer.advance(minutes=2, seconds=30)
+    wangtimer.client.patch_timer(timer, schedule={"every": "11m"})
     wangtimer.client.patch_timer(timer, schedule={"every": "7m"})
     wangtimer.advance(seconds=20)
     wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -157,7 +158,9 @@ class Transport:
         try:
             _read(response, call)
         except ClientError as error:
-            if response.status_code in AWAY or _is_under_way(error):
+            # What took too long for the service would do so again: it asks for a longer pause than a client makes.
+            is_away = response.status_code in AWAY and _is_soon(response)
+            if is_away or _is_under_way(error):
                 return Failure(error, call.may_change, wait_s=_retry_after_s(response))
             if response.status_code == requests.codes.too_many_requests and _is_soon(response):
                 return Failure(error, in_doubt=False, wait_s=_retry_after_s(response))
@@ -242,7 +245,9 @@ def _pause_s(tries: int) -> float:
 def _sent_at(response: requests.Response) -> int | None:
     """Return when an answer was sent, by its own word (ms UTC)."""
     try:
-        return int(parsedate_to_datetime(response.headers.get("Date", "")).timestamp() * 1_000)
+        at = parsedate_to_datetime(response.headers.get("Date", ""))
+        # Without an offset it is one of UTC (RFC 9110, 5.6.7).
+        return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000)
     except (ValueError, OverflowError):
         return None
 

@@ -24,7 +24,7 @@ from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.room import Room
-from wangtimer.executor.sender import Ready, Sender, Sent, within_room
+from wangtimer.executor.sender import Ready, Sender, Sent, origin_of, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import Known, Shared
 from wangtimer.executor.unread import Fail, PutBack
@@ -356,7 +356,8 @@ class Executor:
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
         claim.begun.update(_with_policy(asked, known))
-        refused |= self._overlaps(claim, wanted, verdicts, known)
+        may_begin = self._not_paused(claim, wanted, known, shared)
+        refused |= self._overlaps(claim, may_begin, verdicts, known)
         # Only now: what was just cancelled or skipped is lost to those that go.
         continuities = self._ask_continuities(wanted, refused, verdicts, known)
         self._skip(claim, refused, verdicts, known)
@@ -388,6 +389,29 @@ class Executor:
         for due, definition in lacking:
             if not known.suffices_for(definition):
                 verdicts[due.member] = self._verifier.wait(due)
+
+    def _not_paused(
+        self,
+        claim: Claim,
+        wanted: Sequence[DueMember],
+        definitions: Mapping[int, Definition],
+        known: Known,
+    ) -> Sequence[DueMember]:
+        """Return those that may begin: what is paused has not begun, and so stands in the way of no other firing."""
+        if not self._puller.pauses.names:
+            return wanted
+        return [
+            due
+            for due in wanted
+            if (definition := definitions.get(due.member.timer_id)) is None
+            or not known.suffices_for(definition)
+            or self._sender.pause_of(
+                Held(claim, due.member),
+                definition.app,
+                origin_of(definition, known.target_of(definition)).host_port,
+            )
+            is None
+        ]
 
     def _ask_continuities(
         self,
@@ -706,6 +730,8 @@ def _seems_wanted(definition: Definition, member: Member) -> bool:
 
 def _is_wanted(definition: Definition, member: Member) -> bool:
     """Tell whether the member is wanted. A retry needs only an enabled timer and a moment that is not cancelled."""
+    if definition.has_stopped(member.fire_at):
+        return False
     if member.attempt > 1:
         return definition.is_enabled and not definition.has_cancelled(member.fire_at)
     return definition.still_wants(member.fire_at)

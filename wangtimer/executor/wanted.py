@@ -31,6 +31,8 @@ class Wanted:
     timers: TimerStore
     verifier: Verifier
     asker: Asker
+    # How far ahead moments are planned.
+    ahead_ms: int
 
     def read(self, timer_ids: Iterable[int]) -> Told:
         """Return the definitions Redis holds, and the time of the last change told to it; nothing while it is away.
@@ -100,7 +102,7 @@ class Wanted:
             verdict = verdicts[due.member]
             assert isinstance(verdict, Send)
             definition = definitions.get(due.member.timer_id)
-            why_not, why_unjudged = _judged(definition, verdict.row, definitions)
+            why_not, why_unjudged = self._judged(definition, verdict.row, definitions)
             if why_unjudged:
                 verdicts[due.member] = self.verifier.unjudged(due, why_unjudged, verdict.row)
             elif why_not or definition is None:
@@ -109,34 +111,41 @@ class Wanted:
                 cleared[due.member] = definition
         return cleared, refused
 
+    def _judged(
+        self, definition: Definition | None, row: Firing, definitions: Readable[int, Definition]
+    ) -> tuple[str, str]:
+        """Return why a pending firing is not to be sent, and why that cannot be judged; "" where there is no reason."""
+        if row.timer_id in definitions.bad:
+            return "", definitions.bad[row.timer_id]
+        try:
+            return self._why_not(definition, row), ""
+        except Exception as error:
+            return "", reason_of("its moments cannot be worked out", error)
+
+    def _why_not(self, definition: Definition | None, row: Firing) -> str:
+        """Return why a pending firing is not to be sent, "" when it is."""
+        if definition is None or definition.status is TimerStatus.DELETED:
+            return DELETED
+        if row.kind is not FiringKind.SCHEDULED:  # whatever the schedule says
+            return DISABLED if definition.has_stopped(row.fire_at, row.asked_at or row.fire_at) else ""
+        if not definition.is_enabled or definition.has_stopped(row.fire_at):
+            return DISABLED
+        if definition.has_cancelled(row.fire_at):
+            return CANCELLED
+        has_begun = row.attempt > 1 or row.has_queued
+        return "" if has_begun or self._stands(definition, row) else SUPERSEDED
+
+    def _stands(self, definition: Definition, row: Firing) -> bool:
+        """Whether the schedule contains a firing's moment, or did so when that came.
+
+        One that waits in a lane was wanted when it came there.
+        """
+        if definition.still_wants(row.fire_at):
+            return True
+        if row.lane and row.fire_at <= definition.edited_at:
+            return True
+        return definition.came_due_before_edit(row.fire_at, self.ahead_ms)
+
 
 def _is_resealed(held: Definition, newest: Definition) -> bool:
     return newest.version >= held.version and newest.notify.sealed != held.notify.sealed
-
-
-def _judged(
-    definition: Definition | None, row: Firing, definitions: Readable[int, Definition]
-) -> tuple[str, str]:
-    """Return why a pending firing is not to be sent, and why that cannot be judged; "" where there is no reason."""
-    if row.timer_id in definitions.bad:
-        return "", definitions.bad[row.timer_id]
-    try:
-        return _why_not(definition, row), ""
-    except Exception as error:
-        return "", reason_of("its moments cannot be worked out", error)
-
-
-def _why_not(definition: Definition | None, row: Firing) -> str:
-    """Return why a pending firing is not to be sent, "" when it is."""
-    if definition is None or definition.status is TimerStatus.DELETED:
-        return DELETED
-    if row.kind is not FiringKind.SCHEDULED:
-        # Somebody asked for it, whatever the schedule says. A disable counts only if it came later.
-        return DISABLED if definition.has_stopped(row.asked_at) else ""
-    if not definition.is_enabled:
-        return DISABLED
-    if definition.has_cancelled(row.fire_at):
-        return CANCELLED
-    if row.attempt > 1 or row.has_queued or definition.still_wants(row.fire_at):
-        return ""
-    return SUPERSEDED

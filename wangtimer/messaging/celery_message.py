@@ -6,9 +6,9 @@ https://docs.celeryq.dev/en/stable/internals/protocol.html
 from functools import cache
 from typing import Any
 
-import orjson
 from celery import Celery
 
+from wangtimer.core.numbers_as_written import json_bytes
 from wangtimer.messaging.message import Message
 
 _ORIGIN = "wangtimer"
@@ -38,7 +38,7 @@ def celery_parts(message: Message) -> tuple[str, dict[str, Any], bytes, dict[str
 def celery_body(args: list[Any], kwargs: dict[str, Any]) -> bytes:
     """Return the body of a task: its arguments, and that nothing follows it."""
     embed = {"callbacks": None, "errbacks": None, "chain": None, "chord": None}
-    return orjson.dumps([args, kwargs, embed])
+    return json_bytes([args, kwargs, embed])
 
 
 @cache

@@ -95,7 +95,11 @@ def test_json_is_sent_with_its_content_type_unless_another_is_named(small_world:
 
 
 @pytest.mark.parametrize(
-    "number", ["12345678901234567890.5", "1.10", "1e5", "-0.0", "123456789012345678901234567890", "1E-400"]
+    "number",
+    [
+        *("12345678901234567890.5", "1.10", "1e5", "-0.0", "-0", "123456789012345678901234567890", "1E-400"),
+        *("1.10,18446744073709551616", "-9223372036854775809,1e5", "9223372036854775808"),
+    ],
 )
 def test_json_keeps_the_digits_of_each_number(small_world: V1World, number: str) -> None:
     sent = f'{{"schedule":{{"delay":"1h"}},"target":{{"url":"{URL}","json":{{"a":[{number}]}}}}}}'

@@ -6,6 +6,28 @@ from tests.broken.promises import Promise
 SECTION = "The API"
 PROMISES = (
     Promise(
+        "a-bad-row-fails-no-list",
+        "a row that cannot be read or shown fails no list, and ends none.",
+        breaks="What cannot be shown fails the list, and what cannot be read ends it.",
+        by=(
+            Mutation(
+                "shown_each",
+                """
+                try:
+                    found.append(show(row))
+                except Exception as error:
+                    log.error("row_cannot_be_shown", row=name_of(row), error=repr(error)[:200])
+                """,
+                "found.append(show(row))",
+            ),
+            Mutation("readable_page", "if len(page) == limit or len(rows) < room:", "if True:"),
+        ),
+        red=(
+            "tests/api/v1/test_unreadable_rows.py::test_of_targets[values0]",
+            "tests/api/v1/test_unreadable_rows.py::test_of_targets[values1]",
+        ),
+    ),
+    Promise(
         "a-body-in-crumbs-is-refused",
         "a body in a hundred thousand chunks is refused, before it costs seconds of CPU.",
         breaks="However many are read.",
@@ -18,10 +40,21 @@ PROMISES = (
         breaks="It is a fault of the service.",
         by=Mutation(
             "PatientSocket._readable",
-            "except (InvalidChunkSize, InvalidChunkExtension, ChunkMissingTerminator):",
+            "except ParseException:",
             "except ImportError:",
         ),
         red="tests/api/test_half_sent.py::test_chunks_that_cannot_be_read_are_the_clients_fault_and_end_the_connection",
+    ),
+    Promise(
+        "a-silent-connection-ends-soon",
+        "a connection that sends nothing is closed in the time that a request's head has, and holds no thread.",
+        breaks="It stays for as long as an idle one may.",
+        by=Mutation(
+            "WebWorker.enqueue_req",
+            "conn.timeout = time.monotonic() + self._head_s",
+            "conn.timeout = time.monotonic() + self.cfg.keepalive",
+        ),
+        red="tests/api/test_half_sent.py::test_a_connection_that_sends_nothing_is_closed_and_holds_no_thread",
     ),
     Promise(
         "a-browser-shows-data-as-data",
@@ -172,8 +205,32 @@ PROMISES = (
         "few-long-looks-leave-the-api-its-threads",
         "requests that look through very many firings leave most threads to others.",
         breaks="Any number of them is under way at once.",
-        by=Mutation("parts_of", "place.callback(LONG_LOOKS.begin())", ""),
+        by=Mutation("PartedLook.go_on", "self._place.callback(LONG_LOOKS.begin(self._app))", ""),
         red="tests/store/test_parts.py::test_few_long_looks_go_on_at_once_and_short_ones_beside_them",
+    ),
+    Promise(
+        "one-app-has-half-of-the-long-looks",
+        "one app that looks through very many timers leaves long looks to others.",
+        breaks="It may have all of them.",
+        by=Mutation(
+            "AtOnce.__init__",
+            "self._most, self._most_of_one = most, max(1, most // 2)",
+            "self._most = self._most_of_one = most",
+        ),
+        red=(
+            "tests/store/test_timer_lists.py::"
+            "test_one_app_has_half_of_the_long_looks_at_timers_and_its_short_ones_go_on[sqlite]"
+        ),
+    ),
+    Promise(
+        "a-list-of-timers-ends",
+        "a list that looks through very many timers reads them in parts, and is refused after some seconds.",
+        breaks="All are read by one statement.",
+        by=Mutation("TimerLists._parts", "if way.is_few or not (way.is_wider or is_whole):", "if True:"),
+        red=(
+            "tests/store/test_timer_lists.py::"
+            "test_a_list_that_finds_nothing_in_time_is_refused_and_says_what_to_ask_for[sqlite]"
+        ),
     ),
     Promise(
         "half-a-request-holds-nothing",

@@ -43,22 +43,26 @@ PROMISES = (
     ),
     Promise(
         "what-failed-keeps-its-finished-timer",
-        "a timer with `deleteAfterFinish` whose last firing failed is kept for the retention, and can be replayed.",
+        "a timer with `deleteAfterFinish` whose last firing failed or was left out by a policy, or that has a dead letter, is kept for the retention, and can be replayed.",
         breaks="A failure counts as a success.",
         by=Mutation(
             "FinishedTimers.delete_page.work",
-            "failed = _with_latest(sql, settled, 1, FiringStatus.FAILED) if days == 0 else set()",
-            "failed: set[int] = set()",
+            "_keep(sql, lost)",
+            "lost = set()",
         ),
-        red="tests/store/test_finished_timers.py::test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replayed",
+        red=(
+            "tests/store/test_finished_timers.py::test_one_whose_last_firing_failed_is_kept_as_any_other_that_it_may_be_replayed",
+            "tests/store/test_finished_timers.py::test_one_that_was_never_called_is_kept_that_it_may_be_replayed",
+            "tests/store/test_finished_timers.py::test_one_with_a_dead_letter_is_kept_though_its_last_firing_succeeded",
+        ),
     ),
     Promise(
         "what-is-asked-for-is-fired",
         "what somebody asks for is fired, whatever its timer's schedule says, enabled or not.",
         breaks="The executor judges a firing that was asked for as it judges a planned one.",
         by=Mutation(
-            "_why_not",
-            "if row.kind is not FiringKind.SCHEDULED:",
+            "Wanted._why_not",
+            "if row.kind is not FiringKind.SCHEDULED:  # whatever the schedule says",
             "if row.kind is FiringKind.BACKFILL and definition.is_enabled:",
         ),
         red="tests/stages/test_fire_now.py::test_a_timer_that_was_never_enabled_fires_and_stays_disabled",

@@ -139,6 +139,23 @@ def test_prune_deletes_those_of_the_set_that_the_files_no_longer_have_and_no_oth
     assert set(timers(served)) == {"by-hand", "other-nightly", "other-often", "nightly"}
 
 
+def test_a_prune_that_leaves_nothing_of_a_set_asks_even_after_yes(
+    run: Run, served: Served, file: Path
+) -> None:
+    run("apply", "-f", file, "--set", "shop", "--yes")
+    # As an import of nothing writes it.
+    file.write_text("# Timers made of a dump\n\n[]\n")
+    words = ("apply", "-f", file, "--set", "shop", "--prune")
+    refused = run(*words, "--yes")
+    assert (refused.exit_code, set(timers(served))) == (1, {"nightly", "often"})
+    told = "The files have no timer of the set 'shop': all 2 would be deleted."
+    assert f"{told} If that is meant, add --allow-empty." in refused.stderr
+    asked = run(*words, input="n\n")
+    assert (asked.exit_code, told in asked.stderr, len(timers(served))) == (1, True, 2)
+    assert run(*words, "--yes", "--allow-empty").exit_code == 0
+    assert timers(served) == {}
+
+
 def test_a_timer_that_left_the_set_meanwhile_is_not_pruned(
     run: Run, served: Served, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,8 +232,8 @@ def test_faults_are_named_by_file_line_and_key_and_nothing_is_sent(
 @pytest.mark.parametrize(
     ("body", "fault"),
     [
-        ("1e999", "Infinity is not JSON"),
-        ("{a: [-1e999]}", "-Infinity is not JSON"),
+        ("1e999", "json: the number is too large"),
+        ("{a: [-1e999]}", "json.a.0: the number is too large"),
         (json.dumps({f"field-{number}": 1 for number in range(65)}), "an object has 65 fields"),
         ("[" * 40 + "]" * 40, "it is nested too deep"),
         ('"\\ud800"', "nicode"),
@@ -237,6 +254,30 @@ def test_a_dry_run_refuses_what_the_service_cannot_read(
     assert refused.exit_code == 1, refused.output
     assert refused.stderr.startswith(f"wangtimer: {file}:")
     assert fault in refused.stderr
+
+
+@pytest.mark.parametrize("suffix", ["json", "yaml"])
+def test_numbers_of_a_body_keep_their_digits(run: Run, served: Served, file: Path, suffix: str) -> None:
+    numbers = '{"p":1.10,"id":18446744073709551616,"z":-0,"e":1e5,"list":[1.00,-0.0,1E-400]}'
+    file = file.with_suffix(f".{suffix}")
+    file.write_text(
+        f'[{{"key": "a", "schedule": {{"every": "5m"}}, "target": {{"url": "{URL}", "json": {numbers}}}}}]'
+    )
+    assert run("apply", "-f", file, "--yes").exit_code == 0
+    target = timers(served)["a"]["target"]
+    assert (target["body"], target["headers"]) == (numbers, {"Content-Type": ["application/json"]})
+    assert run("apply", "-f", file, "--dry-run").exit_code == 0
+    file.write_text(file.read_text().replace("1.10", "1.1"))
+    assert run("apply", "-f", file, "--dry-run").exit_code == 2
+    assert run("apply", "-f", file, "--yes").exit_code == 0
+    assert timers(served)["a"]["target"]["body"] == numbers.replace("1.10", "1.1")
+
+
+def test_numbers_that_json_has_not_are_written_as_json_has_them(run: Run, served: Served, file: Path) -> None:
+    numbers = "[+1, .5, 5., 01.5, !!float 7]"
+    file.write_text(f"key: a\nschedule: {{every: 5m}}\ntarget: {{url: {URL}, json: {numbers}}}\n")
+    assert run("apply", "-f", file, "--yes").exit_code == 0
+    assert timers(served)["a"]["target"]["body"] == "[1,0.5,5.0,1.5,7]"
 
 
 def test_it_asks_before_it_does_anything(run: Run, served: Served, file: Path) -> None:

@@ -33,7 +33,7 @@ _Weekday = Annotated[int, Field(ge=1, le=7)]
 def _from_monday(given: Any) -> Any:
     """Return weekdays; raises `Refused` for a number that is not a weekday. The type check refuses the rest."""
     for index, day in enumerate(given if isinstance(given, list) else []):
-        if type(day) is int and not 1 <= day <= 7:
+        if isinstance(day, int) and not isinstance(day, bool) and not 1 <= day <= 7:
             mend = "write 1 (Monday) to 7 (Sunday)"
             raise Refused(ErrorCode.BAD_VALUE, f"weekdays.{index}", f"it is {str(day)[:30]}", mend)
     return given

@@ -66,7 +66,10 @@ class ErrorCode(Enum):
         40303,
         "The app is disabled: its keys are refused, and operators can change nothing of it until they enable it.",
     )
-    TOO_MANY_TIMERS = 40304, "The app would have more timers than it may; both numbers are in the message."
+    TOO_MANY_TIMERS = (
+        40304,
+        "The app would have more timers, or more bytes of them, than it may; both numbers are in the message.",
+    )
     TOO_MANY_FIRINGS = (
         40305,
         "The app's enabled timers would plan more firings a second than they may; both figures are in the message.",
@@ -149,7 +152,8 @@ class ErrorCode(Enum):
         50303,
         (
             "This process already runs as many exports as it may, a quarter of its threads, or looks through very many "
-            "firings for two requests. Ask for one timer or a shorter time, or repeat after `Retry-After` seconds."
+            "timers, firings or entries for two requests; for one app half as many. Ask for one timer, a shorter time "
+            "or what few timers meet, or repeat after `Retry-After` seconds."
         ),
     )
 
@@ -158,6 +162,14 @@ class ErrorCode(Enum):
         (
             "`:ack`, `:nack` and `:heartbeat` only: the answer 202 of the call is not on record yet. Repeat after "
             "`Retry-After` seconds."
+        ),
+    )
+
+    TOOK_TOO_LONG = (
+        50305,
+        (
+            "SQL answers, but ended a statement that took too long. Ask for less, or repeat after `Retry-After` "
+            "seconds; a change may or may not have been made."
         ),
     )
 

@@ -21,6 +21,7 @@ from wangtimer.core.errors import (
     NotOnRecord,
     StoreAway,
     TooFast,
+    TookTooLong,
     TooManyAtOnce,
     TooMuchWork,
     UnknownAlertRule,
@@ -40,6 +41,8 @@ log = structlog.get_logger()
 RETRY_AFTER_S = 1
 # s; an export takes some seconds.
 RETRY_EXPORT_AFTER_S = 5
+# s; what took too long would do so again at once.
+RETRY_LONG_AFTER_S = 30
 
 _BY_STATUS = {
     404: (ErrorCode.UNKNOWN_PATH, "there is nothing at this path; /docs shows what there is"),
@@ -148,6 +151,12 @@ def fault_of(error: WangTimerError) -> Fault:
                 f"{RETRY_EXPORT_AFTER_S} s"
             )
             return Fault(ErrorCode.TOO_MANY_AT_ONCE, text, cause=error)
+        case TookTooLong():
+            text = (
+                f"{error.store} ended a statement that took too long; ask for less, such as a shorter time or what "
+                f"fewer timers meet, or repeat it in {RETRY_LONG_AFTER_S} s"
+            )
+            return Fault(ErrorCode.TOOK_TOO_LONG, text, cause=error)
         case StoreAway():
             text = f"{error.store} is away; repeat it in {RETRY_AFTER_S} s"
             return Fault(ErrorCode.STORE_AWAY, text, cause=error)
@@ -171,8 +180,9 @@ def _in_envelope(fault: Fault) -> Response:
 
 
 def _away(error: StoreAway, tell: Teller) -> Response:
-    log.warning("store_away", path=request.path, error=str(error))
-    return _later(error, tell, RETRY_AFTER_S)
+    took_too_long = isinstance(error, TookTooLong)
+    log.warning("took_too_long" if took_too_long else "store_away", path=request.path, error=str(error))
+    return _later(error, tell, RETRY_LONG_AFTER_S if took_too_long else RETRY_AFTER_S)
 
 
 def _later(error: WangTimerError, tell: Teller, after_s: int) -> Response:

@@ -197,7 +197,7 @@ Span = Annotated[int, Field(ge=0, le=MOST_SPAN_MS)]
 
 
 def _text_or_number(given: Any) -> Any:
-    if given is None or type(given) in (str, int):
+    if given is None or (isinstance(given, str | int) and not isinstance(given, bool)):
         return given
     raise PydanticCustomError("moment_type", "not a moment")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import cache, partial, wraps
 from itertools import chain, islice
 from math import isinf
-from typing import Any, NoReturn, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import orjson
 from flask import Response, request
@@ -15,10 +15,10 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, send
-from wangtimer.api.http.fractions_as_written import Fraction
 from wangtimer.api.http.refusals import AsWritten, Part, Refused, refusal_of, shown
 from wangtimer.api.http.repeated_headers import is_repeated
 from wangtimer.api.http.settings_in_use import work_s
+from wangtimer.core.numbers_as_written import Fraction, refuse_constant, whole
 from wangtimer.core.work_budget import work_budget
 
 MOST_BODY_BYTES = 65_536
@@ -151,7 +151,7 @@ def read_object(raw: bytes) -> dict[str, Any]:
             object_pairs_hook=parts.object_of,
             parse_int=parts.whole,
             parse_float=parts.fraction,
-            parse_constant=_refuse_constant,
+            parse_constant=refuse_constant,
         )
         if b"\\u" in raw:
             # An escape can be half a surrogate pair, which UTF-8 cannot hold: orjson refuses it.
@@ -223,7 +223,7 @@ class _Parts:
         self._count()
         if len(digits) > MOST_DIGITS:
             raise ValueError(f"it has a number of {len(digits)} digits")
-        return int(digits)
+        return whole(digits)
 
     def fraction(self, digits: str) -> float:
         """Return a number that is not whole, with its digits."""
@@ -278,10 +278,6 @@ def _too_many_parts() -> Refused:
         f"it has more than {MOST_PARTS} values",
         "divide it into smaller requests",
     )
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not JSON")
 
 
 def _too_large(most_bytes: int) -> Refused:

@@ -123,7 +123,7 @@ def refusal_of(error: ValidationError, model: type[BaseModel]) -> AsWritten:
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", _BODY_MEND)
         case "model_type" if example := example_at(model, first["loc"]):
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", f"write an object, as in {example}")
-        case "string_type" if type(first["input"]) is int:
+        case "string_type" if isinstance(first["input"], int) and not isinstance(first["input"], bool):
             mend = f'write it as text, as in "{str(first["input"])[:30]}"'
             return AsWritten(ErrorCode.WRONG_TYPE, field, "wrong type", mend)
         case kind if kind in _TYPE_NAMES:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import yaml
 
 from wangtimer.api.http.reading import MOST_DEPTH, MOST_DIGITS
+from wangtimer.core.numbers_as_written import Fraction, Whole, whole
 
 # Values that aliases and merges repeat, of one document. 10,000 timers that share 40 values each have fewer.
 MOST_REPEATED = 500_000
@@ -16,6 +17,7 @@ _SCALARS = frozenset(f"{_PREFIX}{name}" for name in ("str", "int", "float", "boo
 _STR, _INT, _FLOAT, _MERGE = (f"{_PREFIX}{name}" for name in ("str", "int", "float", "merge"))
 _LIST, _OBJECT = f"{_PREFIX}seq", f"{_PREFIX}map"
 _IMPLICIT = (True, False)
+_IN_JSON = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 _Loader: type[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
@@ -33,8 +35,17 @@ class CoreDumper(yaml.SafeDumper):
         node: yaml.ScalarNode = self.represent_scalar(_STR, text, style)
         return node
 
+    def represent_number(self, number: Fraction | Whole) -> yaml.ScalarNode:
+        """Return the node of a number with its digits."""
+        node: yaml.ScalarNode = self.represent_scalar(
+            _FLOAT if isinstance(number, float) else _INT, number.digits
+        )
+        return node
+
 
 CoreDumper.add_representer(str, CoreDumper.represent_str)
+CoreDumper.add_representer(Fraction, CoreDumper.represent_number)
+CoreDumper.add_representer(Whole, CoreDumper.represent_number)
 
 
 for _tag, _pattern, _first in (
@@ -60,6 +71,16 @@ class CoreLoader(_Loader):  # type: ignore[misc]
     """Reads YAML by the core schema. Look at each node with `NodeCheck` before it is constructed."""
 
     yaml_implicit_resolvers = CoreResolver.yaml_implicit_resolvers
+
+    def construct_number(self, node: yaml.ScalarNode) -> int | float:
+        """Return the number of a node with its digits, where JSON has them too; `+1`, `.5` and `5.` it has not."""
+        if not _IN_JSON.fullmatch(node.value):
+            return float(node.value) if node.tag == _FLOAT else int(node.value)
+        return Fraction(node.value) if node.tag == _FLOAT else whole(node.value)
+
+
+for _number in (_INT, _FLOAT):
+    CoreLoader.add_constructor(_number, CoreLoader.construct_number)
 
 
 class _Extent(NamedTuple):

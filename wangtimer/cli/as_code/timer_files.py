@@ -12,6 +12,7 @@ import yaml
 
 from wangtimer.api.http.reading import MOST_DIGITS
 from wangtimer.cli.as_code.core_yaml import CoreLoader, NodeCheck
+from wangtimer.core.numbers_as_written import Fraction, refuse_constant, whole
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MEND = "write a list of timers, or timers: with that list, or a timer a document"
@@ -147,7 +148,13 @@ def _listed(node: yaml.Node) -> list[yaml.Node] | None:
 
 def _of_json(file: str, text: str) -> Iterator[TimerInFile]:
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_int=_whole)
+        value = json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_int=_whole,
+            parse_float=Fraction,
+            parse_constant=refuse_constant,
+        )
     except ValueError as error:
         raise _fault(file, getattr(error, "lineno", 1), getattr(error, "msg", str(error))) from None
     except RecursionError:
@@ -179,7 +186,7 @@ def _lines_in_list(text: str, count: int) -> list[int]:
 def _whole(digits: str) -> int:
     if len(digits) > MOST_DIGITS:
         raise ValueError(f"a number has too many digits; {MOST_DIGITS} are the most")
-    return int(digits)
+    return whole(digits)
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

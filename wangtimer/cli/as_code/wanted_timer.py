@@ -1,9 +1,10 @@
 """A timer as a file says it, read by the API's own rules: what the service would make of it, without asking it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
+
+import orjson
 
 from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.asked.asked_timer import new_timer
@@ -15,6 +16,7 @@ from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.client import NewTimer, TimerBody
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.numbers_as_written import json_bytes, json_text
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.timers.fields import FIELDS
@@ -64,7 +66,8 @@ def read_wanted(document: Any, app: str, now: int, find_calendar: FindCalendar) 
     fields = ShownTimer(**timer_fields(timer, now)).model_dump(mode="json", by_alias=True)
     schedule = replace(new.ending, counted_from=now).applied_to(new.schedule)
     has_secrets = has_open_secrets(new.notify)
-    return WantedTimer(new.name, cast(NewTimer, document), fields, schedule, is_over, has_secrets)
+    document = cast(NewTimer, _with_its_digits(document))
+    return WantedTimer(new.name, document, fields, schedule, is_over, has_secrets)
 
 
 def any_calendar(name: str) -> Calendar:
@@ -91,14 +94,27 @@ def one_of(names: frozenset[str]) -> FindCalendar:
 def _as_sent(document: Any) -> dict[str, Any]:
     """Return a document as the service reads it from a request; raises `InvalidInput` for what it cannot read."""
     try:
-        raw = json.dumps(document, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise Refused(
-            ErrorCode.BROKEN_JSON, "", "a text is not Unicode", "escape no half of a sign"
-        ) from None
+        raw = json_bytes(document, orjson.OPT_NON_STR_KEYS)
+    except TypeError as error:
+        reason, mend = "it is nested too deep", "nest it less"
+        if "UTF-8" in str(error):
+            reason, mend = "a text is not Unicode", "escape no half of a sign"
+        raise Refused(ErrorCode.BROKEN_JSON, "", reason, mend) from None
     if len(raw) > MOST_BODY_BYTES:
         raise Refused(ErrorCode.BODY_TOO_LARGE, "", "this timer is over 64 KiB", "shorten it")
     return read_object(raw)
+
+
+def _with_its_digits(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with the JSON of its call as text, as the service stores it: the client writes no digits."""
+    target = document["target"]
+    if target.get("json") is None:
+        return document
+    body, given = json_text(target["json"]), target.get("headers") or {}
+    has_type = any(name.lower() == "content-type" for name in given)
+    headers = given if has_type else {**given, "Content-Type": "application/json"}
+    kept = {name: value for name, value in target.items() if name != "json"}
+    return {**document, "target": {**kept, "headers": headers, "body": body}}
 
 
 def _refuse_unrepeatable(body: NewTimerBody) -> None:

@@ -13,11 +13,13 @@ from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong, ok
+from wangtimer.cli.doctor.keys_checkup import check_keys
 from wangtimer.cli.doctor.mail_checkup import check_mail
 from wangtimer.cli.doctor.named_brokers_checkup import check_named_brokers
 from wangtimer.cli.doctor.pauses_checkup import check_pauses
 from wangtimer.cli.doctor.queues_checkup import check_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.cli.doctor.rules_checkup import check_rules
 from wangtimer.cli.doctor.secrets_checkup import check_signing_secrets
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
@@ -76,7 +78,7 @@ def examine() -> list[Finding]:
         *check_bind(settings.http_bind),
         *check_secret_keys(settings),
         *check_sql(settings.database_url),
-        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
+        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL", settings.store_planned_mb),
         *check_broker(settings, app),
         *check_queues(settings),
         *check_stream(settings),
@@ -85,7 +87,9 @@ def examine() -> list[Finding]:
         *check_clocks(settings),
         *check_bad_timers(settings),
         *check_calendars(settings),
+        *check_rules(settings),
         *check_certificates(settings),
+        *check_keys(settings),
         *check_signing_secrets(settings),
         *check_pauses(settings),
     ]

@@ -26,7 +26,8 @@ def firings() -> None:
 @asking
 def list_firings(asked: Asked, limit: int, **wanted: Any) -> None:
     """List firings, latest first."""
-    asked.tell(list(asked.client.firings(most=limit or None, **filter_of(wanted))), show_firings)
+    found = list(asked.client.firings(most=limit or None, **filter_of(wanted)))
+    asked.tell(found, lambda firings: show_firings(firings, asked.client.app is None))
 
 
 @firings.command()

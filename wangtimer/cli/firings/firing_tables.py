@@ -11,12 +11,14 @@ from wangtimer.client import Firing, FiringHistory
 from wangtimer.client.firing_types import CancelledFiring
 
 
-def show_firings(firings: Iterable[Firing]) -> None:
-    """Print a line for each firing."""
+def show_firings(firings: Iterable[Firing], of_all_apps: bool) -> None:
+    """Print a line for each firing, with its app where it may be any."""
+    app = ("app",) if of_all_apps else ()
     show_table(
-        ("firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "waited for", "error"),
+        (*app, "firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "waited for", "error"),
         (
             (
+                *(firing["app"] for _ in app),
                 firing["id"],
                 firing["fireAt"],
                 firing["status"],

@@ -15,12 +15,14 @@ from wangtimer.client.timer_fields import Rule, ShownSchedule, ShownTarget
 from wangtimer.client.timer_types import Deletion, ListedTimer, Preview, Stop, SwitchedOffTimer
 
 
-def show_timers(timers: Iterable[ListedTimer]) -> None:
-    """Print a line for each timer."""
+def show_timers(timers: Iterable[ListedTimer], of_all_apps: bool) -> None:
+    """Print a line for each timer, with its app where it may be any."""
+    app = ("app",) if of_all_apps else ()
     show_table(
-        ("id", "key", "status", "when", "next", "last", "tags"),
+        (*app, "id", "key", "status", "when", "next", "last", "tags"),
         (
             (
+                *(timer["app"] for _ in app),
                 timer["id"],
                 timer["key"],
                 timer["status"],

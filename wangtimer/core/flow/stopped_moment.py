@@ -24,12 +24,12 @@ class StoppedMoment(NamedTuple):
 
 
 def stopped_moment(
-    timer_id: int, schedule: Schedule, latest: Firing | None, was_sent: bool, now: int, reach_ms: int
+    timer_id: int, schedule: Schedule, latest: Firing | None, was_sent: bool, now: int, reach: int
 ) -> StoppedMoment | None:
-    """Return what becomes of the next moment of a timer that was switched off by `now` (ms UTC).
+    """Return what becomes of the next moment, at `now`, of a timer that was switched off.
 
-    `latest` is the last scheduled firing up to now; `was_sent`: an attempt of it went out. A firing may be on its way
-    from `reach_ms` before its moment, a retry from `reach_ms` before its due moment. The moment returned is, in order:
+    `latest` is the last scheduled firing up to now; `was_sent`: an attempt of it went out. Firings up to the moment
+    `reach` may be on their way, and retries that are due up to it; both in ms UTC. The moment returned is, in order:
 
     * that of `latest`, if no attempt of it has ended
     * the schedule's next
@@ -39,13 +39,16 @@ def stopped_moment(
     """
     is_pending = latest is not None and latest.status is FiringStatus.PENDING
     if latest is not None and is_pending and latest.attempt == 1:
-        return StoppedMoment(timer_id, latest.fire_at, StopState.IN_FLIGHT)
+        return StoppedMoment(timer_id, latest.fire_at, _state_of(latest.fire_at, reach))
     following = schedule.first_after(now)
     if following is not None:
-        is_near = following <= now + reach_ms
-        return StoppedMoment(timer_id, following, StopState.IN_FLIGHT if is_near else StopState.CANCELLED)
-    state = None if latest is None else _state_of_last(latest, was_sent, now + reach_ms)
+        return StoppedMoment(timer_id, following, _state_of(following, reach))
+    state = None if latest is None else _state_of_last(latest, was_sent, reach)
     return None if latest is None or state is None else StoppedMoment(timer_id, latest.fire_at, state)
+
+
+def _state_of(moment: int, reach: int) -> StopState:
+    return StopState.IN_FLIGHT if moment <= reach else StopState.CANCELLED
 
 
 def _state_of_last(latest: Firing, was_sent: bool, reach: int) -> StopState | None:
@@ -53,5 +56,5 @@ def _state_of_last(latest: Firing, was_sent: bool, reach: int) -> StopState | No
     if was_sent:
         return StopState.ALREADY_FIRED
     if latest.status is FiringStatus.PENDING:
-        return StopState.IN_FLIGHT if latest.due_at <= reach else StopState.CANCELLED
+        return _state_of(latest.due_at, reach)
     return StopState.CANCELLED if latest.status is FiringStatus.SKIPPED else None

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-import orjson
+from wangtimer.core.numbers_as_written import json_text, read_json
 
 TASK_CHARACTERS = 255
 # Of the name of a queue: AMQP's bound.
@@ -27,7 +27,7 @@ class CeleryTask:
     def text(self) -> str:
         """Return it as the body of a timer."""
         said: dict[str, Any] = {"task": self.task, "args": self.args, "kwargs": self.kwargs}
-        return orjson.dumps(said | ({"queue": self.queue} if self.queue else {})).decode()
+        return json_text(said | ({"queue": self.queue} if self.queue else {}))
 
 
 def task_from(text: str) -> CeleryTask:
@@ -37,8 +37,8 @@ def task_from(text: str) -> CeleryTask:
 
 def _task_from(text: str) -> CeleryTask:
     try:
-        said = orjson.loads(text)
-    except orjson.JSONDecodeError:
+        said = read_json(text)
+    except (ValueError, RecursionError):
         raise ValueError(f"the body is no JSON, and the target is Celery; {_SHAPE}") from None
     if not isinstance(said, dict) or said.keys() - _KNOWN or not isinstance(said.get("task"), str):
         raise ValueError(f"the body is no Celery task; {_SHAPE}")
@@ -51,7 +51,7 @@ def _task_from(text: str) -> CeleryTask:
             f"the name of the queue is longer than {QUEUE_BYTES} bytes, or a name is not printable"
         )
     try:
-        orjson.dumps([args, kwargs, {}])
+        json_text([args, kwargs, {}])
     except TypeError:
         raise ValueError("args or kwargs are nested too deep") from None
     return CeleryTask(said["task"], args, kwargs, queue)

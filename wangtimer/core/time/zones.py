@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import lru_cache
+from hashlib import blake2b
 from importlib.resources import files
 from zoneinfo import ZoneInfo
 
@@ -61,6 +62,12 @@ def read_zone(name: str) -> ZoneInfo:
         raise KeyError(name)
     with files("tzdata").joinpath("zoneinfo", *name.split("/")).open("rb") as file:
         return ZoneInfo.from_file(file, key=name)
+
+
+def rules_digest(name: str) -> str:
+    """Return a short digest of a zone's data: another one where its rules may be others."""
+    content = files("tzdata").joinpath("zoneinfo", *name.split("/")).read_bytes()
+    return blake2b(content, digest_size=6).hexdigest()
 
 
 def offset_at(name: str, moment_s: int) -> int:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.ending import ENDLESS, Ending
-from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.schedules.schedule import Bounded, Schedule, rule_of
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
@@ -67,9 +67,10 @@ class Definition(NamedTuple):
     """What firing needs to know of a timer. It is a tuple, as its call is: each firing of a one-shot reads both anew.
 
     `version` grows with every change. `edited_at` is when the schedule last changed (ms UTC, 0 = never): a
-    schedule that never changed needs no check that it still contains a planned moment. `disabled_at` is when the timer
-    was last switched from enabled to disabled or deleted (ms UTC, 0 = never); only SQL knows it. What `timeouts` and
-    `retry` (None) leave open is as its target says, else the deployment.
+    schedule that never changed needs no check that it still contains a planned moment. `edited_before_at` is when it
+    had changed the time before (ms UTC, 0 = never); only SQL knows it. `disabled_at` is when the timer was last
+    switched from enabled to disabled or deleted (ms UTC, 0 = never). What `timeouts` and `retry` (None) leave open is
+    as its target says, else the deployment.
     """
 
     timer_id: int
@@ -86,6 +87,7 @@ class Definition(NamedTuple):
     retry: RetryPolicy | None = None
     form: CallForm = UNTOUCHED
     overlap: Overlap = Overlap.ALLOW
+    edited_before_at: int = 0
 
     @property
     def is_enabled(self) -> bool:
@@ -94,8 +96,10 @@ class Definition(NamedTuple):
 
     @property
     def stored(self) -> "Definition":
-        """As it is kept: a deleted timer makes no call any more, so none is kept."""
-        return self._replace(notify=NO_CALL) if self.status is TimerStatus.DELETED else self
+        """As it is kept: a deleted timer makes no call and has no moment any more, so no call and bounds are kept."""
+        if self.status is not TimerStatus.DELETED:
+            return self
+        return self._replace(notify=NO_CALL, schedule=rule_of(self.schedule))
 
     def still_wants(self, fire_at: int) -> bool:
         """Whether it is enabled and its present schedule contains this moment."""
@@ -103,12 +107,29 @@ class Definition(NamedTuple):
             return False
         return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))
 
-    def has_stopped(self, asked_at: int | None) -> bool:
-        """Whether a firing asked for at this moment (ms UTC) is stopped, because the timer was disabled after that.
+    def with_schedule(self, schedule: Schedule, now: int) -> "Definition":
+        """Return it with another schedule, as of `now` (ms UTC)."""
+        return self._replace(schedule=schedule, edited_at=now, edited_before_at=self.edited_at)
 
-        A firing asked for after the disable is made: somebody who fires a disabled timer means it.
+    def came_due_before_edit(self, fire_at: int, ahead_ms: int) -> bool:
+        """Whether the schedule that stood at this moment had planned it, and was edited only afterwards.
+
+        Planned moments are up to `ahead_ms` away. So long after an earlier edit, moments that the schedule before it
+        had planned may still be on record: then this cannot be told, and it is False.
         """
-        return not self.is_enabled and asked_at is not None and asked_at < self.disabled_at
+        left_until = self.edited_before_at + ahead_ms if self.edited_before_at else 0
+        return left_until < fire_at <= self.edited_at
+
+    def has_stopped(self, fire_at: int, asked_at: int | None = None) -> bool:
+        """Whether a disable or delete stopped this firing.
+
+        Nobody asked for it (None): it did if the moment had come, though the timer may be enabled again. Who enables
+        one whose single moment has passed means that. A firing asked for before (ms UTC) is stopped until the timer is
+        enabled again. One asked for afterwards is made: somebody who fires a disabled timer means it.
+        """
+        if asked_at is not None:
+            return not self.is_enabled and asked_at < self.disabled_at
+        return fire_at <= self.disabled_at and self.schedule.only_moment is None
 
     def has_cancelled(self, fire_at: int) -> bool:
         """Whether this one moment was cancelled."""

@@ -1,25 +1,37 @@
 """The audit in SQL: who changed what, written in the transaction of the change itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, and_, insert, select
-from sqlalchemy.engine import Dialect, RowMapping
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, true
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.apps.audited_change import AuditedChange, AuditedKind, AuditEntry
 from wangtimer.core.apps.caller import Caller, who_calls
 from wangtimer.core.fail_points import Step
+from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import by_index, readable_page
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
 _ORDER = (audit.c.at, audit.c.id)
 # The kinds of which one app may have as many entries as all others together.
 _MANY = (AuditedKind.TIMER, AuditedKind.FIRING)
+# The index of what is looked for.
+_INDEXES = {
+    "subject": "audit_of_subject",
+    "key_id": "audit_of_key",
+    "kind": "audit_of_kind",
+    "app": "audit_of_app",
+    "": "audit_at",
+}
+# An app may make some hundred entries a second.
+_PARTS = PartRule(shortest_ms=60_000, growth=8)
 _INSERTED = tuple(column.name for column in audit.c if column is not audit.c.id)
 
 
@@ -84,18 +96,47 @@ class AuditFilter:
 class AuditLog:
     """Reads what is on record, latest first, and forgets what is past its retention."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
+        self._clock = clock
 
     def page(self, wanted: AuditFilter, limit: int, last: tuple[int, int] | None = None) -> list[AuditEntry]:
-        """Return up to `limit` entries, latest first; next page: those behind the `last` one's moment and id."""
-        matching = _matching(wanted)
-        if last is not None:
-            matching.append(behind(_ORDER, last, descending=True))
-        query = by_index(select(audit).where(and_(*matching)), _index(wanted), audit)
-        query = query.order_by(*(column.desc() for column in _ORDER)).limit(limit)
-        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
-        return [_entry(row) for row in rows]
+        """Return up to `limit` entries, latest first; next page: those behind the `last` one's moment and id.
+
+        Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
+        """
+        query = by_index(select(audit).where(*_matching(wanted)), _INDEXES[_seek(wanted)], audit)
+        found: list[AuditEntry] = []
+        for part in self._parts(wanted, last):
+            room = limit - len(found)
+            found += readable_page(
+                self._database, query.where(part), _ORDER, last, room, _entry, descending=True
+            )
+            if len(found) == limit:
+                break
+        return found
+
+    def _parts(self, wanted: AuditFilter, last: tuple[int, int] | None) -> Iterator[ColumnElement[bool]]:
+        """Yield conditions of each part of the time, the latest first: one, where the index has only what is wanted."""
+        seek = _seek(wanted)
+        alone = AuditFilter(
+            since=wanted.since, until=wanted.until, **{seek: getattr(wanted, seek)} if seek else {}
+        )
+        if wanted == alone:
+            yield true()
+            return
+        ends = select(func.min(audit.c.at), func.max(audit.c.at)).where(*_matching(alone))
+        query = by_index(ends, _INDEXES[seek], audit)
+        first, latest = self._database.read(lambda sql: sql.execute(query).one())
+        if first is None:
+            return
+        latest = latest if last is None else min(latest, last[0])
+        ends_at = end_of_patience(self._clock)
+        parts = parts_of(
+            first, latest, _PARTS, self._clock, ends_at, wanted.app, latest_first=True, rows="entries"
+        )
+        for part in parts:
+            yield audit.c.at.between(*part)
 
     def purge(self, before: int, limit: int) -> int:
         """Forget entries of before `before` (ms UTC), the oldest `limit` at most; return how many."""
@@ -123,17 +164,17 @@ def _matching(wanted: AuditFilter) -> list[ColumnElement[bool]]:
     return [compare(value) for value, compare in given if value is not None]
 
 
-def _index(wanted: AuditFilter) -> str:
-    """Return the index that leaves the fewest entries to look at."""
+def _seek(wanted: AuditFilter) -> str:
+    """Return what leaves the fewest entries to look at, if an index is read by it; "": the time alone."""
     if wanted.subject is not None:
-        return "audit_of_subject"
+        return "subject"
     if wanted.key_id is not None:
-        return "audit_of_key"
+        return "key_id"
     if wanted.kind is not None and (wanted.app is None or wanted.kind not in _MANY):
-        return "audit_of_kind"
-    return "audit_at" if wanted.app is None else "audit_of_app"
+        return "kind"
+    return "" if wanted.app is None else "app"
 
 
-def _entry(row: RowMapping) -> AuditEntry:
-    values: dict[str, Any] = dict(row)
-    return AuditEntry(**values | {"fields": tuple(orjson.loads(row["fields"] or "[]"))})
+def _entry(row: Row[Any]) -> AuditEntry:
+    values = dict(row._mapping)
+    return AuditEntry(**values | {"fields": tuple(orjson.loads(row.fields or "[]"))})

@@ -231,8 +231,17 @@ class DeadLetterStore:
     def _parts(self, wanted: DeadLetterFilter, rule: PartRule, *, latest_first: bool = False) -> Any:
         assert wanted.first is not None
         assert wanted.last is not None
-        ends_at = end_of_patience(self._clock)
-        return parts_of(wanted.first, wanted.last, rule, self._clock, ends_at, latest_first=latest_first)
+        first, last, ends_at = wanted.first, wanted.last, end_of_patience(self._clock)
+        return parts_of(
+            first,
+            last,
+            rule,
+            self._clock,
+            ends_at,
+            wanted.app,
+            latest_first=latest_first,
+            rows="dead letters",
+        )
 
     def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
         return self._database.read(lambda sql: sql.execute(query).all())

@@ -4,21 +4,21 @@ A finished timer is enabled, has no moment left to plan (`next_fire_at` NULL), a
 their answers make of it is done. Its last moment is `planned_until`.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, select, union_all, update
+from sqlalchemy import ColumnElement, Connection, FromClause, Select, and_, or_, select, union_all, update
 
 from wangtimer.core.fail_points import Step
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.firing import WITHDRAWN, FiringStatus
 from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
-from wangtimer.store.sql.tables import firings, reply_controls, timers
-from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
+from wangtimer.store.sql.tables import dead_letters, firings, reply_controls, timers
+from wangtimer.store.sql.timer_rows import EMPTIED
 from wangtimer.store.sql.timers import remove_tags
 
 # So many of a timer's latest firings are looked at. A retry, replay or backfill that waits behind more others is not
@@ -60,8 +60,8 @@ class FinishedTimers:
         """Delete finished timers kept for these days whose last moment was by `upto` (ms UTC), after a key.
 
         At most `limit` are looked at. A timer stays if one of its firings waits, if what an answer makes of it is still
-        to be done, or if it is changed meanwhile. A timer kept for 0 days stays if its last firing failed, so that it
-        can be replayed: its days become `KEPT_AFTER_FAILURE`.
+        to be done, or if it is changed meanwhile. A timer kept for 0 days stays if its last firing failed or was left
+        out by a policy, or if it has dead letters, so that they can be replayed: its days become `KEPT_AFTER_FAILURE`.
         """
         query = _finished(days).where(timers.c.planned_until <= upto, behind(_KEY, after))
         query = query.order_by(*_KEY).limit(limit)
@@ -72,13 +72,17 @@ class FinishedTimers:
                 return FinishedPage(0, None)
             apps_of = _locked(sql, days, upto, [timer_id for _, timer_id in found])
             ids = list(apps_of)
-            waiting = _with_latest(sql, ids, LATEST_LOOKED_AT, FiringStatus.PENDING, FiringStatus.ACCEPTED)
+            waiting = _with_latest(sql, ids, LATEST_LOOKED_AT, _waits)
             # After that look: a control is there as soon as its firing waits no more.
             waiting |= _to_be_controlled(sql, ids)
             settled = [timer_id for timer_id in ids if timer_id not in waiting]
-            failed = _with_latest(sql, settled, 1, FiringStatus.FAILED) if days == 0 else set()
-            _keep(sql, failed)
-            gone = [timer_id for timer_id in settled if timer_id not in failed]
+            lost = (
+                _with_latest(sql, settled, 1, _is_lost) | _with_dead_letters(sql, settled)
+                if days == 0
+                else set()
+            )
+            _keep(sql, lost)
+            gone = [timer_id for timer_id in settled if timer_id not in lost]
             _delete(sql, gone, now)
             self._totals.take_timers(sql, (apps_of[timer_id] for timer_id in gone))
             return FinishedPage(len(gone), found[-1] if len(found) == limit else None)
@@ -102,36 +106,55 @@ def _finished(days: int | None) -> Select[Any]:
 
 
 def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> dict[int, str]:
-    """Return the timers that are still as they were read, each with its app, locked until the transaction ends."""
+    """Return the timers that are still as they were read, each with its app, locked until the transaction ends.
+
+    Those that somebody else holds are left out: nobody waits for them.
+    """
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
     query = by_index(select(timers.c.id, timers.c.app).where(same), "PRIMARY", timers)
-    query = query.order_by(timers.c.id).with_for_update()
+    query = query.order_by(timers.c.id).with_for_update(skip_locked=True)
     return {row.id: row.app for row in sql.execute(query)}
 
 
-def _with_latest(sql: Connection, ids: Sequence[int], latest: int, *statuses: FiringStatus) -> set[int]:
-    """Return the timers with one of these statuses among their latest firings, of which `latest` are looked at.
+def _with_latest(
+    sql: Connection, ids: Sequence[int], latest: int, is_meant: Callable[[FromClause], ColumnElement[bool]]
+) -> set[int]:
+    """Return the timers with a firing that is meant among their latest ones, of which `latest` are looked at.
 
     A pending firing of a finished timer is a retry, a replay or one that somebody asked for.
     """
     found: set[int] = set()
     for start in range(0, len(ids), TIMERS_A_QUERY):
-        page = [_among_latest(timer_id, statuses, latest) for timer_id in ids[start : start + TIMERS_A_QUERY]]
+        page = [_among_latest(timer_id, latest, is_meant) for timer_id in ids[start : start + TIMERS_A_QUERY]]
         found |= set(sql.execute(union_all(*page)).scalars())
     return found
 
 
-def _among_latest(timer_id: int, statuses: Sequence[FiringStatus], latest: int) -> Select[Any]:
-    rows = select(firings.c.timer_id, firings.c.status).where(firings.c.timer_id == timer_id)
+def _among_latest(
+    timer_id: int, latest: int, is_meant: Callable[[FromClause], ColumnElement[bool]]
+) -> Select[Any]:
+    rows = select(firings.c.timer_id, firings.c.status, firings.c.error).where(firings.c.timer_id == timer_id)
     rows = by_index(rows.order_by(firings.c.fire_at.desc()).limit(latest), "firing_of_timer")
     looked_at = rows.subquery()
-    found = (
-        select(looked_at.c.timer_id)
-        .where(looked_at.c.status.in_([status.value for status in statuses]))
-        .limit(1)
-    )
-    return select(found.subquery())
+    return select(select(looked_at.c.timer_id).where(is_meant(looked_at)).limit(1).subquery())
+
+
+def _waits(rows: FromClause) -> ColumnElement[bool]:
+    return rows.c.status.in_([FiringStatus.PENDING.value, FiringStatus.ACCEPTED.value])
+
+
+def _is_lost(rows: FromClause) -> ColumnElement[bool]:
+    """Tell whether a firing failed, or was left out though its timer's owner wanted it."""
+    was_left_out = and_(rows.c.status == FiringStatus.SKIPPED.value, rows.c.error.not_in(WITHDRAWN))
+    return or_(rows.c.status == FiringStatus.FAILED.value, was_left_out)
+
+
+def _with_dead_letters(sql: Connection, ids: Sequence[int]) -> set[int]:
+    if not ids:
+        return set()
+    query = select(dead_letters.c.timer_id).where(dead_letters.c.timer_id.in_(sorted(ids))).distinct()
+    return set(sql.execute(by_index(query, "dead_letter_of_firing", dead_letters)).scalars())
 
 
 def _to_be_controlled(sql: Connection, ids: Sequence[int]) -> set[int]:
@@ -156,9 +179,8 @@ def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
     columns = {
         "status": TimerStatus.DELETED.value,
         "tombstone": timers.c.id,
-        "notify": NO_CALL_TEXT,
         "version": timers.c.version + 1,
         "updated_at": now,
-    }
+    } | EMPTIED
     sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
     remove_tags(sql, ids)

@@ -25,9 +25,8 @@ class FiringCounts:
         counts: Counter[FiringStatus] = Counter()
         reach = self._database.read(lambda sql: reach_of(sql, wanted))
         query = reach.narrow(select(firings.c.status, func.count())).group_by(firings.c.status)
-        for part in parts_of(
-            reach.first, reach.last, PARTS_OF_COUNTS, self._clock, end_of_patience(self._clock)
-        ):
+        ends_at = end_of_patience(self._clock)
+        for part in parts_of(reach.first, reach.last, PARTS_OF_COUNTS, self._clock, ends_at, wanted.app):
             counts += self._counted(query.where(reach.within(part)))
         return {status: counts[status] for status in FiringStatus}
 

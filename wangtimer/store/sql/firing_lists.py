@@ -49,7 +49,8 @@ class FiringLists:
             query = query.where(behind(_KEY, after, descending=True))
             last = min(last, after[0])
         ends_at = math.inf if is_patient else end_of_patience(self._clock)
-        parts = parts_of(reach.first, last, _part_rule(reach), self._clock, ends_at, latest_first=True)
+        rule = _part_rule(reach)
+        parts = parts_of(reach.first, last, rule, self._clock, ends_at, wanted.app, latest_first=True)
         return self._first_of(reach, query, parts, limit, descending=True)
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
@@ -70,7 +71,7 @@ class FiringLists:
         ends_at = end_of_patience(self._clock)
         reach = self._reach(wanted)
         query = reach.narrow(select(firings)).order_by(*_KEY)
-        parts = parts_of(reach.first, reach.last, _part_rule(reach), self._clock, ends_at)
+        parts = parts_of(reach.first, reach.last, _part_rule(reach), self._clock, ends_at, wanted.app)
         found = [record.firing for record in self._first_of(reach, query, parts, limit)]
         if len(found) < limit:
             return found, len(found)
@@ -145,7 +146,7 @@ class FiringLists:
 
     def _count(self, reach: Reach, ends_at: float) -> int:
         query = reach.narrow(select(func.count()).select_from(firings))
-        parts = parts_of(reach.first, reach.last, PARTS_OF_COUNTS, self._clock, ends_at)
+        parts = parts_of(reach.first, reach.last, PARTS_OF_COUNTS, self._clock, ends_at, reach.wanted.app)
         return sum(self._number(query.where(reach.within(part))) for part in parts)
 
     def _number(self, query: Select[Any]) -> int:

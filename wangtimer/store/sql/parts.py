@@ -1,9 +1,10 @@
-"""Looks through a long time part by part: near results come quickly, and no statement runs long."""
+"""Looks through a long time, or many rows, part by part: near results come quickly, and no statement runs long."""
 
 import math
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Self
 
 from wangtimer.core.at_once import AtOnce
 from wangtimer.core.errors import InvalidInput
@@ -14,7 +15,8 @@ from wangtimer.core.time.clock import Clock
 SLOW_S = 1.0
 # Less than the time a stopping API process gives its requests.
 LONGEST_S = 8.0
-# A look that is not over by then is a long one. Of a process' 8 threads, 2 may be at one: others have the rest.
+# A look that is not over by then is a long one. Of a process' 8 threads, 2 may be at one, 1 of them for one app: others
+# have the rest.
 LONG_AFTER_S = 0.3
 LONG_LOOKS = AtOnce(2)
 
@@ -36,27 +38,65 @@ def end_of_patience(clock: Clock) -> float:
     return clock.monotonic() + LONGEST_S
 
 
+class PartedLook:
+    """One look at rows of an app (None: of all apps), which has an end, and a share of its own if it takes long.
+
+    `ends_at`, in monotonic seconds, is mostly `end_of_patience`; infinity: others limit it. `too_long` is raised then.
+    """
+
+    def __init__(self, clock: Clock, app: str | None, ends_at: float, too_long: InvalidInput) -> None:
+        self._clock, self._app, self._ends_at, self._too_long = clock, app, ends_at, too_long
+        self._began_at: float | None = None
+        self._is_long = ends_at == math.inf
+        self._place = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._place.close()
+
+    def go_on(self) -> float:
+        """Return the time, in monotonic seconds, if the next part may be read.
+
+        Raises `InvalidInput` at its end. Raises `TooManyAtOnce` where it takes long and this process is at as many long
+        ones as it may be. While an app has its whole share of them, its other looks may read their first parts.
+        """
+        now = self._clock.monotonic()
+        if now >= self._ends_at:
+            raise self._too_long
+        if self._began_at is None:
+            self._began_at = now
+        elif not self._is_long and (now >= self._began_at + LONG_AFTER_S or LONG_LOOKS.has_all_of(self._app)):
+            self._place.callback(LONG_LOOKS.begin(self._app))
+            self._is_long = True
+        return now
+
+
 def parts_of(
-    first: int, last: int, rule: PartRule, clock: Clock, ends_at: float, *, latest_first: bool = False
+    first: int,
+    last: int,
+    rule: PartRule,
+    clock: Clock,
+    ends_at: float,
+    app: str | None,
+    *,
+    latest_first: bool = False,
+    rows: str = "firings",
 ) -> Iterator[tuple[int, int]]:
     """Yield [first, last] (moments, ms UTC) in parts; the caller looks through each before it asks for the next.
 
-    Raises `InvalidInput` from `ends_at` on, in monotonic seconds, mostly `end_of_patience`; and `TooManyAtOnce` where
-    it takes long, has an end, and this process is at as many long ones as it may be.
+    `rows` says what is looked at there. Raises as `PartedLook`.
     """
-    length, since, is_long = rule.shortest_ms, clock.monotonic(), ends_at == math.inf
-    with ExitStack() as place:
+    too_long = InvalidInput(
+        "since",
+        f"there are too many {rows} to look through in a few seconds",
+        "ask for a shorter time" + (", or for one timer" if rows == "firings" else ""),
+    )
+    length = rule.shortest_ms
+    with PartedLook(clock, app, ends_at, too_long) as look:
         while first <= last:
-            began_at = clock.monotonic()
-            if began_at >= ends_at:
-                raise InvalidInput(
-                    "since",
-                    "there are too many firings to look through in a few seconds",
-                    "ask for a shorter time, or for one timer",
-                )
-            if not is_long and began_at >= since + LONG_AFTER_S:
-                place.callback(LONG_LOOKS.begin())
-                is_long = True
+            began_at = look.go_on()
             if latest_first:
                 yield max(first, last - length + 1), last
                 last -= length

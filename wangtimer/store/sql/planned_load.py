@@ -6,7 +6,7 @@ from threading import Lock
 
 from sqlalchemy import Select, func, select
 
-from wangtimer.core.errors import InvalidInput, StoreAway
+from wangtimer.core.errors import InvalidInput, TooManyAtOnce
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import TimerStatus
@@ -20,7 +20,8 @@ from wangtimer.store.sql.tables import firings, timers
 # Counting takes 2.5 s for 1,000,000 planned rows (2 cores, MariaDB). Counts are reused for this many times as long as
 # counting took, so that counting takes at most a twentieth of one connection.
 REMEMBERED_TIMES = 20
-LONGEST_WAIT_S = 5.0
+# Who waits longer for another request's counting comes again: each holds a thread of the process.
+LONGEST_WAIT_S = 0.3
 _ENABLED = TimerStatus.ENABLED.value
 
 
@@ -48,12 +49,12 @@ class PlannedLoad:
     def minutes(self, first: int, number: int) -> dict[int, Mapping[str, int]]:
         """Return the firings by app of so many minutes (since 1970-01-01 UTC), from `first` on.
 
-        Raises `StoreAway`, also if another request's counting does not end within 5 s, and `TooMuchWork`. Raises
+        Raises `StoreAway`, `TooMuchWork`, and `TooManyAtOnce` while another request's counting goes on. Raises
         `InvalidInput` after some seconds of counting; what is counted by then is remembered for the next request.
         """
         ends_at = end_of_patience(self._clock)
         if not self._counting.acquire(timeout=LONGEST_WAIT_S):
-            raise StoreAway("SQL", "the load is still being counted")
+            raise TooManyAtOnce
         try:
             self._forget_before(first)
             return {minute: self._count(minute, ends_at).by_app for minute in range(first, first + number)}

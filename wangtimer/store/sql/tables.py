@@ -139,9 +139,11 @@ app_totals = Table(
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
     Column("timers", BigInteger, nullable=False, server_default=text("0")),
     Column("firings_a_day", BigInteger, nullable=False, server_default=text("0")),
+    Column("bytes", BigInteger, nullable=False, server_default=text("0")),
     # The limits by which the total was divided over the slots; -1: by none.
     Column("most_timers", BigInteger, nullable=False, server_default=text("-1")),
     Column("most_firings", BigInteger, nullable=False, server_default=text("-1")),
+    Column("most_bytes", BigInteger, nullable=False, server_default=text("-1")),
     **_MYSQL,
 )
 
@@ -185,6 +187,21 @@ reply_controls = Table(
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     # The timer's version, a word, and a moment (`core/flow/reply_control.py`).
     Column("control", String(CONTROL_CHARACTERS), nullable=False),
+    **_MYSQL,
+)
+
+# By which rules of time zones and built-in calendars timers were planned.
+schedule_rules = Table(
+    "schedule_rules",
+    metadata,
+    Column("id", SmallInteger, primary_key=True, autoincrement=False),
+    # Those of the packages that hold them.
+    Column("version", String(64), nullable=False),
+    # JSON: a digest of the rules of each zone and calendar, by its name.
+    Column("digests", _LongText, nullable=False),
+    # The version by which timers are planned anew, and the id of the last one that is.
+    Column("following", String(64), nullable=False),
+    Column("done_to", BigInteger, nullable=False),
     **_MYSQL,
 )
 
@@ -244,6 +261,8 @@ api_keys = Table(
     Column("last_used_at", BigInteger, nullable=True),
     # An app's keys.
     Index("api_key_of_app", "app", "id"),
+    # Those that end soonest.
+    Index("api_key_expires", "expires_at"),
     **_MYSQL,
 )
 
@@ -315,6 +334,8 @@ timers = Table(
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
+    # When the schedule had changed the time before it last did.
+    Column("edited_before_at", BigInteger, nullable=False, server_default=text("0")),
     Column("edited_at", BigInteger, nullable=False),
     Column("planned_until", BigInteger, nullable=False),
     Column("next_fire_at", BigInteger, nullable=True),
@@ -342,6 +363,8 @@ timers = Table(
     Index("timer_updated", "updated_at"),
     # An app's living timers by id, and how many they are.
     Index("timer_of_app", "app", "tombstone"),
+    # An app's living timers by their last change.
+    Index("timer_of_app_updated", "app", "tombstone", "updated_at"),
     # Purge reads only deleted timers, oldest first.
     Index("timer_deleted", "status", "updated_at"),
     sqlite_autoincrement=True,

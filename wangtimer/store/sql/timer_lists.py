@@ -1,17 +1,35 @@
 """Lists of timers: filters, orders, and where a page goes on."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, and_, func, literal_column, not_, or_, select
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    RowMapping,
+    Select,
+    Table,
+    and_,
+    func,
+    literal_column,
+    not_,
+    or_,
+    select,
+    true,
+)
 
+from wangtimer.core.errors import InvalidInput
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index, in_this_order
+from wangtimer.store.sql.keyset import as_far_as, behind, by_index, in_this_order
+from wangtimer.store.sql.parts import PartedLook, end_of_patience
 from wangtimer.store.sql.tables import firings, timer_tags, timers
 from wangtimer.store.sql.timer_rows import read_rows, timer_of
 
@@ -33,12 +51,12 @@ class SortKey(StrEnum):
     UPDATED_AT = "updatedAt"
 
 
-_COLUMNS = {
-    SortKey.ID: timers.c.id,
-    SortKey.NAME: timers.c.name,
-    SortKey.CREATED_AT: timers.c.created_at,
-    SortKey.UPDATED_AT: timers.c.updated_at,
-}
+# A page's first part is so many rows of its index, a count's the second; each next one is four times as many while that
+# is quick, up to the last. So no statement reads more, however few of them are wanted.
+FEW_ROWS, FEW_COUNTED, MOST_ROWS = 500, 5_000, 40_000
+QUICK_S = 0.1
+# What begins a key, or has a tag, is gathered and sorted if it is so few rows.
+FEW_SORTED = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +99,29 @@ class Order:
                 return timer.updated_at
 
 
+# By what a list is sorted. Names of an app's living timers are unique, and ids ascend with their age.
+_KEYS: dict[SortKey, tuple[Column[Any], ...]] = {
+    SortKey.ID: (timers.c.id,),
+    SortKey.NAME: (timers.c.name,),
+    SortKey.CREATED_AT: (timers.c.id,),
+    SortKey.UPDATED_AT: (timers.c.updated_at, timers.c.id),
+}
+_TOO_LONG = InvalidInput(
+    "",
+    "there are too many timers to look through in a few seconds",
+    "look by how their keys or names begin, sorted by them, or by a tag that few have",
+)
+
+
 class TimerLists:
     """Pages stay right while rows come and go: each goes on after a key, not after a number of rows.
 
     A timer whose row cannot be read is noted; the page has the next timer instead.
     """
 
-    def __init__(self, database: Database, bad_timers: BadTimers) -> None:
+    def __init__(self, database: Database, clock: Clock, bad_timers: BadTimers) -> None:
         self._database = database
+        self._clock = clock
         self._bad_timers = bad_timers
 
     def page(
@@ -100,34 +133,92 @@ class TimerLists:
         after: tuple[int | str, int] | None = None,
         skipped: int = 0,
     ) -> list[Timer]:
-        """Return up to `limit` timers in order, from after the given value and id, or after `skipped` timers."""
-        keys = (_COLUMNS[order.key], timers.c.id)
-        whole = _read_along(select(timers), wanted, order.key).where(_wanted(wanted, now))
-        whole = whole.order_by(*(key.desc() if order.descending else key.asc() for key in keys))
-        page: list[Timer] = []
-        while True:
-            query = whole if after is None else whole.where(behind(keys, after, order.descending))
-            room = limit - len(page)
-            rows = self._rows(query.limit(room).offset(skipped))
-            found = self._read(rows)
-            page += found.values()
-            if not found.bad or len(rows) < room or skipped:
-                return page
-            after = rows[-1][keys[0].name], rows[-1]["id"]
+        """Return up to `limit` timers in order, from after the given value and id, or after `skipped` timers.
+
+        Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
+        """
+        way = self._way(wanted, order)
+        query = way.narrow(select(timers), wanted, now).order_by(*way.order)
+        is_numbered, page = bool(skipped), list[Timer]()
+        for part in self._parts(way, wanted.app, None if after is None else way.values(*after), is_numbered):
+            of_part = query.where(part)
+            while room := limit - len(page):
+                rows = self._rows(of_part.limit(room).offset(skipped))
+                found = self._read(rows)
+                page += found.values()
+                if is_numbered:
+                    # Else the place of one that cannot be read is the next one's.
+                    limit -= len(found.bad)
+                if len(rows) < room:
+                    break
+                of_part, skipped = of_part.where(way.behind([rows[-1][key.name] for key in way.keys])), 0
+            if len(page) == limit:
+                break
+            skipped = 0 if rows or not skipped else skipped - self._number(way, wanted, now, part)
+        return page
 
     def chosen(self, wanted: TimerFilter, limit: int, now: int, after_id: int) -> Readable[int, Timer]:
-        """Return the first `limit` timers with an id over `after_id`; those that cannot be read are in `bad`."""
-        query = _read_along(select(timers), wanted, SortKey.ID).where(
-            _wanted(wanted, now), timers.c.id > after_id
-        )
-        return self._read(self._rows(query.order_by(timers.c.id).limit(limit)))
+        """Return the first `limit` timers with an id over `after_id`; those that cannot be read are in `bad`.
+
+        Raises as `page`.
+        """
+        way = self._way(wanted, Order())
+        query = way.narrow(select(timers), wanted, now).order_by(*way.order)
+        rows: list[RowMapping] = []
+        for part in self._parts(way, wanted.app, [after_id]):
+            rows += self._rows(query.where(part).limit(limit - len(rows)))
+            if len(rows) == limit:
+                break
+        return self._read(rows)
 
     def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
-        """Return how many such timers have an id over `after_id`."""
-        rest = timers.c.id > after_id
-        counting = _read_along(select(func.count()), wanted, SortKey.ID)
-        query = counting.where(_wanted(wanted, now), rest)
+        """Return how many such timers have an id over `after_id`; raises as `page`."""
+        way = self._way(wanted, Order())
+        parts = self._parts(way, wanted.app, [after_id], is_whole=True)
+        return sum(self._number(way, wanted, now, part) for part in parts)
+
+    def _number(self, way: "_Way", wanted: TimerFilter, now: int, part: ColumnElement[bool]) -> int:
+        query = way.narrow(select(func.count()), wanted, now).where(part)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
+
+    def _way(self, wanted: TimerFilter, order: Order) -> "_Way":
+        """Return along which index such timers are read in this order, or are found where they are few."""
+        in_order = _in_order(wanted, order)
+        if in_order.is_few or in_order.seeks(wanted):
+            return in_order
+        for narrow in _narrow(wanted, order):
+            if self._end(narrow, None, FEW_SORTED) is None:
+                return narrow
+        return in_order
+
+    def _parts(
+        self, way: "_Way", app: str | None, after: Sequence[Any] | None, is_whole: bool = False
+    ) -> Iterator[ColumnElement[bool]]:
+        """Yield the conditions of each part of the way, from behind these values on; raises as `PartedLook`.
+
+        Rows that the index has as they are wanted need no parts, unless all of them are read.
+        """
+        begin: ColumnElement[bool] = true() if after is None else way.behind(after)
+        if way.is_few or not (way.is_wider or is_whole):
+            yield begin
+            return
+        rows = FEW_COUNTED if is_whole else FEW_ROWS
+        with PartedLook(self._clock, app, end_of_patience(self._clock), _TOO_LONG) as look:
+            while True:
+                began_at = look.go_on()
+                end = self._end(way, after, rows)
+                yield begin if end is None else and_(begin, way.as_far_as(end))
+                if end is None:
+                    return
+                after, begin = end, way.behind(end)
+                is_quick = self._clock.monotonic() < began_at + QUICK_S
+                rows = min(4 * rows, MOST_ROWS) if is_quick else max(rows // 4, FEW_ROWS)
+
+    def _end(self, way: "_Way", after: Sequence[Any] | None, rows: int) -> Sequence[Any] | None:
+        """Return the values of the last of so many rows of the index; None: there are fewer."""
+        query = way.entries(after).offset(rows - 1).limit(1)
+        found = self._database.read(lambda sql: sql.execute(query).one_or_none())
+        return None if found is None else list(found)
 
     def of_ids(self, app: str, ids: Sequence[int]) -> Readable[int, Timer]:
         """Return the app's living timers of these ids, by id; other ids are absent."""
@@ -170,17 +261,117 @@ class TimerLists:
         return found
 
 
-def _read_along(query: Select[Any], wanted: TimerFilter, key: SortKey) -> Select[Any]:
-    """Return the query with hints to read along the index that has the timers close together, or in this order."""
-    if wanted.tag is not None:
-        # Along the ids of all timers with the tag.
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """An index along which timers are read: the table that has it, its bounds, and its columns in the wanted order.
+
+    `is_wider`: it has rows that are not wanted. `is_few`: it has few rows, which are sorted by `keys`.
+    """
+
+    index: str
+    bounds: tuple[ColumnElement[bool], ...]
+    keys: tuple[Column[Any], ...]
+    descending: bool
+    is_wider: bool
+    table: Table = timers
+    is_few: bool = False
+
+    @property
+    def order(self) -> list[ColumnElement[Any]]:
+        return [key.desc() if self.descending else key.asc() for key in self.keys]
+
+    def values(self, value: int | str, timer_id: int) -> list[int | str]:
+        """Return the values of the keys of a timer, by the value that it is sorted by and its id."""
+        return [timer_id if key is timers.c.id else value for key in self.keys]
+
+    def narrow(self, query: Select[Any], wanted: TimerFilter, now: int) -> Select[Any]:
+        """Return the query, of the wanted timers along this index."""
+        query = query.where(_wanted(wanted, now))
+        if self.table is timers:
+            query = by_index(query.select_from(timers), self.index, timers)
+            return query if wanted.tag is None else query.where(_has_tag(wanted.app, wanted.tag))
         tagged = query.select_from(timer_tags.join(timers, timers.c.id == timer_tags.c.timer_id))
-        return in_this_order(by_index(by_index(tagged, "PRIMARY", timer_tags), "PRIMARY", timers))
-    in_order_of_name = wanted.name is not None or key is SortKey.NAME
-    index = "timer_app_name" if in_order_of_name else "timer_of_app"
+        tagged = tagged.where(*self.bounds, func.char_length(timer_tags.c.tag) == len(wanted.tag or ""))
+        return in_this_order(by_index(by_index(tagged, self.index, timer_tags), "PRIMARY", timers))
+
+    def entries(self, after: Sequence[Any] | None) -> Select[Any]:
+        """Return the query of the keys of all entries behind these values, wanted or not: of the index alone."""
+        if self.is_few:
+            entry: Select[Any] = select(literal_column("1")).select_from(self.table).where(*self.bounds)
+            return by_index(entry, self.index, self.table)
+        keys = self.keys if self.table is timers else (timer_tags.c.timer_id,)
+        query = by_index(select(*keys).where(*self.bounds), self.index, self.table)
+        if after is not None:
+            query = query.where(behind(keys, after, self.descending))
+        return query.order_by(*(key.desc() if self.descending else key.asc() for key in keys))
+
+    def behind(self, values: Sequence[Any]) -> ColumnElement[bool]:
+        return behind(self.keys, values, self.descending)
+
+    def as_far_as(self, values: Sequence[Any]) -> ColumnElement[bool]:
+        return as_far_as(self.keys, values, self.descending)
+
+    def seeks(self, wanted: TimerFilter) -> bool:
+        """Whether its bounds already are those of a tag or of a name's begin, or there are neither."""
+        if wanted.app is None or (wanted.prefix is None and wanted.tag is None):
+            return True
+        return self.table is timer_tags or (wanted.prefix is not None and timers.c.name in self.keys)
+
+
+def _in_order(wanted: TimerFilter, order: Order) -> _Way:
+    """Return the index that has the timers in this order, or has the few that have these names."""
+    key, down, is_narrowed = order.key, order.descending, _is_narrowed(wanted)
     if wanted.app is None:
-        index = "PRIMARY"
-    return by_index(query.select_from(timers), index, timers)
+        # Of all apps' timers, which are sorted by id alone. Without a bound MariaDB calls it a reading of the whole.
+        return _Way("PRIMARY", (timers.c.id > 0,), (timers.c.id,), down, is_wider=True)
+    of_app, lives = timers.c.app == wanted.app, timers.c.tombstone == 0
+    if wanted.name is not None or wanted.names is not None:
+        return _Way("timer_app_name", (), _KEYS[key], down, is_wider=False, is_few=True)
+    if key is SortKey.NAME:
+        return _Way("timer_app_name", (of_app, *_begins(wanted.prefix)), _KEYS[key], down, is_wider=True)
+    if key is SortKey.UPDATED_AT:
+        return _Way("timer_of_app_updated", (of_app, lives), _KEYS[key], down, is_narrowed)
+    if wanted.tag is not None:
+        return _tagged(wanted.app, wanted.tag, order)
+    return _Way("timer_of_app", (of_app, lives), _KEYS[key], down, is_narrowed)
+
+
+def _narrow(wanted: TimerFilter, order: Order) -> Iterator[_Way]:
+    """Yield ways whose rows are wanted, or hardly more are, but in another order."""
+    assert wanted.app is not None
+    if wanted.prefix is not None:
+        bounds = (timers.c.app == wanted.app, *_begins(wanted.prefix))
+        yield _Way("timer_app_name", bounds, _KEYS[order.key], order.descending, is_wider=False, is_few=True)
+    if wanted.tag is not None:
+        yield replace(_tagged(wanted.app, wanted.tag, order), is_few=True)
+
+
+def _tagged(app: str, tag: str, order: Order) -> _Way:
+    of_tag = timer_tags.c.app == app, timer_tags.c.tag == tag
+    return _Way("PRIMARY", of_tag, _KEYS[order.key], order.descending, is_wider=True, table=timer_tags)
+
+
+def _is_narrowed(wanted: TimerFilter) -> bool:
+    """Tell whether not all of the app's living timers are wanted."""
+    return wanted != TimerFilter(wanted.app)
+
+
+def _begins(prefix: str | None) -> list[ColumnElement[bool]]:
+    """Return the bounds of names with this prefix; a few others may lie within."""
+    if prefix is None:
+        return []
+    end = _behind_all_with(prefix)
+    return [timers.c.name >= prefix, *([] if end is None else [timers.c.name < end])]
+
+
+def _behind_all_with(prefix: str) -> str | None:
+    """Return the least text behind all that begin with the prefix, by code points; None: there is none."""
+    kept = prefix.rstrip(chr(sys.maxunicode))
+    if not kept:
+        return None
+    following = ord(kept[-1]) + 1
+    # Half surrogates are no characters.
+    return kept[:-1] + chr(0xE000 if 0xD800 <= following < 0xE000 else following)
 
 
 def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
@@ -193,19 +384,25 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
         conditions.append(timers.c.name.in_(_comparable(wanted.names)))
     if wanted.prefix is not None:
         # Not LIKE, which ignores case in SQLite.
-        conditions.append(_is(func.substr(timers.c.name, 1, len(wanted.prefix)), wanted.prefix))
+        begin = _is(func.substr(timers.c.name, 1, len(wanted.prefix)), wanted.prefix)
+        conditions += [*_begins(wanted.prefix), begin]
     if wanted.contains is not None:
-        conditions.append(func.lower(timers.c.name).contains(wanted.contains.lower(), autoescape=True))
+        conditions.append(_contains(timers.c.name, wanted.contains))
     if wanted.status is not None:
         conditions.append(_has_status(wanted.status, now))
     if wanted.is_enabled is not None:
         status = TimerStatus.ENABLED if wanted.is_enabled else TimerStatus.DISABLED
         conditions.append(timers.c.status == status.value)
-    if wanted.tag is not None:
-        conditions += [timer_tags.c.app == wanted.app, _is(timer_tags.c.tag, wanted.tag)]
     if wanted.next_before is not None:
         conditions.append(_fires_before(wanted.next_before, now))
     return and_(*conditions)
+
+
+def _has_tag(app: str | None, tag: str) -> ColumnElement[bool]:
+    """Return the condition that a timer has a tag, which is looked up for each timer."""
+    its = timer_tags.c.app == app, timer_tags.c.timer_id == timers.c.id
+    found: Select[Any] = select(literal_column("1")).where(*its, _is(timer_tags.c.tag, tag)).limit(1)
+    return by_index(found, "PRIMARY", timer_tags).correlate(timers).scalar_subquery().is_not(None)
 
 
 def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
@@ -216,6 +413,19 @@ def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
 def _comparable(names: Sequence[str]) -> list[str]:
     """Return the names that a timer can have: none ends in a space, which MariaDB ignores when it compares."""
     return [name for name in names if not name.endswith(" ")]
+
+
+def _contains(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
+    """Return the condition that a text contains another, upper and lower case aside.
+
+    The server lowers both, by the collation of the column, from which the wanted text takes its own. A sigma at the end
+    of a word is a sigma, and `İ` an `i`, whether its dot is a sign of its own in lower case or not.
+    """
+    escaped = re.sub(r"[/%_]", r"/\g<0>", wanted)
+    both = text, func.substr(text, 1, 0) + escaped
+    lowered = (func.replace(func.lower(one), "ς", "σ") for one in both)
+    held, asked = (func.replace(one, "i\u0307", "i") for one in lowered)
+    return held.like("%" + asked + "%", escape="/")
 
 
 def _has_status(status: ListedStatus, now: int) -> ColumnElement[bool]:

@@ -136,7 +136,7 @@ class FiringViews:
         than 10 KB/s is cut off. An export is refused (50303) while the process serves as many others as it may.
         """
         wanted = query.read(int(self.wiring().clock.now_ms()))
-        end = self.exports().begin()
+        end = self.exports().begin(query.app)
         earn_time(request.environ)
         rows = self._all(wanted)
         lines = _as_csv(rows, query.app) if query.format == "csv" else _as_json_lines(rows, query.app)

@@ -19,7 +19,6 @@ from wangtimer.api.asked.terms import (
 )
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name, plain
-from wangtimer.api.http.fractions_as_written import json_text
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
@@ -36,6 +35,7 @@ from wangtimer.api.v1.words_of_targets import (
     OVERLAP_WORDS,
 )
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
+from wangtimer.core.numbers_as_written import json_text
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
