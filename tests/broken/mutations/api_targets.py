@@ -18,7 +18,7 @@ PROMISES = (
         breaks="The API leaves that to the call.",
         by=Mutation(
             "check_way_out",
-            "if is_refused and rules is not None and rules.of_app(own).refusal(peer):",
+            "if is_refused and rules is not None and all(map(rules.of_app(own).refusal, peers)):",
             "if False:",
         ),
         red="tests/api/test_allowed_targets.py::test_a_timer_whose_url_has_such_an_address_is_not_made",
