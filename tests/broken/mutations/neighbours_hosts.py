@@ -59,7 +59,7 @@ PROMISES = (
         "an-answer-enables-a-host",
         "a disabled host that answers a call is enabled.",
         breaks="Nobody is told of the answer.",
-        by=Mutation("DisabledHosts.learn", "self._note_answer(key)", "pass"),
+        by=Mutation("DisabledHosts.learn", "self._note_answer(one)", "pass"),
         red="tests/stages/test_disabled_hosts.py::test_the_first_answer_of_a_try_is_told_and_what_is_enabled_is_called",
     ),
     Promise(
@@ -77,7 +77,9 @@ PROMISES = (
         "an app whose calls a host fails or leaves hanging holds up no other app there.",
         breaks="All apps wait for a host in one lane.",
         by=Mutation(
-            "SharedLane.of_way", 'return cls._of_both("host", app, host)', "return cls.of_host(host)"
+            "SharedLane.of_way",
+            'return cls._of_both("host", app, f"{host}{part}")',
+            "return cls.of_host(host)",
         ),
         red=(
             "tests/stages/test_failing_hosts.py::test_an_app_that_a_host_fails_holds_up_no_other_app_there",
@@ -169,10 +171,10 @@ PROMISES = (
         breaks="What was pulled from a lane is sent.",
         by=Mutation(
             "Sender._has_disabled_host",
-            "return disabled.are_any and disabled.hold((one.definition.app, one.origin.key))",
+            "return disabled.are_any and disabled.hold(one.way)",
             """
             is_pulled = isinstance(one.held.claim.stands_in, SharedLane)
-            return not is_pulled and disabled.are_any and disabled.hold((one.definition.app, one.origin.key))
+            return not is_pulled and disabled.are_any and disabled.hold(one.way)
             """,
         ),
         red="tests/stages/test_disabled_hosts.py::test_what_waited_for_it_fails_too_when_it_is_disabled",

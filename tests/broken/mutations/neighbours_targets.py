@@ -194,10 +194,10 @@ PROMISES = (
         breaks="All apps that call a host share its places.",
         by=Mutation(
             "Flows._way",
-            "way = self._ways[route] = Way(self._host(host))",
+            "way = Way(self._host(host), route, part)",
             """
             others = self._host(host).ways.values()
-            way = self._ways[route] = next(iter(others), None) or Way(self._host(host))
+            way = next(iter(others), None) or Way(self._host(host), route, part)
             """,
         ),
         red=(
