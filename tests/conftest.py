@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import pytest_timeout
@@ -151,9 +152,14 @@ def mariadb_url(prepared_databases: PreparedDatabases) -> Iterator[str]:
 
 
 @pytest.fixture
-def sqlite_url(prepared_file: PreparedFile, tmp_path: Path) -> str:
-    """SQLAlchemy URL of an SQLite file that has the tables and no rows."""
-    return prepared_file.copied_to(tmp_path / "wangtimer.db")
+def sqlite_url(prepared_file: PreparedFile) -> Iterator[str]:
+    """SQLAlchemy URL of an SQLite file that has the tables and no rows.
+
+    It lies in memory where that can be, since each commit waits for the disk.
+    """
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
+        yield prepared_file.copied_to(Path(directory) / "wangtimer.db")
 
 
 @pytest.fixture(params=["mariadb", "sqlite"])

@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import re
+import time
 
 from tests.api.sample_requests import sample_request
 from tests.attack.answer import summed
@@ -180,6 +181,22 @@ def _kept_secret(ground: Ground) -> str:
     return ", ".join(map(str, told))
 
 
+def _secrets_that_begin_alike(ground: Ground) -> str:
+    """A hundred calls whose secrets begin as the target's answer does; a second later another app's call is due."""
+    query = "&".join(f"key=aaaaaa{number:x}" for number in range(150))
+    ground.done("PUT", "/v1/targets/alike", ground.bank, {"url": f"{ground.target.url}alike?{query}"})
+    once = {"schedule": {"delay": "3s"}, "target": {"name": "alike"}}
+    timers = {"timers": [once | {"key": f"alike {number}"} for number in range(100)]}
+    made = ground.done("POST", "/v1/timers:batchCreate", ground.bank, timers)["items"]
+    began_at = time.monotonic()
+    body = {"schedule": {"delay": "4s"}, "target": {"url": f"{ground.target.url}plain"}}
+    of_shop = int(ground.done("POST", "/v1/timers", ground.shop, body)["id"])
+    ground.waited(lambda: bool(ground.target.calls_of(of_shop)), 30)
+    took = "soon" if time.monotonic() - began_at < 7 else "late"
+    outputs = {one.output for one in ground.outcomes([int(one["id"]) for one in made]).values()}
+    return f"the shop's call came {took}; on record: {', '.join(sorted(outputs))}"
+
+
 SECTION = Section(
     "What callbacks say and targets answer",
     ("API3", "API6", "API10"),
@@ -203,6 +220,11 @@ SECTION = Section(
             "A script as answer, in the list of firings and in the export",
             "application/json, text/csv",
             _script,
+        ),
+        Attack(
+            "150 secrets that begin alike, and a target that repeats how, a hundred times at once",
+            "the shop's call came soon; on record: ***",
+            _secrets_that_begin_alike,
         ),
         Attack("A formula as answer, in the export for spreadsheets", "0 cells that compute", _formula),
         Attack("A formula as a timer's key, in the export", "0 cells that compute", _formula_as_key),

@@ -63,6 +63,7 @@ ANSWERS: dict[str, Callable[[Received], None]] = {
     "/gzip-bomb": gzip_bomb,
     "/unavailable": plain(UNAVAILABLE),
     "/formula": plain(text(FORMULA)),
+    "/alike": plain(text("a" * 1_024)),
     "/script": plain(text(SCRIPT, "text/html")),
     # Two answers where one was asked for: the second would be that of the connection's next call.
     "/twice": plain(text("first") + text("second, of nobody's call")),

@@ -12,12 +12,14 @@ from tests.attack.named_targets import SECRET, SECRET_ANEW
 from tests.attack.signatures import calls
 from tests.attack.ways_out import private_keys
 from tests.callback.target import Target
-from tests.e2e.canaries import CANARIES, OPEN, contents_of, everything_asked, refuse
+from tests.e2e.canaries import CANARIES, MARKED, OPEN, PARTS, contents_of, everything_asked, refuse
 from wangtimer.stack.ports import HOST
 
+WHOSE = {"timer": "a timer", "target": "a named target", "consumers": "a firing for consumers"}
 # Of all tables in which what was given may stand.
 TABLES = (
-    "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar, target, client_certificate"
+    "timer, firing, attempt, audit, idempotency, api_key, signing, app, calendar, target, client_certificate, "
+    "dead_letter, alert_rule, alert_note, alert, alert_message"
 )
 
 
@@ -69,6 +71,10 @@ def canary(name: str) -> Attack:
         "query": "the query of a URL", "body": "a body that is marked as secret", "gone": "a timer that was deleted",
         "key": "a client certificate's key, as it is sent", "written-key": "a client certificate's key, as it is used",
     }  # fmt: skip
+    words |= {
+        f"{place}-{part}": f"{PARTS[part]} of {WHOSE[place]} that its target repeats"
+        for place, part in MARKED
+    }
 
     def carry_out(ground: Ground) -> str:
         said = sum(CANARIES[name] in one for one in answers(ground))

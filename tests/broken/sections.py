@@ -104,6 +104,7 @@ SECTIONS = (
             "kill one beat of two",
             "kill executor",
             "freeze executor 30 s",
+            "switch SQL over, old connections kept",
             "cut executor off Redis 15 s",
             "store clock put ahead 20 s",
         ),
@@ -151,6 +152,8 @@ SECTIONS = (
             "While Redis or the broker is away nothing new is sent: it costs that time, and some seconds more.",
             "While SQL is away, callbacks go on for as far as Redis holds firings (`wangtimer_window_seconds`) "
             "and has room for outcomes (`wangtimer_parked_share`). After that they are late.",
+            "A process that froze, or lost its host, within a transaction holds its rows for 6 s more (MariaDB), on "
+            "MySQL for 70 s. So long retries, queued firings and changes of just these timers wait.",
             "The figures are those of the shipped settings. Longer leases cost more.",
         ),
         (
@@ -160,6 +163,9 @@ SECTIONS = (
             "kill beat 30 s",
             "freeze store 10 s",
             "freeze trigger 30 s",
+            "freeze migrate 120 s in a transaction",
+            "freeze web 120 s in a transaction",
+            "freeze callback 120 s in a transaction",
             "kill broker 10 s",
             "freeze broker 10 s",
             "freeze MariaDB 20 s",

@@ -10,6 +10,7 @@ from tests.callback.calls import MachineClock, egress_of
 from tests.callback.target import NO_CONTENT, answer_with, hold
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
+from wangtimer.callback.reply import BrokerAnswer, Reply
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -19,12 +20,13 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.timers.call_form import CallForm
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.executor.sender import Ready, Sender, Sent
+from wangtimer.executor.sender import Ready, Sender, Sent, _hidden
 from wangtimer.executor.settler import Finished
 from wangtimer.store.seals import NO_KEYS, Seals
 
@@ -92,7 +94,7 @@ def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int 
     """Send one firing as the definition says; return what is recorded of it."""
     done, records = sent(engine, definition, most_attempts=most_attempts)
     assert (done.unmade, done.unopened) == ({}, {})
-    return records.get(timeout=8).outcome
+    return records.get(timeout=8).recorded
 
 
 def calling(url: str) -> Definition:
@@ -166,7 +168,7 @@ def test_a_target_that_repeats_a_secret_puts_none_on_record(engine, new_target) 
     call = Notify(target.url, headers=(("Authorization", "Bearer sesame-1"),))
     sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
     _, records = sent(engine, sealed, seals)
-    assert records.get(timeout=8).outcome.output == "you said: ***"
+    assert records.get(timeout=8).recorded.output == "you said: ***"
 
 
 def test_a_redirect_that_repeats_a_secret_puts_none_on_record(engine, new_target) -> None:
@@ -177,4 +179,37 @@ def test_a_redirect_that_repeats_a_secret_puts_none_on_record(engine, new_target
     call = Notify(target.url, headers=(("Authorization", "Bearer sesame-1"),))
     sealed = calling(target.url)._replace(notify=seals.seal(call, "shop", 1))
     _, records = sent(engine, sealed, seals)
-    assert records.get(timeout=8).outcome.error.startswith("HTTP 302: it points to https://new.example/***, ")
+    assert records.get(timeout=8).recorded.error.startswith(
+        "HTTP 302: it points to https://new.example/***, "
+    )
+
+
+@pytest.mark.parametrize("broker", [None, BrokerAnswer.REJECTED])
+def test_what_a_broker_says_is_recorded_without_secrets_and_our_own_errors_as_they_are(
+    broker: BrokerAnswer | None,
+) -> None:
+    outcome = Outcome(MEMBER, 0, FiringStatus.FAILED, 0, error="args beginning with: sesame-1")
+    reply = Reply(0.0, 0.0, None, "", outcome.error, broker=broker)
+    shown = "args beginning with: sesame-1" if broker is None else "args beginning with: ***"
+    assert _hidden(("sesame-1",), reply, outcome).error == shown
+
+
+@pytest.mark.parametrize(
+    ("status", "header", "said"),
+    [
+        (302, "Location: /", "HTTP 302: it points to /***…, and redirects are not followed"),
+        (200, "X-WangTimer-Control: ", "the answer's X-WangTimer-Control '***…' changes nothing"),
+    ],
+)
+def test_of_a_secret_that_is_too_long_to_be_shown_nothing_is_on_record(
+    engine, new_target, status: int, header: str, said: str
+) -> None:
+    secret = "sesame-" * 40
+    answer = answer_with(f"HTTP/1.1 {status} So\r\n{header}{secret}\r\nContent-Length: 0\r\n\r\n".encode())
+    target, seals = new_target(answer), Seals({"k1": b"k" * 32})
+    call = Notify(target.url, headers=(("Authorization", secret),))
+    sealed = calling(target.url)._replace(
+        notify=seals.seal(call, "shop", 1), form=CallForm(allow_control=True)
+    )
+    _, records = sent(engine, sealed, seals)
+    assert records.get(timeout=8).recorded.error.startswith(said)

@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.timers.secret_names import is_secret_header, is_secret_name
 from wangtimer.core.timers.secret_parts import (
+    MOST_LOOKED_FOR,
     has_open_secrets,
     masked,
     masked_url,
@@ -103,6 +104,12 @@ def test_what_is_taken_apart_is_put_together_again(call: Notify) -> None:
 
 
 @given(_calls)
+def test_marks_that_were_lost_are_known_by_the_secrets(call: Notify) -> None:
+    hidden, secrets = parted(call)
+    assert secret_texts(whole(hidden._replace(marks=SecretMarks()), secrets)) == secret_texts(call)
+
+
+@given(_calls)
 def test_what_was_shown_and_is_sent_back_changes_nothing(call: Notify) -> None:
     assert unmasked(masked(call), call) == call
 
@@ -188,6 +195,45 @@ def test_a_secret_that_is_cut_off_at_the_end_is_hidden() -> None:
     assert without(secrets, "canary-1234 is not it") == "can***34 is not it"
     assert without(("aaaabbbbbb", "bbbbbbcccc"), "x aaaabbbbbb") == "x ***"
     assert without(secrets, "canary-123456canary-123456") == "******"
+
+
+def test_of_a_secret_with_placeholders_each_part_between_them_is_hidden() -> None:
+    call = Notify(
+        URL, headers=(("X-Api-Key", "canary-1-{{attempt}}-canary-2"),), body="at {{fireAt}}: canary-3"
+    )
+    texts = secret_texts(call._replace(marks=SecretMarks(body=True)))
+    assert without(texts, "got canary-1-7-canary-2 at 2026: canary-3") == "got ***7*** at 2026***"
+
+
+def test_a_secret_body_in_base64_is_hidden_as_it_is_sent() -> None:
+    call = Notify(URL, body=b64encode(b"canary-1\xff").decode(), marks=SecretMarks(body=True))
+    assert without(secret_texts(call, True), f"got canary-1\ufffd, {call.body}") == "got ***, ***"
+    assert without(secret_texts(call._replace(body="canary-1"), True), "got canary-1") == "got ***"
+
+
+def test_other_letters_are_hidden_as_a_header_is_read() -> None:
+    texts = secret_texts(Notify(URL, headers=(("Cookie", "sésame-1"),)))
+    assert without(texts, "/" + "sésame-1".encode().decode("latin-1")) == "/***"
+
+
+def test_a_secret_that_is_cut_off_before_an_ellipsis_is_hidden() -> None:
+    secrets = ("canary-123456", "with… in it")
+    assert without(secrets, "it points to /canary-12…, and more") == "it points to /***…, and more"
+    assert without(secrets, "it points to /canar…, and more") == "it points to /canar…, and more"
+    assert without(secrets, "/canary-12…/canary-123456/canary") == "/***…/***/***"
+    assert without(secrets, "with… in it, with… in") == "***, ***"
+
+
+def test_of_secrets_that_are_too_many_to_look_for_all_is_hidden() -> None:
+    alike = tuple("aaaaaa" + "a" * number for number in range(450))
+    assert without(alike, "a" * 1_024) == "***"
+    assert without(("a" * 500 + "b",), "a" * 1_024) == "***"
+    assert without(alike, "no such letter") == "no such letter"
+    headers = tuple(("Cookie", f"sesame-{number}") for number in range(MOST_LOOKED_FOR + 1))
+    texts = secret_texts(Notify(URL, headers=headers))
+    assert (without(texts, "what it says"), without(texts, "")) == ("***", "")
+    texts = secret_texts(Notify(URL, headers=headers[1:]))
+    assert without(texts, "it says sesame-1, sesame-100") == "it says ***, ***"
 
 
 def test_a_secret_that_is_repeated_is_hidden_in_each_of_its_spellings() -> None:

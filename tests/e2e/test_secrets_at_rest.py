@@ -88,6 +88,7 @@ def test_no_secret_of_a_timer_is_in_any_file_or_answer(tmp_path: Path, target: T
     for canary in CANARIES.values():
         assert not any(canary in text for text in said)
         assert [name for name, content in written.items() if canary.encode() in content] == []
+    assert [name for name, content in written.items() if b"X-WangTimer-Ack-Token" in content] == []
     found = [name for name, content in written.items() if OPEN.encode() in content]
     for place in ("sql/data/ib", "sql/data/wangtimer/timer", "sql/data/binlog", "store/"):
         assert any(name.startswith(place) for name in found), (place, found)

@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 import redis
@@ -26,10 +27,13 @@ from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.testing.doubles import NoLimits
 
 KEYS = Keys("wt")
 TOKEN = "1." + "a" * 43
+SEALS = Seals({"k1": b"k" * 32, "k0": b"o" * 32})
+LISTS = ConsumerLists(KEYS, ListBounds(1_000, 10_000_000), SEALS)
 MakeEngine = Callable[..., MessageEngine]
 
 
@@ -46,7 +50,7 @@ def make(queue_redis: RedisServer) -> Iterator[MakeEngine]:
 
     def engine_with(entries: int = 1_000, total_bytes: int = 10_000_000) -> MessageEngine:
         clock, url = MachineClock(), queue_redis.url()
-        link = ConsumerLink(url, 2.0, ConsumerLists(KEYS, ListBounds(entries, total_bytes)), clock)
+        link = ConsumerLink(url, 2.0, ConsumerLists(KEYS, ListBounds(entries, total_bytes), SEALS), clock)
         limits = Limits(timeout_ms=3_000, connections_per_host=4_000, connections_total=8_000)
         engine = MessageEngine(own_consumers(url), link, clock, limits, NoLimits())
         engines.append(engine)
@@ -81,7 +85,8 @@ def a_firing(
 
 
 def entries_of(client: "redis.Redis[bytes]", group: str = "shop/work") -> list[ConsumerEntry]:
-    return [ConsumerEntry.read(one) for one in client.lrange(f"{KEYS.consumer_list}{group}", 0, -1)]
+    packed = client.lrange(f"{KEYS.consumer_list}{group}", 0, -1)
+    return [LISTS.read(ConsumerGroup.of_key(group), one) for one in packed]
 
 
 def test_an_entry_has_the_firing_its_headers_and_until_when_it_is_to_be_acknowledged(
@@ -146,9 +151,9 @@ def test_what_has_run_out_of_time_makes_room_also_that_of_other_groups(
     engine.submit([a_firing(outcomes, 9)])
     assert outcomes.wait(4)[-1].succeeded
     assert entries_of(client, "shop/old") == []
-    (entry,) = entries_of(client)
+    (packed,) = client.lrange(f"{KEYS.consumer_list}shop/work", 0, -1)
     counted = {name.decode(): int(size) for name, size in client.hgetall(KEYS.consumer_bytes).items()}
-    assert counted == dict.fromkeys(("", "shop/", "shop/work"), len(entry.packed()))
+    assert counted == dict.fromkeys(("", "shop/", "shop/work"), len(packed))
 
 
 def test_scripts_that_redis_has_lost_are_loaded_again(
@@ -168,19 +173,50 @@ def test_what_is_taken_and_given_back_is_counted_and_keeps_its_order(
 ) -> None:
     make().submit([a_firing(outcomes, one) for one in (1, 2, 3)])
     outcomes.wait(3)
-    lists, group = ConsumerLists(KEYS, ListBounds(1_000, 10_000_000)), ConsumerGroup("shop", "work")
+    group = ConsumerGroup("shop", "work")
     before, counted = entries_of(client), client.hgetall(KEYS.consumer_bytes)
 
     def run(call: object) -> object:
         return client.eval(call.script.text, len(call.keys), *call.keys, *call.arguments)  # type: ignore[attr-defined]
 
-    packed = run(lists.take(group, 2, int(time.time() * 1_000)))
-    taken = [ConsumerEntry.read(one) for one in packed]  # type: ignore[attr-defined]
+    packed = run(LISTS.take(group, 2, int(time.time() * 1_000)))
+    taken = [LISTS.read(group, one) for one in packed]  # type: ignore[attr-defined]
     assert taken == before[:2]
-    run(lists.give_back(group, taken))
+    run(LISTS.give_back(group, taken))
     assert (entries_of(client), client.hgetall(KEYS.consumer_bytes)) == (before, counted)
-    run(lists.take(group, 10, int(time.time() * 1_000)))
+    run(LISTS.take(group, 10, int(time.time() * 1_000)))
     assert client.keys("wt:{consumers}:*") == []
+
+
+def test_what_stands_in_redis_is_sealed_for_its_group_and_attempt(
+    client: "redis.Redis[bytes]", make: MakeEngine, outcomes: Outcomes
+) -> None:
+    make().submit([a_firing(outcomes)])
+    outcomes.wait(1)
+    group = ConsumerGroup("shop", "work")
+    (packed,) = client.lrange(f"{KEYS.consumer_list}{group.key}", 0, -1)
+    assert b"k1." in packed
+    assert not any(secret in packed for secret in (TOKEN.encode(), b"blue", b"order"))
+    with pytest.raises(ValueError, match="not sealed for this place"):
+        LISTS.read(ConsumerGroup("shop", "other"), packed)
+    with pytest.raises(ValueError, match="not sealed for this place"):
+        LISTS.read(group, packed.replace(b" 2:", b" 3:"))
+    with pytest.raises(ValueError, match="no key 'k1'"):
+        replace(LISTS, seals=NO_KEYS).read(group, packed)
+    newer = replace(LISTS, seals=Seals({"k2": b"n" * 32, "k1": b"k" * 32}))
+    assert newer.read(group, packed) == LISTS.read(group, packed)
+
+
+def test_an_older_executors_entry_is_read_and_an_older_stream_reads_none_of_ours(
+    client: "redis.Redis[bytes]", make: MakeEngine, outcomes: Outcomes
+) -> None:
+    group, event = ConsumerGroup("shop", "work"), b'{"id":"7-1","body":"a b"}'
+    assert LISTS.read(group, b"1000 2 3 7-1 " + event) == ConsumerEntry("7-1", 3, 1_000, event, 2)
+    make().submit([a_firing(outcomes)])
+    outcomes.wait(1)
+    (packed,) = client.lrange(f"{KEYS.consumer_list}{group.key}", 0, -1)
+    *_, attempt = packed.split(b" ", 4)[:3]  # which it reads as a number
+    assert (attempt, attempt.isdigit()) == (b"2:1-%d" % FIRE_AT, False)
 
 
 def test_a_firing_that_could_not_be_acknowledged_is_not_made() -> None:

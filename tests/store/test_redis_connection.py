@@ -32,7 +32,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitOrder
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import BacklogRoom
-from wangtimer.store.seals import NO_KEYS
+from wangtimer.store.seals import NO_KEYS, Seals
 
 HERE, THERE = Slice(29_920_000, 0), Slice(29_920_001, 12)
 NONE_YET = {(HERE, "c"): [due_at(0).member]}
@@ -406,6 +406,10 @@ class Watched(RedisConnection):
         self.seen.append((script(name).sha, tuple(keys)))
         return super().run(name, keys, arguments, is_polled)
 
+    def run_for_bytes(self, name: str, keys: Sequence[str], arguments: Sequence[Argument]) -> Any:
+        self.seen.append((script(name).sha, tuple(keys)))
+        return super().run_for_bytes(name, keys, arguments)
+
     def run_all(self, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None = None) -> list[Any]:
         self.seen += [(one.script.sha, tuple(one.keys)) for one in calls]
         return super().run_all(calls, then)
@@ -450,10 +454,12 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         SigningCopies(connection, Keys("wt"), NO_KEYS).put(
             [AppSigning(app, 1, False, ()) for app in ("a", "b")]
         )
-        lists = ConsumerLists(Keys("wt"), ListBounds(10, 10_000))
+        lists = ConsumerLists(Keys("wt"), ListBounds(10, 10_000), Seals({"k": b"k" * 32}))
         entry = ConsumerEntry(member.member.firing_id, 1, 1_000, b"{}")
         for group in (ConsumerGroup("shop", "dunning"), ConsumerGroup("billing", "nightly")):
-            connection.run_all([lists.put(group, entry, 0), lists.take(group, 1, 0)])
+            connection.run_all([lists.put(group, entry, 0)])
+            take = lists.take(group, 1, 0)
+            connection.run_for_bytes("consumers_take", take.keys, take.arguments)
             connection.run_all([lists.give_back(group, [entry]), lists.put(group, entry, 2_000)])
 
     lua = resources.files("wangtimer.store.redis").joinpath("lua")

@@ -10,7 +10,7 @@ from urllib.parse import quote, unquote_to_bytes, urlsplit
 from zlib import crc32
 
 from wangtimer.core.flow.host_names import one_name
-from wangtimer.core.messages.message_place import broker_host, is_message_url
+from wangtimer.core.messages.message_place import broker_host, is_message_url, place_from
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # From here on no "/" belongs to "http://" or "https://".
@@ -147,6 +147,12 @@ def _origin(text: str) -> Origin:
         _basic(parts.username, parts.password),
         "",
     )
+
+
+def origins_of(url: str) -> frozenset[str]:
+    """Return the key of each origin to which what a target sends may go: that of a fallback too."""
+    fallback = place_from(url).fallback if is_message_url(url) else ""
+    return frozenset(read_url(one)[0].key for one in (url, fallback) if one)
 
 
 def told_host(url: str) -> str:

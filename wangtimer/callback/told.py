@@ -24,7 +24,10 @@ def retry_after_ms(text: str, now_ms: float) -> int | None:
 
 
 def shown_place(location: str) -> str:
-    """Return where a redirect points, as records show it: without user, query and fragment, which may hold secrets."""
+    """Return where a redirect points, as records show it: without user, query and fragment, which may hold secrets.
+
+    A long one ends with `…`: by that who hides secrets knows that one may be cut off there.
+    """
     try:
         parts = urlsplit(location)
         host = parts.netloc.rpartition("@")[2]
@@ -32,4 +35,5 @@ def shown_place(location: str) -> str:
         return ""
     scheme = f"{parts.scheme}:" if parts.scheme else ""
     place = f"{scheme}//{host}{parts.path}" if host else parts.path
-    return "".join(one if one.isprintable() else "?" for one in place[:SHOWN_CHARACTERS])
+    shown = "".join(one if one.isprintable() else "?" for one in place[:SHOWN_CHARACTERS])
+    return f"{shown}…" if len(place) > SHOWN_CHARACTERS else shown

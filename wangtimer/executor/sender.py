@@ -293,7 +293,8 @@ class Sender:
     def take(self, attempt: "Attempt", reply: Reply) -> None:
         """Queue the outcome to be recorded, and tell the puller that there may be room."""
         outcome = self.noted(self._outcome(attempt, reply), attempt.place)
-        self._settler.take(Finished(attempt.held, outcome, self._telling(attempt, reply, outcome)))
+        hide = partial(_hidden, attempt.secrets, reply) if attempt.secrets else None
+        self._settler.take(Finished(attempt.held, outcome, self._telling(attempt, reply, outcome), hide))
         if self._quarantine.is_trying(attempt.held):
             self._settler.hurry()
         request, stood_in = attempt.request, attempt.held.claim.stands_in
@@ -342,7 +343,7 @@ class Sender:
             keys,
             timestamp_s,
             definition.keep_output if target is None else target.keep_output_of(definition.keep_output),
-            secret_texts(call) if definition.notify.sealed or target is not None else (),
+            secret_texts(call, form.body_is_base64) if definition.notify.sealed or target is not None else (),
             self._queue_of(definition.app),
             definition.retry if target is None else target.retry_of(definition.retry),
             (definition.version, 0 if target is None else target.version),
@@ -420,8 +421,8 @@ class Sender:
             None if sent_at is None else sent_at - member.fire_at,
             int(reply.cost_ms),
             reply.http_status,
-            without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",
-            without(attempt.secrets, error) if reply.told else error,
+            reply.output if attempt.keep_output.keeps(reply.succeeded) else "",
+            error,
             reply.connect_ms,
             reply.first_byte_ms,
             reply.host_failing_ms,
@@ -589,6 +590,13 @@ class Attempt:
 def _whole_status(reply: Reply) -> int | None:
     """Return the status of a whole answer; None where it broke off, for then no answer counts."""
     return None if reply.error else reply.http_status
+
+
+def _hidden(secrets: Sequence[str], reply: Reply, outcome: Outcome) -> Outcome:
+    """Return an outcome without these secrets of its call; its error has some only where it quotes an answer."""
+    is_quoted = reply.told or reply.broker is not None
+    error = without(secrets, outcome.error) if is_quoted else outcome.error
+    return outcome._replace(output=without(secrets, outcome.output), error=error)
 
 
 def failure_of(reply: Reply) -> str:

@@ -31,12 +31,19 @@ CALLS_GO_FIRST, CALLS_PAUSE_S = 15, 0.01
 class Finished(NamedTuple):
     """An outcome, and the claim it is held under.
 
-    `tell` is called once SQL has the outcome, unless it changed nothing there; None: nobody is told.
+    `tell` is called once SQL has the outcome, unless it changed nothing there; None: nobody is told. `hide` takes from
+    the outcome what may not be on record, in the settler's thread; None: there is nothing of that.
     """
 
     held: Held
     outcome: Outcome
     tell: Callable[[], None] | None = None
+    hide: Callable[[Outcome], Outcome] | None = None
+
+    @property
+    def recorded(self) -> Outcome:
+        """The outcome as it goes on record."""
+        return self.outcome if self.hide is None else self.hide(self.outcome)
 
 
 class Settler:
@@ -92,7 +99,7 @@ class Settler:
                 batch = [self._finished.popleft() for _ in range(min(BATCH, left))]
                 left -= len(batch)
                 try:
-                    is_in_sql = self._settle(batch)
+                    in_sql = self._settle(batch)
                 except StoreAway as error:
                     log.warning("outcomes_wait_in_memory", outcomes=len(batch), error=str(error))
                     self._finished.extendleft(reversed(batch))
@@ -101,17 +108,17 @@ class Settler:
                     self._finished.extendleft(reversed(batch))
                     raise
                 # Of the others a sweep lets go what waits: it would hang at the same SQL.
-                if is_in_sql:
-                    self._let_next_go(batch)
-                    self._tell([one for one in batch if one.tell is not None])
+                if in_sql:
+                    self._let_next_go(in_sql)
+                    self._tell([one for one in in_sql if one.tell is not None])
             return True
 
-    def _settle(self, batch: Sequence[Finished]) -> bool:
-        """Settle these; return whether SQL has them, and not the outbox."""
-        outcomes = [finished.outcome for finished in batch]
-        is_in_sql = self._write(outcomes)
-        if not is_in_sql:
-            self._outbox.park(outcomes)
+    def _settle(self, batch: Sequence[Finished]) -> Sequence[Finished]:
+        """Settle these; return those that SQL has, and not the outbox."""
+        outcomes = [finished.recorded for finished in batch]
+        left = self._write(outcomes)
+        if left:
+            self._outbox.park(left)
         # Let go before the release: a renewal between the two would report the members as lost.
         held = [finished.held for finished in batch]
         let_go(held)
@@ -120,7 +127,10 @@ class Settler:
             self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
-        return is_in_sql
+        if not left:
+            return batch
+        parked = set(map(id, left))
+        return [one for one, outcome in zip(batch, outcomes, strict=True) if id(outcome) not in parked]
 
     def _tell(self, told: Sequence[Finished]) -> None:
         """Tell of the outcomes that took effect; what is lost here, a sweep does, or the next answer says again."""
@@ -131,7 +141,7 @@ class Settler:
         except StoreAway as error:
             log.info("outcomes_not_told", outcomes=len(told), error=str(error))
             return
-        for _, outcome, tell in told:
+        for _, outcome, tell, _ in told:
             row = rows.get(outcome.member.key)
             if tell is not None and row is not None and outcome.has_taken_effect(row.status, row.attempt):
                 tell()
@@ -140,23 +150,26 @@ class Settler:
         """End what is on record of those that are done, of timers whose firings are not to overlap."""
         done = {
             held.member.key
-            for held, outcome, _ in batch
+            for held, outcome, *_ in batch
             if outcome.is_done and held.member in held.claim.begun
         }
         if done:
             self._end_overlaps(done)
 
-    def _write(self, outcomes: Sequence[Outcome]) -> bool:
+    def _write(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+        """Write outcomes to SQL; return those that it did not take."""
         if self._clock.monotonic() < self._sql_rests_until:
-            return False
+            return outcomes
         try:
-            self._firings.settle(outcomes)
+            left = self._firings.settle(outcomes)
         except Exception as error:
             # For any error: outcomes kept nowhere would mean that their firings are sent again.
             log.warning("outcomes_go_to_outbox", outcomes=len(outcomes), error=repr(error))
             self._sql_rests_until = self._clock.monotonic() + SQL_REST_S
-            return False
-        return True
+            return outcomes
+        if left:
+            log.warning("outcomes_go_to_outbox", outcomes=len(left), error="others hold their rows")
+        return left
 
     def _let_calls_go_first(self) -> None:
         """Wait a little while due calls wait for a place: settling would make them later."""

@@ -13,6 +13,8 @@ from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 # Begins the text that stands in place of the sealed one; seals begin with another number.
 _THROUGH_A_TARGET = "2."
+# In the JSON of a call through a target: the end of the path, and how a seal begins.
+SEAL_BEGINS = '\\",\\"1.'
 # RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
 _NO_URL = "http://named-target.invalid/***"
 
@@ -57,9 +59,13 @@ def notify_of(text: str) -> Notify:
     sealed = fields.get("sealed", "")
     pairs = fields["masked_headers" if sealed else "headers"]
     headers = tuple((name, value) for name, value in pairs)
-    marks = _marks(*fields["marks"]) if "marks" in fields else UNMARKED
+    marks = marks_from(fields.get("marks"))
     return call_from_stored(Notify(fields["url"], fields["method"], headers, fields["body"], marks, sealed))
 
 
-def _marks(headers: list[str], query: bool, body: bool) -> SecretMarks:
+def marks_from(stored: tuple[list[str], bool, bool] | None) -> SecretMarks:
+    """Return the marks of a stored call; None: it has none."""
+    if stored is None:
+        return UNMARKED
+    headers, query, body = stored
     return SecretMarks(tuple(headers), query, body)

@@ -45,10 +45,15 @@ class Seals:
 
     def seal_bytes(self, plain: bytes, bound_to: bytes) -> str:
         """Return the sealed text of a secret, which opens only for the same `bound_to`; there must be a key."""
+        return f"{_FORMAT}.{self.sealing_id}.{urlsafe_b64encode(self._hidden(plain, bound_to)).decode()}"
+
+    def seal_binary(self, plain: bytes, bound_to: bytes) -> bytes:
+        """Return the same without Base64, which takes ten times as long."""
+        return f"{_FORMAT}.{self.sealing_id}.".encode() + self._hidden(plain, bound_to)
+
+    def _hidden(self, plain: bytes, bound_to: bytes) -> bytes:
         nonce = urandom(NONCE_BYTES)
-        cipher = self._ciphers[str(self.sealing_id)]
-        hidden = nonce + cipher.encrypt(nonce, plain, bound_to)
-        return f"{_FORMAT}.{self.sealing_id}.{urlsafe_b64encode(hidden).decode()}"
+        return nonce + self._ciphers[str(self.sealing_id)].encrypt(nonce, plain, bound_to)
 
     def refuse_new(self, call: Notify) -> None:
         """Raise `InvalidInput` where nothing new can have this call: for `***`, or secrets where there is no key."""
@@ -68,13 +73,27 @@ class Seals:
 
     def open_bytes(self, sealed: str, bound_to: bytes) -> bytes:
         """Return the secret of a sealed text. Raises ValueError, which tells the key's id and nothing of the secret."""
-        _, _, rest = sealed.partition(".")
-        key_id, _, text = rest.partition(".")
-        cipher = self._ciphers.get(key_id)
-        if cipher is None or not sealed.startswith(f"{_FORMAT}."):
-            raise ValueError(f"this process has no key {key_id[:40]!r}")
+        head, _, text = sealed.rpartition(".")
         try:
             hidden = urlsafe_b64decode(text)
+        except ValueError:
+            hidden = b""
+        return self._opened(head, hidden, bound_to)
+
+    def open_binary(self, sealed: bytes, bound_to: bytes) -> bytes:
+        """Return the secret of what `seal_binary` made; raises the same."""
+        form, _, rest = sealed.partition(b".")
+        key_id, _, hidden = rest.partition(b".")
+        return self._opened(
+            f"{form.decode(errors='replace')}.{key_id.decode(errors='replace')}", hidden, bound_to
+        )
+
+    def _opened(self, head: str, hidden: bytes, bound_to: bytes) -> bytes:
+        form, _, key_id = head.partition(".")
+        cipher = self._ciphers.get(key_id)
+        if cipher is None or form != _FORMAT:
+            raise ValueError(f"this process has no key {key_id[:40]!r}")
+        try:
             return cipher.decrypt(hidden[:NONCE_BYTES], hidden[NONCE_BYTES:], bound_to)
         except (InvalidTag, ValueError):
             raise ValueError(f"they were not sealed for this place under the key {key_id!r}") from None

@@ -172,7 +172,7 @@ class Stream:
 
     async def _take(self, group: ConnectedGroup, most: int) -> None:
         call = self._lists.take(group.group, most, self.redis.now_ms())
-        entries = _read_each(group, await self.redis.run(call))
+        entries = self._read_each(group, await self.redis.run(call))
         left = []
         for entry in entries:
             if self.groups.has((entry.firing_id, entry.attempt)):
@@ -186,6 +186,16 @@ class Stream:
             await self.redis.run(self._lists.give_back(group.group, left))
         elif entries:  # there may be more
             group.is_to_be_looked_at = True
+
+    def _read_each(self, group: ConnectedGroup, packed: Sequence[bytes]) -> list[ConsumerEntry]:
+        """Read entries one by one; one that cannot be read, say of another version, is left to its next attempt."""
+        entries = []
+        for one in packed:
+            try:
+                entries.append(self._lists.read(group.group, one))
+            except Exception as error:
+                log.error("entry_cannot_be_read", group=group.group.key, error=repr(error))
+        return entries
 
     def _has_bytes_for(self, app: str) -> bool:
         most = self.bounds.held_bytes
@@ -321,14 +331,3 @@ class Stream:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _read_each(group: ConnectedGroup, packed: Sequence[bytes]) -> list[ConsumerEntry]:
-    """Read entries one by one; one that cannot be read, say of another version, is left to its next attempt."""
-    entries = []
-    for one in packed:
-        try:
-            entries.append(ConsumerEntry.read(one))
-        except Exception as error:
-            log.error("entry_cannot_be_read", group=group.group.key, error=repr(error))
-    return entries

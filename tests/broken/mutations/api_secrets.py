@@ -9,7 +9,7 @@ PROMISES = (
         "a-deleted-timer-keeps-no-secret",
         "a deleted timer keeps no secret.",
         breaks="The row of a deleted timer keeps its call.",
-        by=Mutation("change", 'columns["notify"] = NO_CALL_TEXT', "pass"),
+        by=Mutation("change", "columns |= EMPTIED", "pass"),
         red="tests/api/v1/test_secrets.py::test_a_deleted_timer_keeps_no_call[sqlite-alone]",
     ),
     Promise(
@@ -48,9 +48,9 @@ PROMISES = (
         "a secret that a target repeats in its answer is not on record.",
         breaks="The answer is kept as it came.",
         by=Mutation(
-            "Sender._outcome",
-            'without(attempt.secrets, reply.output) if attempt.keep_output.keeps(reply.succeeded) else "",',
-            'reply.output if attempt.keep_output.keeps(reply.succeeded) else "",',
+            "_hidden",
+            "return outcome._replace(output=without(secrets, outcome.output), error=error)",
+            "return outcome._replace(error=error)",
         ),
         red="tests/callback/test_sent_by_an_executor.py::test_a_target_that_repeats_a_secret_puts_none_on_record",
     ),
@@ -105,6 +105,24 @@ PROMISES = (
         red="tests/api/v1/test_targets.py::test_a_kept_secret_goes_to_no_other_host",
     ),
     Promise(
+        "a-target-takes-no-secret-to-a-fallback",
+        "a secret that a target for consumers keeps goes to no fallback at another host.",
+        breaks="Only the broker is compared.",
+        by=Mutation(
+            "origins_of",
+            'fallback = place_from(url).fallback if is_message_url(url) else ""',
+            'fallback = ""',
+        ),
+        red="tests/api/v1/test_consumer_targets.py::test_a_kept_secret_goes_to_no_other_fallback",
+    ),
+    Promise(
+        "a-target-takes-no-secret-of-its-timers-along",
+        "a secret of a timer's own goes nowhere else because the target that the timer names moves.",
+        breaks="Nobody looks for timers with secrets of their own.",
+        by=Mutation("TargetStore.change.work", "_refuse_own_secrets(sql, app, name)", "pass"),
+        red="tests/api/v1/test_targets.py::test_a_target_whose_timers_keep_secrets_stays_at_its_host[sqlite-PATCH]",
+    ),
+    Promise(
         "an-unmarked-secret-is-not-shown",
         "a mark of a secret is taken away only with its value given anew, so nobody has a secret shown.",
         breaks="A body that was marked is shown once the mark is taken away.",
@@ -117,6 +135,13 @@ PROMISES = (
             "",
         ),
         red="tests/api/v1/test_secrets.py::test_marking_and_unmarking",
+    ),
+    Promise(
+        "hiding-secrets-holds-up-no-call",
+        "an app with hundreds of secrets, and a target that repeats how they begin, hold up no other app's calls.",
+        breaks="All of them are looked for at each place of the answer.",
+        by=Mutation("_found", "if looks > MOST_LOOKS:", "if looks > MOST_LOOKS * 10**6:"),
+        red="tests/core/test_secret_parts.py::test_of_secrets_that_are_too_many_to_look_for_all_is_hidden",
     ),
     Promise(
         "no-log-shows-a-secret",
@@ -171,6 +196,24 @@ PROMISES = (
             'yield f"target.{place}={other}"',
         ),
         red="tests/store/test_audit.py::test_an_edit_names_the_fields_of_schedule_and_call_and_shows_no_value",
+    ),
+    Promise(
+        "what-an-owner-marks-is-not-on-record",
+        "a part of a call that its owner marked as secret is not on record where a target repeats it.",
+        breaks="The definition in Redis has no marks.",
+        by=Mutation("definition_text", "if one.notify.marks != UNMARKED:", "if one.notify is UNREAD:"),
+        red="tests/callback/test_repeated_secrets.py::test_a_timers_mark_counts_for_what_its_target_gives",
+    ),
+    Promise(
+        "what-consumers-are-to-get-is-encrypted",
+        "headers, bodies and tokens of firings that wait for consumers are encrypted in Redis.",
+        breaks="The event stands there as a consumer gets it.",
+        by=Mutation(
+            "ConsumerLists._packed",
+            "sealed = self.seals.seal_binary(entry.event, _bound_to(group, which))",
+            "sealed = entry.event",
+        ),
+        red="tests/messaging/test_consumers.py::test_what_stands_in_redis_is_sealed_for_its_group_and_attempt",
     ),
     Promise(
         "what-was-rotated-is-read-anew",

@@ -63,7 +63,9 @@ def read_control(said: str, version: int, now: int, fire_at: int = 0) -> ReplyCo
     """
     word, _, value = (part.strip() for part in said.partition("="))
     shown = "".join(one if one.isprintable() else "?" for one in said[:CONTROL_CHARACTERS])
-    wrong = f"the answer's {CONTROL_HEADER} {shown!r} changes nothing:"
+    # Whoever hides secrets in it knows by the "…" that one may be cut off there.
+    shown += "…" if len(said) > CONTROL_CHARACTERS else ""
+    wrong = f"the answer's {CONTROL_HEADER} '{shown}' changes nothing:"
     control = None
     with suppress(ValueError, OverflowError):
         if word == "stop" and not value:

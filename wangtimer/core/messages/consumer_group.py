@@ -52,17 +52,6 @@ class ConsumerEntry:
     event: bytes
     returned: int = 0
 
-    def packed(self) -> bytes:
-        """Return it as it stands in Redis; scripts read the first number."""
-        head = f"{self.ack_by} {self.returned} {self.attempt} {self.firing_id} "
-        return head.encode() + self.event
-
-    @classmethod
-    def read(cls, packed: bytes) -> Self:
-        """Read back what `packed` wrote; raises ValueError."""
-        ack_by, returned, attempt, firing_id, event = packed.split(b" ", 4)
-        return cls(firing_id.decode(), int(attempt), int(ack_by), event, int(returned))
-
     def returned_once_more(self) -> Self:
         """Return it as it stands after the connection of who had it ended."""
         return replace(self, returned=self.returned + 1)

@@ -7,18 +7,32 @@ call has `***` in place of each. Its secrets are apart from it, as a plain value
 import json
 from base64 import b64decode
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote_plus
 
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.timers.secret_names import MASK, is_secret_header, is_secret_name
+from wangtimer.core.timers.templates import open_parts
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # Secrets as JSON can have them: the whole URL, header values with their places, the body; only those there are.
 Secrets = dict[str, Any]
 # Characters of the shortest secret that is looked for in a target's answer.
 LEAST_HIDDEN = 6
+# More characters of a secret are not compared: no more of an answer is kept.
+MOST_COMPARED = 4_096
+# Secrets of a call that are looked for. With more, and after so many places where one of them may begin, nothing of a
+# text is shown: else secrets that begin alike, and a target that repeats their beginning, take a tenth of a second.
+MOST_LOOKED_FOR = 100
+MOST_LOOKS = 400
+# Up to so many beginnings it is cheaper to ask first whether one of them occurs.
+_FEW_BEGINNINGS = 20
+# Stands in the place of secrets that are too many: whatever a text says is hidden.
+_ANYTHING = ("",)
+# Ends a text that was cut off.
+CUT_OFF = "…"
 _Headers = tuple[tuple[str, str], ...]
 _CALL = "notifyHTTPParam"
 
@@ -48,10 +62,11 @@ def parted(call: Notify) -> tuple[Notify, Secrets]:
     return call._replace(url=url, headers=headers, body=MASK if "body" in secrets else call.body), secrets
 
 
-def secret_texts(call: Notify) -> tuple[str, ...]:
+def secret_texts(call: Notify, body_is_base64: bool = False) -> tuple[str, ...]:
     """Return the secrets of a whole call as an answer may repeat them, the longest first.
 
-    Those of a few characters are left out: they occur by chance.
+    Those of a few characters are left out: they occur by chance. Of one with placeholders each part between them is a
+    secret: what is filled in is none.
     """
     _, secrets = parted(call)
     values = [value for _, value in secrets.get("headers", ())]
@@ -63,16 +78,33 @@ def secret_texts(call: Notify) -> tuple[str, ...]:
         pairs = [pair for pair in query.split("&") if call.marks.query or _masked_pair(pair) != pair]
         given = [pair.partition("=")[2] for pair in pairs]
         texts += [*given, *map(unquote_plus, given)]
-    written = {spelled for text in texts for spelled in (text, *_in_json(text))}
-    return tuple(sorted((text for text in written if len(text) >= LEAST_HIDDEN), key=len, reverse=True))
+    texts += (part for text in texts if "{{" in text for part in open_parts(text))
+    if body_is_base64 and "body" in secrets:
+        with suppress(ValueError):
+            texts.append(b64decode(call.body).decode(errors="replace"))
+    found = {text[:MOST_COMPARED] for text in texts if len(text) >= LEAST_HIDDEN}
+    if len(found) > MOST_LOOKED_FOR:
+        return _ANYTHING
+    written = {spelled for text in found for spelled in (text, *_in_json(text))}
+    # As a header is read.
+    written |= {text.encode(errors="replace").decode("latin-1") for text in found if not text.isascii()}
+    return tuple(sorted(written, key=len, reverse=True))
 
 
 def without(secrets: Sequence[str], text: str) -> str:
-    """Return a text with `***` in place of each of these secrets, and of one that is cut off at its end."""
-    if not secrets:
+    """Return a text with `***` in place of each of these secrets, and of one that is cut off at an end.
+
+    An end is that of the text, and each `…`. It is `***` as a whole where the secrets are too many to look for, or
+    may begin at too many places: so it takes about 1 ms at most, whatever they are and the text says.
+    """
+    if not secrets or not text:
         return text
+    if "" in secrets:
+        return MASK
     shown, end = "", 0
-    for begin, until in sorted(_found(secrets, text)):
+    for begin, until in _found(_by_beginning(secrets, text), text):
+        if until > len(text):
+            return MASK
         if begin >= end:
             shown += text[end:begin] + MASK
         end = max(end, until)
@@ -90,8 +122,21 @@ def whole(call: Notify, secrets: Secrets) -> Notify:
     values = dict(map(tuple, secrets.get("headers", ())))
     headers = tuple((name, values.get(place, value)) for place, (name, value) in enumerate(call.headers))
     return call._replace(
-        url=secrets.get("url", call.url), headers=headers, body=secrets.get("body", call.body), sealed=""
+        url=secrets.get("url", call.url),
+        headers=headers,
+        body=secrets.get("body", call.body),
+        marks=_marks_of(call, secrets),
+        sealed="",
     )
+
+
+def _marks_of(call: Notify, secrets: Secrets) -> SecretMarks:
+    """Return the marks of a masked call, with those that only its secrets tell of: older versions dropped some."""
+    marks = call.marks
+    names = (call.headers[place][0] for place, _ in secrets.get("headers", ()))
+    headers = tuple(name.lower() for name in names if not _is_secret(name, marks))
+    query = call.url.partition("?")[2] == MASK and secrets.get("url", "").partition("?")[2] not in ("", MASK)
+    return SecretMarks(marks.headers + headers, marks.query or query, marks.body or "body" in secrets)
 
 
 def masked_url(url: str, whole_query: bool = False) -> str:
@@ -139,15 +184,38 @@ def _in_json(text: str) -> tuple[str, str]:
     return json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]
 
 
-def _found(secrets: Sequence[str], text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the text has a secret, and where its end has the beginning of one."""
+def _by_beginning(secrets: Sequence[str], text: str) -> dict[str, list[str]]:
+    """Return secrets by their first characters; those whose beginning the text does not have may be left out."""
+    found: dict[str, list[str]] = {}
     for secret in secrets:
-        at = text.find(secret[:LEAST_HIDDEN])
-        while at >= 0:
-            until = min(at + len(secret), len(text))
-            if text.startswith(secret[: until - at], at):
-                yield at, until
-            at = text.find(secret[:LEAST_HIDDEN], at + 1)
+        found.setdefault(secret[:LEAST_HIDDEN], []).append(secret)
+    if len(found) > _FEW_BEGINNINGS:
+        return found
+    return {beginning: alike for beginning, alike in found.items() if beginning in text}
+
+
+def _found(looked_for: Mapping[str, Sequence[str]], text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the text has a secret, and where before an end it has the beginning of one, by their places.
+
+    A place behind the text ends it: there are too many places to look at.
+    """
+    looks, cut = 0, -1
+    for at in range(len(text) - LEAST_HIDDEN + 1) if looked_for else ():
+        alike = looked_for.get(text[at : at + LEAST_HIDDEN])
+        if alike is None:
+            continue
+        looks += len(alike)
+        if looks > MOST_LOOKS:
+            yield at, len(text) + 1
+            return
+        if cut < at + LEAST_HIDDEN:
+            cut = text.find(CUT_OFF, at + LEAST_HIDDEN)
+            cut = len(text) if cut < 0 else cut
+        for secret in alike:
+            if text.startswith(secret, at):
+                yield at, at + len(secret)
+            elif len(secret) > cut - at and secret.startswith(text[at:cut]):
+                yield at, cut
 
 
 def keeps_a_secret(asked: Notify, after: Notify) -> bool:

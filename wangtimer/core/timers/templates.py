@@ -95,6 +95,11 @@ def filled(call: Notify, filling: Filling, content_type: str) -> Notify:
     )
 
 
+def open_parts(text: str) -> list[str]:
+    """Return what stands between the placeholders of a text."""
+    return _PLACEHOLDER.split(text)[::2]
+
+
 def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
     """Raise `InvalidInput` for what begins as a placeholder and is none, one in a path, and too many.
 

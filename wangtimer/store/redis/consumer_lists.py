@@ -1,4 +1,4 @@
-"""What stands in Redis for consumers: a list of entries for each group, bounded by number and bytes."""
+"""What stands in Redis for consumers: a list of sealed entries for each group, bounded by number and bytes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.store.redis.connection import Argument, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import Seals
 
 # A single app may fill so much of the whole.
 SHARE_OF_AN_APP = 4
@@ -37,13 +38,14 @@ class ConsumerLists:
 
     keys: Keys
     bounds: ListBounds
+    seals: Seals
 
     def put(self, group: ConsumerGroup, entry: ConsumerEntry, now: int) -> ScriptCall:
         """Return the call that adds an entry; it answers "" or a key of `WHY_FULL`."""
         bounds, key = self.bounds, self.keys
         arguments = (
             *_names(group),
-            entry.packed(),
+            self._packed(group, entry),
             entry.ack_by,
             now,
             bounds.entries,
@@ -61,12 +63,35 @@ class ConsumerLists:
 
     def give_back(self, group: ConsumerGroup, entries: Sequence[ConsumerEntry]) -> ScriptCall:
         """Return the call that puts entries back to the front."""
-        packed = [entry.packed() for entry in entries]
+        packed = [self._packed(group, entry) for entry in entries]
         arguments: list[Argument] = [*_names(group), self.keys.consumers_came, *packed]
         return ScriptCall(script("consumers_return"), self._keys_of(group), arguments)
 
+    def read(self, group: ConsumerGroup, packed: bytes) -> ConsumerEntry:
+        """Return an entry of the group's list; raises ValueError, also where its key is not known here."""
+        ack_by, returned, which, rest = packed.split(b" ", 3)
+        attempt, is_sealed, firing_id = which.partition(b":")
+        if is_sealed:
+            event = self.seals.open_binary(rest, _bound_to(group, which))
+        else:  # an older executor put it
+            firing_id, _, event = rest.partition(b" ")
+        return ConsumerEntry(firing_id.decode(), int(attempt), int(ack_by), event, int(returned))
+
+    def _packed(self, group: ConsumerGroup, entry: ConsumerEntry) -> bytes:
+        """Return an entry as it stands in Redis, its event sealed; scripts read the first number.
+
+        An older stream takes it for one that it cannot read, and leaves it to the next attempt.
+        """
+        which = f"{entry.attempt}:{entry.firing_id}".encode()
+        sealed = self.seals.seal_binary(entry.event, _bound_to(group, which))
+        return b"%d %d %b %b" % (entry.ack_by, entry.returned, which, sealed)
+
     def _keys_of(self, group: ConsumerGroup) -> list[str]:
         return [f"{self.keys.consumer_list}{group.key}", self.keys.consumer_bytes, self.keys.consumer_ends]
+
+
+def _bound_to(group: ConsumerGroup, which: bytes) -> bytes:
+    return b"consumers\n%b\n%b" % (group.key.encode(), which)
 
 
 def _names(group: ConsumerGroup) -> tuple[str, str]:
