@@ -32,9 +32,12 @@ CREATE TABLE app_total (
     slot SMALLINT NOT NULL,
     timers BIGINT NOT NULL DEFAULT 0,
     firings_a_day BIGINT NOT NULL DEFAULT 0,
+    -- that calls and excluded days take
+    bytes BIGINT NOT NULL DEFAULT 0,
     -- the limits by which the total was divided over the slots; -1: by none
     most_timers BIGINT NOT NULL DEFAULT -1,
     most_firings BIGINT NOT NULL DEFAULT -1,
+    most_bytes BIGINT NOT NULL DEFAULT -1,
     PRIMARY KEY (app, slot)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 

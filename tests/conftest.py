@@ -6,9 +6,11 @@ A server that is not installed is an error, unless `SKIP_SERVERS=1` is set: then
 
 import gc
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 import pytest_timeout
@@ -150,9 +152,14 @@ def mariadb_url(prepared_databases: PreparedDatabases) -> Iterator[str]:
 
 
 @pytest.fixture
-def sqlite_url(prepared_file: PreparedFile, tmp_path: Path) -> str:
-    """SQLAlchemy URL of an SQLite file that has the tables and no rows."""
-    return prepared_file.copied_to(tmp_path / "wangtimer.db")
+def sqlite_url(prepared_file: PreparedFile) -> Iterator[str]:
+    """SQLAlchemy URL of an SQLite file that has the tables and no rows.
+
+    It lies in memory where that can be, since each commit waits for the disk.
+    """
+    memory = Path("/dev/shm")
+    with TemporaryDirectory(dir=memory if memory.is_dir() else None) as directory:
+        yield prepared_file.copied_to(Path(directory) / "wangtimer.db")
 
 
 @pytest.fixture(params=["mariadb", "sqlite"])
@@ -202,3 +209,16 @@ def store_url(request: pytest.FixtureRequest) -> str:
     """An empty store, once on each kind of server."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
+
+
+@pytest.fixture
+def machine_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Put this machine into a time zone, until the test ends."""
+
+    def move(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()

@@ -33,6 +33,7 @@ OPERATORS = (
     + ["firings_to_cancel.py"]
     + ["host_limits.py"] * 2
     + ["pauses.py"] * 2
+    + ["schedule_rules.py"] * 2
     + ["secret_rotation.py", "signing_store.py", "target_store.py"]
     + ["timer_batches.py"] * 2
     + ["total_counts.py"] * 4
@@ -67,7 +68,10 @@ def test_every_transaction_of_the_stores_is_a_step_of_its_own() -> None:
         for call in _calls(path, "write")
         if ast.unparse(call.func) == "self._database.write"
     ]
-    assert sorted(named) == sorted([*(step.name for step in SQL), *OPERATORS])
+    # Where somebody else holds rows, a step is repeated without them.
+    steps = {one for one in named if not one.endswith(".py")}
+    assert steps == {step.name for step in SQL}
+    assert sorted(one for one in named if one.endswith(".py")) == OPERATORS
 
 
 def test_the_send_has_its_points() -> None:

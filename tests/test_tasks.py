@@ -1,6 +1,7 @@
 """The tasks of Celery: what one does in turn is tried whatever fails; a stop waits for the calls under way."""
 
 from dataclasses import dataclass, field
+from threading import Event
 
 import pytest
 from celery.signals import worker_shutdown
@@ -33,6 +34,8 @@ class Parts:
 
     asked: list[str] = field(default_factory=list)
 
+    stopping: Event = field(default_factory=Event)
+
     @property
     def purger(self) -> Purges:
         return Purges(self.asked, "firings")
@@ -56,6 +59,45 @@ def test_a_purge_that_fails_stops_no_other(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(StoreAway, match="firings"):
         tasks.purge()
     assert parts.asked == ["firings", "finished timers", "totals of apps"]
+
+
+@dataclass
+class Rounds:
+    """Purgers that have more for so many rounds."""
+
+    rounds: int
+    stopping: Event = field(default_factory=Event)
+    done: int = 0
+
+    def __post_init__(self) -> None:
+        self.purger = self.finished_purger = self.total_counter = self
+
+    @property
+    def has_more(self) -> bool:
+        return self.done < 3 * self.rounds
+
+    def purge(self) -> int:
+        self.done += 1
+        return 1
+
+    count_all = purge
+
+    def pace(self, task: str, least_s: float) -> Pace:
+        del task
+        return Pace(HandClock(), least_s)
+
+
+def test_a_purge_goes_on_as_long_as_rows_are_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was 20 s of each minute: a table that grew by more than 5,284 rows a second grew for ever."""
+    parts = Rounds(5)
+    monkeypatch.setattr(tasks, "wiring", lambda: parts)
+    tasks.purge()
+    assert parts.done == 15
+    stopped = Rounds(5)
+    stopped.stopping.set()
+    monkeypatch.setattr(tasks, "wiring", lambda: stopped)
+    tasks.purge()
+    assert stopped.done == 3
 
 
 @dataclass

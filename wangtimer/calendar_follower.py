@@ -43,34 +43,43 @@ class CalendarFollower:
     def follow_all(self) -> int:
         """Let timers follow the uploaded calendars, until none is left or `LONGEST_S` is over; return how many did.
 
-        A timer that cannot follow is noted, and skipped until the calendar is uploaded again. Raises `StoreAway`.
+        A timer that cannot follow is noted, and skipped until the calendar is uploaded again. One that somebody else
+        holds, and an upload for which SQL is away, are left to the next run, and hold up no other. Raises `StoreAway`.
         """
         ends_at = self.clock.monotonic() + LONGEST_S
         changed = 0
         left_out: set[Upload] = set()
+        away: StoreAway | None = None
         while uploads := self._uploads_but(left_out):
             for upload in uploads:
                 try:
-                    changed += self._follow(upload, ends_at)
-                except StoreAway:
-                    raise
+                    now_changed, is_held = self._follow(upload, ends_at)
+                    changed += now_changed
+                    if is_held:
+                        left_out.add(upload)
+                except StoreAway as error:
+                    away = error
+                    left_out.add(upload)
                 except Exception as error:
                     # Say, another version wrote its content; that version will follow it.
                     log.error("calendar_not_followed", **upload._asdict(), error=repr(error))
                     left_out.add(upload)
                 if self.clock.monotonic() >= ends_at:
                     return changed
+        if away is not None:
+            raise away
         return changed
 
     def _uploads_but(self, left_out: set[Upload]) -> list[Upload]:
         found = self.followers.uploads_to_follow(UPLOADS + len(left_out))
         return [upload for upload in found if upload not in left_out]
 
-    def _follow(self, upload: Upload, ends_at: float) -> int:
+    def _follow(self, upload: Upload, ends_at: float) -> tuple[int, bool]:
+        """Return how many timers follow, and whether somebody else holds the rest."""
         changed = refused = 0
-        is_done = False
+        is_done = is_held = False
         refused_apart: dict[int, str] = {}
-        while not is_done and self.clock.monotonic() < ends_at:
+        while not is_done and not is_held and self.clock.monotonic() < ends_at:
             now = int(self.clock.now_ms())
             page = self.followers.follow(
                 upload,
@@ -85,7 +94,7 @@ class CalendarFollower:
             refused_apart = self._one_by_one(upload, page.apart)
             changed += len(page.changed) + len(page.apart) - len(refused_apart)
             refused += len(page.refused)
-            is_done = page.is_done
+            is_done, is_held = page.is_done, page.is_held
         log.info(
             "calendar_followed",
             app=upload.app,
@@ -93,8 +102,9 @@ class CalendarFollower:
             timers=changed,
             refused=refused,
             is_done=is_done,
+            is_held=is_held,
         )
-        return changed
+        return changed, is_held
 
     def _is_past(self, moment: float) -> bool:
         return self.clock.monotonic() >= moment

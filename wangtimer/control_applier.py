@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import structlog
 
+from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import StoreAway, UnknownTimer, VersionChanged, WangTimerError
 from wangtimer.core.flow.firing import MemberKey
@@ -20,10 +21,12 @@ from wangtimer.core.flow.reply_control import (
     control_from,
 )
 from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.schedule import Once, Schedule, as_bounded
+from wangtimer.core.schedules.schedule import Once, Schedule, as_bounded, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar
+from wangtimer.store.redis.control_pace import ControlPace
+from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.reply_controls import FIRST_KEY, ReplyControlStore
 from wangtimer.store.sql.timer_lists import TimerLists
 
@@ -31,6 +34,8 @@ log = structlog.get_logger()
 
 # As the audit names who did it.
 CALLER = Caller(None, "the target's answer", None, frozenset(), "")
+# Of what answers change of a timer, the first change in so long goes on record.
+ON_RECORD_FOR_MS = 60_000
 # Controls that are read at once.
 PAGE = 500
 # s. A sweep that takes longer is gone on with by the next one.
@@ -61,6 +66,8 @@ class ControlApplier:
     lists: TimerLists
     registrar: Registrar
     clock: Clock
+    pace: ControlPace
+    audit: AuditLog
     _asked: dict[int, str] = field(default_factory=dict, init=False)
     _lock: Lock = field(default_factory=Lock, init=False)
     _busy: Lock = field(default_factory=Lock, init=False)
@@ -122,22 +129,47 @@ class ControlApplier:
         away: dict[int, StoreAway] = {}
         apps = self.lists.apps_of(controls) if controls else {}
         left = deque(sorted(apps))
-        with calling(CALLER):
-            while left and len(away) < MOST_AWAY:
-                timer_id = left.popleft()
-                try:
-                    self._change(apps[timer_id], timer_id, control_from(controls[timer_id]))
-                except StoreAway as error:
-                    # It may be this timer alone, such as one whose row is held. Others wait behind it.
-                    away[timer_id] = error
-                except Exception as fault:
-                    # It would fail each time, and others wait behind it.
-                    log.error("control_not_applied", timer_id=timer_id, error=repr(fault))
-                    is_told = isinstance(fault, WangTimerError)
-                    faults[timer_id] = str(fault) if is_told else "a fault of the service; its log says which"
-                if self.clock.monotonic() >= ends_at:
-                    break
+        while left and len(away) < MOST_AWAY:
+            timer_id = left.popleft()
+            try:
+                control = control_from(controls[timer_id])
+                with calling(None if self._is_on_record(timer_id, control) else CALLER):
+                    self._change(apps[timer_id], timer_id, control)
+            except StoreAway as error:
+                # It may be this timer alone, such as one whose row is held. Others wait behind it.
+                away[timer_id] = error
+            except Exception as fault:
+                # It would fail each time, and others wait behind it.
+                log.error("control_not_applied", timer_id=timer_id, error=repr(fault))
+                is_told = isinstance(fault, WangTimerError)
+                faults[timer_id] = str(fault) if is_told else "a fault of the service; its log says which"
+            if self.clock.monotonic() >= ends_at:
+                break
         return _Applied(faults, away, set(left))
+
+    def _is_on_record(self, timer_id: int, control: ReplyControl) -> bool:
+        """Tell whether an answer's change of this timer went on record within a minute: then this one does not.
+
+        A timer that paces itself each second would have 34 million entries in the 400 days for which they are kept.
+        """
+        if control.kind is ControlKind.STOP:
+            return False
+        now = int(self.clock.now_ms())
+        lately = AuditFilter(kind=AuditedKind.TIMER, subject=str(timer_id), since=now - ON_RECORD_FOR_MS + 1)
+        return any(entry.key_name == CALLER.name for entry in self.audit.page(lately, 50))
+
+    def _paced(self, app: str, timer_id: int, control: ReplyControl) -> ReplyControl:
+        """Return a control that gives a timer a moment of its own no sooner than its app may have one.
+
+        The planned firings of an app are bounded when its timers are made. These are planned by nobody.
+        """
+        if not self.pace.is_kept(app):
+            return control
+        timer = self.registrar.timers.get(app, timer_id)
+        # One of another version is not applied.
+        if timer.definition.version != control.version or not _makes_a_moment(timer, control):
+            return control
+        return control._replace(until=max(control.until, self.pace.next_free(app)))
 
     def _change(self, app: str, timer_id: int, control: ReplyControl) -> None:
         # Changed since by its owner, or by this control before.
@@ -147,8 +179,17 @@ class ControlApplier:
             else:
                 # It may have waited for this process until its moment was past.
                 soonest = int(self.clock.now_ms()) + LEAST_AHEAD_MS
-                still = control._replace(until=max(control.until, soonest))
+                paced = self._paced(app, timer_id, control)
+                still = paced._replace(until=max(paced.until, soonest))
                 self.registrar.edit(app, timer_id, lambda timer: put_off(timer, still), control.version)
+
+
+def _makes_a_moment(timer: Timer, control: ReplyControl) -> bool:
+    """Tell whether a control gives a timer a moment that its schedule did not have; most only leave some out."""
+    rule = rule_of(timer.definition.schedule)
+    if rule.only_moment is not None:
+        return True
+    return control.kind is ControlKind.NEXT and rule.anchored_at(control.until) != rule
 
 
 def put_off(timer: Timer, control: ReplyControl) -> Timer:

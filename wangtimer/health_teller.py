@@ -8,7 +8,7 @@ from typing import Protocol
 
 import structlog
 
-from wangtimer.callback.health import Health
+from wangtimer.callback.health import LONGEST_SILENCE_S, Health
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import ERROR_CHARACTERS, HostKey
 from wangtimer.core.time.clock import Clock
@@ -35,8 +35,8 @@ class HealthTeller:
     """One thread a process. It asks Redis nothing, but once at its start, while no host fails.
 
     * Whether a host is failing is decided by what this process itself saw, never by what others tell.
-    * Since when it fails is the earliest that any process told, unless it answered this process later. So a restart
-      does not begin it anew.
+    * Since when it fails is the earliest that any process told, unless it answered this process later, or nobody called
+      it for long between. So a restart does not begin it anew, and silence does.
     * An entry of a process that has ended is struck out by any process that gets an answer of its host.
     """
 
@@ -75,7 +75,11 @@ class HealthTeller:
             since, failed_at = (int(now_ms - 1_000 * (now - at)) for at in (health.since, health.failed_at))
             host = FailingHost(app, origin, since, failed_at, health.error[:ERROR_CHARACTERS], int(now_ms))
             before = entries.get(host.key)
-            if before is not None and now_ms - 1_000 * (now - health.answered_at) < before.since:
+            if (
+                before is not None
+                and now_ms - 1_000 * (now - health.answered_at) < before.since
+                and since - before.failed_at <= 1_000 * LONGEST_SILENCE_S
+            ):
                 host = replace(host, since=min(since, before.since))
             hosts.append(host)
         return hosts

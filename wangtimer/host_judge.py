@@ -46,8 +46,9 @@ class HostJudge:
     def judge(self) -> None:
         """Disable the hosts that fail for so long, and tell callback processes. Raises `StoreAway`.
 
-        A first and a last failure lie that far apart, without an answer between them: silence says nothing. Only what
-        some living process sees fail is judged. While no host has failed for so long, SQL is not asked.
+        A first and a last failure lie that far apart, without an answer or a long silence between them
+        (`LONGEST_SILENCE_S`). Only what some living process sees fail is judged. While no host has failed for so
+        long, SQL is not asked.
         """
         now = int(self.clock.now_ms())
         due = [

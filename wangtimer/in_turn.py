@@ -1,10 +1,20 @@
-"""Pieces of work that one call does in turn: the failure of one stops no other."""
+"""Pieces of work that one call does in turn: the failure of one stops no other. And rests between them."""
 
 from collections.abc import Callable
 
 import structlog
 
+from wangtimer.core.time.clock import Clock
+
 log = structlog.get_logger()
+
+# s; the least rest.
+PAUSE_S = 0.01
+
+
+def rest_after(clock: Clock, began_at: float) -> None:
+    """Rest as long as a piece took that began then (s of the stop-watch): half of the time is left to others."""
+    clock.sleep(max(PAUSE_S, clock.monotonic() - began_at))
 
 
 def do_in_turn(*pieces: Callable[[], object]) -> None:

@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import RowsLocked, StoreAway
 from wangtimer.core.flow.planning import Ahead, Plan, count_by_minute, firings_of, plan, plan_ahead
 from wangtimer.core.flow.slicing import BucketRule
 from wangtimer.core.time.clock import Clock
@@ -219,14 +219,20 @@ class Migrator:
         return plans
 
     def _plan_apart(self, plans: Sequence[Plan], left_out: set[int]) -> int:
-        """Plan together. Where that fails, but not for `StoreAway`, plan in halves until the bad timer stands alone."""
+        """Plan together. Where that fails, but not for `StoreAway`, plan in halves until the bad timer stands alone.
+
+        So with rows that somebody else holds, other than those of timers: the next pass tries that timer again.
+        """
         try:
-            return self._plan_together(list(plans))
-        except StoreAway:
-            raise
+            return self._plan_together(list(plans), left_out)
         except Exception as error:
+            if isinstance(error, StoreAway) and not isinstance(error, RowsLocked):
+                raise
             if len(plans) == 1:
-                self._give_up(plans[0].timer.id, error, left_out)
+                if isinstance(error, RowsLocked):
+                    left_out.add(plans[0].timer.id)
+                else:
+                    self._give_up(plans[0].timer.id, error, left_out)
                 return 0
             half = len(plans) // 2
             return self._plan_apart(plans[:half], left_out) + self._plan_apart(plans[half:], left_out)
@@ -235,10 +241,14 @@ class Migrator:
         self.bad_timers.note({timer_id: reason_of("it cannot be planned", error)})
         self._leave_out([timer_id], left_out)
 
-    def _plan_together(self, plans: list[Plan]) -> int:
-        """Commit plans as rows, then tell Redis; return how many timers moved on."""
+    def _plan_together(self, plans: list[Plan], left_out: set[int]) -> int:
+        """Commit plans as rows, then tell Redis; return how many timers moved on.
+
+        Timers that somebody else holds are left to the next pass: others wait behind them.
+        """
         firings = firings_of(plans, planned_before(self.load, count_by_minute(plans)), self.buckets)
-        held, pending = self.timers.commit_plans(plans, firings)
+        held, pending, locked = self.timers.commit_plans(plans, firings)
+        left_out |= locked
         try:
             if len(firings) >= ROWS_A_TRANSACTION:
                 self.hot.expect_many()

@@ -8,7 +8,7 @@ import structlog
 
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.in_turn import do_in_turn
+from wangtimer.in_turn import do_in_turn, rest_after
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.firings import FiringStore
@@ -20,9 +20,8 @@ log = structlog.get_logger()
 
 # Rows one transaction deletes: a few ms, so that nothing waits behind it.
 PAGE = 1_000
-# A purge spends so long on each kind of row, however much is left.
+# A purge spends so long on each kind of row, then it looks at the others; what is left is gone on with at once.
 LONGEST_S = 20.0
-PAUSE_S = 0.01
 # Firings are looked through by parts of the time: what is not settled there is passed with each page.
 PARTS_OF_A_PURGE = PartRule(shortest_ms=60_000, growth=2)
 # A purge begins where the one before ended, and this often at the oldest firing: some may be settled by now.
@@ -41,6 +40,8 @@ class Purger:
     clock: Clock
     retention_ms: int
     audited_ms: int
+    # Whether the last purge ended because its time was over.
+    has_more: bool = field(default=False, init=False)
     # Moments before this, ms UTC, were looked through; and when to begin at the oldest again, s of the stop-watch.
     _done_before: int = field(default=0, init=False)
     _from_oldest_at: float = field(default=float("-inf"), init=False)
@@ -54,6 +55,7 @@ class Purger:
         now = int(self.clock.now_ms())
         before = now - self.retention_ms
         purged = 0
+        self.has_more = False
 
         def purge_firings() -> None:
             nonlocal purged
@@ -82,20 +84,35 @@ class Purger:
             return
         since = max(oldest, self._done_before)
         for first, last in parts_of(since, before - 1, PARTS_OF_A_PURGE, self.clock, math.inf, None):
-            while page := self.firings.purge(last + 1, PAGE, since=first):
-                yield page
-                self.clock.sleep(PAUSE_S)
-                if self.clock.monotonic() >= began_at + LONGEST_S:
+            begins_at = first
+            while True:
+                paged_at = self.clock.monotonic()
+                page = self.firings.purge(last + 1, PAGE, since=begins_at)
+                if not page.rows:
+                    break
+                yield page.rows
+                begins_at = self._done_before = page.upto
+                rest_after(self.clock, paged_at)
+                if self._is_over(began_at):
                     return
             self._done_before = last + 1
-            if self.clock.monotonic() >= began_at + LONGEST_S:
+            if last + 1 < before and self._is_over(began_at):
                 return
 
     def _page_by_page(self, purge_page: Callable[[], int]) -> int:
         """Delete one page after the other until none is left or `LONGEST_S` is over; return how many rows."""
-        ends_at = self.clock.monotonic() + LONGEST_S
+        began_at = paged_at = self.clock.monotonic()
         purged = 0
-        while self.clock.monotonic() < ends_at and (page := purge_page()):
+        while page := purge_page():
             purged += page
-            self.clock.sleep(PAUSE_S)
+            rest_after(self.clock, paged_at)
+            if self._is_over(began_at):
+                break
+            paged_at = self.clock.monotonic()
         return purged
+
+    def _is_over(self, began_at: float) -> bool:
+        """Tell whether `LONGEST_S` is over, and note that there may be more."""
+        is_over = self.clock.monotonic() >= began_at + LONGEST_S
+        self.has_more = self.has_more or is_over
+        return is_over

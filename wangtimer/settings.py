@@ -407,8 +407,8 @@ class Settings(BaseSettings):
         ge=1,
         le=60,
         description="s; a connection idle for longer is not used again. Connections of every-second timers "
-        "stay open. Most servers close after 5 s, and a request that crosses such a closing fails and costs "
-        "an attempt",
+        "stay open. Most servers close after 5 s, and a request that crosses such a closing may cost an attempt; "
+        "after less where the target announces so by Keep-Alive",
     )
     callback_connection_age_s: int = Field(
         default=60,
@@ -571,11 +571,13 @@ class Settings(BaseSettings):
     app_most_requests_at_once: int = _default_limit(AppLimit.REQUESTS_AT_ONCE)
     app_most_replays_per_h: int = _default_limit(AppLimit.REPLAYS_PER_HOUR)
     app_most_calendar_bytes: int = _default_limit(AppLimit.CALENDAR_BYTES)
+    app_most_timer_bytes: int = _default_limit(AppLimit.TIMER_BYTES)
     http_head_timeout_s: int = Field(
         default=5,
         ge=1,
         le=60,
-        description="s within which the head of a request must come, or its thread is freed",
+        description="s within which the first byte of a connection must come, and then the head of a request, or it is "
+        "closed",
     )
     http_body_timeout_s: int = Field(
         default=20,
@@ -626,6 +628,11 @@ class Settings(BaseSettings):
     )
 
     @property
+    def store_planned_mb(self) -> int:
+        """MB that the store's Redis may come to hold by these settings; definitions come on top."""
+        return self.window_memory_mb + self.lanes_memory_mb + self.outbox_mb + self.consumers_waiting_mb
+
+    @property
     def app_limits(self) -> dict[AppLimit, int]:
         """The limits of an app that has none of its own."""
         defaults = {
@@ -635,6 +642,7 @@ class Settings(BaseSettings):
             AppLimit.REQUESTS_AT_ONCE: self.app_most_requests_at_once,
             AppLimit.REPLAYS_PER_HOUR: self.app_most_replays_per_h,
             AppLimit.CALENDAR_BYTES: self.app_most_calendar_bytes,
+            AppLimit.TIMER_BYTES: self.app_most_timer_bytes,
         }
         return {limit: most for limit, most in defaults.items() if most}
 
@@ -748,7 +756,7 @@ def require_mail_server(settings: Settings) -> None:
 
 def _text_of(file: Path, name: str, mend: str) -> str:
     try:
-        return file.read_text()
+        return file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not text"
         raise BadSetting(f"{name}: {reason}; {mend}") from None

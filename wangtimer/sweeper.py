@@ -96,55 +96,65 @@ class Sweeper:
     def flush(self) -> int:
         """Write parked outcomes to SQL for a while, add their retries, then forget them; return how many.
 
-        An outcome that cannot be read here, or that SQL refuses, stays parked; the others are written. Exception: where
-        SQL refuses a whole page that can be read, the outcomes are not at fault, and flushing ends. Raises `StoreAway`.
+        An outcome stays parked that cannot be read here, that SQL refuses, or whose row somebody else holds; the others
+        are written. Exception: where SQL refuses a whole page that can be read, the outcomes are not at fault, and
+        flushing ends. Raises `StoreAway`.
         """
         flushed = 0
         ends_at = self.clock.monotonic() + LONGEST_FLUSH_S
-        refused: dict[str, str] = {}
-        while self.clock.monotonic() < ends_at and (texts := self._parked_but(refused)):
-            refused_now = self._write(texts)
-            refused |= refused_now
-            flushed += len(texts) - len(refused_now)
-            if len(refused_now) == len(texts) and not self.outbox.read(texts).bad:
+        stay: dict[str, str] = {}
+        while self.clock.monotonic() < ends_at and (texts := self._parked_but(stay)):
+            held, refused = self._write(texts)
+            stay |= held | refused
+            flushed += len(texts) - len(held) - len(refused)
+            if len(refused) == len(texts) and not self.outbox.read(texts).bad:
                 break
         return flushed
 
-    def _parked_but(self, refused: dict[str, str]) -> dict[str, str]:
-        page = self.outbox.page(FLUSH_PAGE + len(refused))
-        return {member: text for member, text in page.items() if refused.get(member) != text}
+    def _parked_but(self, stay: dict[str, str]) -> dict[str, str]:
+        page = self.outbox.page(FLUSH_PAGE + len(stay))
+        return {member: text for member, text in page.items() if stay.get(member) != text}
 
-    def _write(self, texts: dict[str, str]) -> dict[str, str]:
-        """Write parked outcomes together, or one by one where that fails; return those that are refused."""
+    def _write(self, texts: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        """Write parked outcomes together, or one by one where that fails.
+
+        Return those whose rows somebody else holds, and those that are refused.
+        """
         try:
-            self._write_together(texts)
+            return self._write_together(texts), {}
         except StoreAway:
             raise
         except Exception as error:
-            refused = dict(pair for pair in texts.items() if not self._is_written(*pair))
+            held, refused = self._write_one_by_one(texts)
             if refused:
                 shown = list(refused)[:MEMBERS_SHOWN]
                 log.error("outcomes_refused", outcomes=len(refused), members=shown, error=repr(error))
-            return refused
-        return {}
+            return held, refused
 
-    def _is_written(self, member: str, text: str) -> bool:
-        try:
-            self._write_together({member: text})
-        except StoreAway:
-            raise
-        except Exception:
-            return False
-        return True
+    def _write_one_by_one(self, texts: dict[str, str]) -> tuple[dict[str, str], dict[str, str]]:
+        held: dict[str, str] = {}
+        refused: dict[str, str] = {}
+        for member, text in texts.items():
+            try:
+                held |= self._write_together({member: text})
+            except StoreAway:
+                raise
+            except Exception:
+                refused[member] = text
+        return held, refused
 
-    def _write_together(self, texts: dict[str, str]) -> None:
+    def _write_together(self, texts: dict[str, str]) -> dict[str, str]:
+        """Write parked outcomes and forget them; return those whose rows somebody else holds."""
         found = self.outbox.read(texts)
         if found.bad:
             raise ValueError(next(iter(found.bad.values())))
         outcomes = self._of_known_timers(list(found.values()))
-        self.firings.settle(outcomes)
-        self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
-        self.outbox.forget(texts)
+        locked = {outcome.member for outcome in self.firings.settle(outcomes)}
+        written = [outcome for outcome in outcomes if outcome.member not in locked]
+        self.hot.add([outcome.retry_firing() for outcome in written if outcome.is_retry], is_repair=True)
+        held = {text: texts[text] for text in texts if found[text].member in locked}
+        self.outbox.forget({text: texts[text] for text in texts if text not in held})
+        return held
 
     def _of_known_timers(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes whose timer or firing SQL knows; SQL has lost those of the others."""

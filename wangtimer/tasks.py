@@ -116,12 +116,13 @@ def reconcile() -> None:
 # What is gone is gone.
 @shared_task(name="wangtimer.purge", throws=(StoreAway,))
 def purge() -> None:
-    """Delete what is past its retention: firings, timers, kept answers; then count the timers of apps anew."""
+    """Delete what is past its retention, as long as some is left; and count the timers of apps anew."""
     with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
-        if is_due:
-            do_in_turn(
-                wiring().purger.purge, wiring().finished_purger.purge, wiring().total_counter.count_all
-            )
+        while is_due:
+            purger, finished = wiring().purger, wiring().finished_purger
+            do_in_turn(purger.purge, finished.purge, wiring().total_counter.count_all)
+            if wiring().stopping.is_set() or not (purger.has_more or finished.has_more):
+                break
 
 
 # Timers that follow already are left as they are; one run at a time in this process.

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from wangtimer.core.errors import RowsLocked
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.total_counts import TotalCounts
@@ -30,17 +31,25 @@ class TotalCounter:
     def count_all(self) -> int:
         """Count the apps that were counted longest ago, until `LONGEST_S` is over; return how many.
 
-        Raises `StoreAway`.
+        An app whose rows somebody else holds is left to the next count. Raises `StoreAway`.
         """
         now, ends_at = int(self.clock.now_ms()), self.clock.monotonic() + LONGEST_S
         counted = 0
-        while names := self.counts.to_count(now - COUNTED_EVERY_MS, APPS_AT_ONCE):
+        held: set[str] = set()
+        while names := self._to_count(now - COUNTED_EVERY_MS, held):
             for app in names:
-                if counted and self.clock.monotonic() > ends_at:
+                if (counted or held) and self.clock.monotonic() > ends_at:
                     return counted
-                self._count(app, now)
-                counted += 1
+                try:
+                    self._count(app, now)
+                    counted += 1
+                except RowsLocked:
+                    held.add(app)
         return counted
+
+    def _to_count(self, before: int, held: set[str]) -> list[str]:
+        found = self.counts.to_count(before, APPS_AT_ONCE + len(held))
+        return [app for app in found if app not in held]
 
     def _count(self, app: str, now: int) -> None:
         if not self.totals.are_kept(app):

@@ -107,6 +107,7 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.consumer_words import ConsumerWords
 from wangtimer.store.redis.consumers_seen import ConsumersSeen
+from wangtimer.store.redis.control_pace import ControlPace
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
@@ -120,6 +121,7 @@ from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
+from wangtimer.store.redis.store_memory import StoreMemory
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.told_rules import (
@@ -506,9 +508,14 @@ class Wiring:
         return HotStore(self.slices, self.agenda, self.window, self.clock, self.lanes, ALWAYS_HELD_MS)
 
     @once
+    def store_memory(self) -> StoreMemory:
+        """What the memory of the store's Redis is used for."""
+        return StoreMemory(self.redis, self.keys, self.clock, self.window, self.lanes, self.outbox)
+
+    @once
     def definitions(self) -> DefinitionStore:
         """Definitions in Redis; they outlive what is planned by a step."""
-        return DefinitionStore(self.redis, self.keys, self._definitions_live_s, self.bad_timers)
+        return DefinitionStore(self.redis, self.keys, self.clock, self._definitions_live_s, self.bad_timers)
 
     @property
     def _definitions_live_s(self) -> int:
@@ -1211,7 +1218,10 @@ class Wiring:
     @once
     def control_applier(self) -> ControlApplier:
         """Does what answers make of timers."""
-        return ControlApplier(self.reply_controls, self.timer_lists, self.registrar, self.clock)
+        pace = ControlPace(self.redis, self.keys, self.clock, self.app_directory)
+        return ControlApplier(
+            self.reply_controls, self.timer_lists, self.registrar, self.clock, pace, self.audit
+        )
 
     @once
     def feeder(self) -> Feeder:

@@ -139,6 +139,28 @@ def test_one_that_cannot_follow_is_skipped_and_reported_and_the_others_follow(
     assert following(world)["refusedIds"] == [ids[5]]
 
 
+def test_a_timer_that_somebody_holds_keeps_no_other_from_following_and_no_other_upload_from_being_followed(
+    world: World, small_pages: None
+) -> None:
+    database = world.wiring.database
+    if database.is_sqlite:
+        pytest.skip("it has no rows that others hold")
+    upload(world)
+    ids = daily(world, 5)
+    assert world.put(CALENDAR, app="shop", name="other", days=days(world)).status == 200
+    world.enabled(name="other", cron="0 9 * * *", excludeCalendar="other")
+    upload(world, 1)
+    assert world.put(CALENDAR, app="shop", name="other", days=days(world, 1)).status == 200
+    with database.engine.connect() as session, session.begin():
+        session.execute(select(timers.c.id).where(timers.c.id == ids[1]).with_for_update()).one()
+        assert world.wiring.calendar_follower.follow_all() == 5
+        assert following(world)["left"] == 1
+        (left,) = world.wiring.calendar_followers.uploads_to_follow(9)
+        assert left.name == "plant"
+    assert world.wiring.calendar_follower.follow_all() == 1
+    assert following(world)["left"] == 0
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_what_died_half_way_is_gone_on_with(
     world: World, monkeypatch: pytest.MonkeyPatch, small_pages: None, moment: str

@@ -1,6 +1,7 @@
 """Clients that send half a request, on the API as it is deployed: none holds a thread for longer than the bounds."""
 
 import os
+import re
 import socket
 import subprocess
 import time
@@ -169,7 +170,18 @@ def test_a_body_in_too_many_pieces_is_refused_as_one_too_large(
 
 
 @pytest.mark.parametrize(
-    "chunks", [b"+1\r\n{\r\n", b"0x1\r\n{\r\n", b"g\r\n", b"1\r\n{}\r\n", b"1;a\rb\r\n{\r\n"]
+    "chunks",
+    [
+        b"+1\r\n{\r\n",
+        b"0x1\r\n{\r\n",
+        b"g\r\n",
+        b"1\r\n{}\r\n",
+        b"1;a\rb\r\n{\r\n",
+        b"0\r\nnocolon-canary-of-a-trailer\r\n\r\n",
+        b"0\r\nContent-Length: 5\r\nX: canary-of-a-trailer\r\n\r\n",
+        b"0\r\nX: canary-of-a-trailer\nY: a\r\n\r\n",
+        b"0\r\nX: " + b"canary-of-a-trailer" * 500 + b"\r\n\r\n",
+    ],
 )
 def test_chunks_that_cannot_be_read_are_the_clients_fault_and_end_the_connection(
     served: Served, chunks: bytes
@@ -180,7 +192,17 @@ def test_chunks_that_cannot_be_read_are_the_clients_fault_and_end_the_connection
         answer = read_all(client)
     assert (answer.split(b" ")[1], answer.count(b"HTTP/1.1 ")) == (b"400", 1)
     assert b'"code":40000' in answer
-    assert "Traceback" not in served.log.read_text()
+    assert b"canary" not in answer
+    assert not {"Traceback", "canary"} & set(re.findall("Traceback|canary", served.log.read_text()))
+
+
+def test_a_connection_that_sends_nothing_is_closed_and_holds_no_thread(served: Served) -> None:
+    """Each held a thread for 5 s, and was closed after 80."""
+    with ExitStack() as held:
+        clients = [held.enter_context(served.half(b"")) for _ in range(10 * THREADS)]
+        answered = requests.get(f"http://{HOST}:{served.port}/healthz", timeout=ANSWERED_WITHIN_S)
+        assert answered.status_code == 200
+        assert {read_all(client) for client in clients} == {b""}
 
 
 def test_a_body_in_small_chunks_is_read(served: Served) -> None:

@@ -12,6 +12,7 @@ from redis import Redis
 from tests.api.world import World, present
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer
+from tests.store.definitions import definition
 from wangtimer.alert_teller import NOT_TRIED_PAUSE_MS
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
 from wangtimer.core.alerts.alert_message import Alert
@@ -21,8 +22,11 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
+from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.timer import Notify
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.consumers_seen import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
@@ -32,6 +36,7 @@ OF_SQL = {
     "wangtimer_overdue_firings",
     "wangtimer_oldest_overdue_seconds",
     "wangtimer_planning_lag_seconds",
+    "wangtimer_purge_lag_seconds",
     "wangtimer_client_certificate_seconds_left",
     "wangtimer_api_key_seconds_left",
     "wangtimer_pauses",
@@ -41,7 +46,9 @@ OF_SQL = {
 OF_STORE = {
     "wangtimer_parked_outcomes",
     "wangtimer_parked_share",
+    "wangtimer_store_memory_bytes",
     "wangtimer_window_seconds",
+    "wangtimer_target_waiting_firings",
     "wangtimer_throttled_firings",
     "wangtimer_paused_firings",
     "wangtimer_unserved_queues",
@@ -65,16 +72,20 @@ def figures(world: World) -> dict[str, float]:
 
 def test_nothing_is_silent_when_things_are_calm(world: World) -> None:
     world.enabled(cron="* * * * *", name="calm")
-    assert figures(world) == {
+    told = figures(world)
+    assert told.pop("wangtimer_store_memory_bytes") > 0
+    assert told == {
         "wangtimer_overdue_firings": 0,
         "wangtimer_oldest_overdue_seconds": 0,
         "wangtimer_planning_lag_seconds": 0,
+        "wangtimer_purge_lag_seconds": 0,
         "wangtimer_client_certificate_seconds_left": inf,
         "wangtimer_api_key_seconds_left": inf,
         "wangtimer_parked_outcomes": 0,
         "wangtimer_parked_share": 0,
         "wangtimer_window_seconds": 0,
         "wangtimer_waiting_chunks": 0,
+        "wangtimer_target_waiting_firings": 0,
         "wangtimer_throttled_firings": 0,
         "wangtimer_paused_firings": 0,
         "wangtimer_pauses": 0,
@@ -103,6 +114,9 @@ def test_firings_a_minute_past_without_an_outcome_are_counted_and_the_oldest_age
     done = Outcome(first.member, first.bucket, FiringStatus.SUCCEEDED, first.due_at)
     world.wiring.firings.settle([done])
     assert figures(world)["wangtimer_overdue_firings"] == 2
+    waits = records[-2].firing
+    world.wiring.firings.note_lanes({SharedLane.of_way("default", "gw:443", "/bad"): [waits.member]})
+    assert figures(world)["wangtimer_overdue_firings"] == 1
 
 
 def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:
@@ -114,6 +128,37 @@ def test_a_moment_that_nobody_plans_is_told_of(world: World) -> None:
     assert figures(world)["wangtimer_planning_lag_seconds"] == 0
     world.clock.now = unplanned + 42_000
     assert figures(world)["wangtimer_planning_lag_seconds"] == 42
+
+
+def test_the_memory_of_the_store_is_told_by_part(world: World) -> None:
+    def parts() -> dict[str, float]:
+        families = text_string_to_metric_families(world.client.get("/metrics").text)
+        (family,) = [one for one in families if one.name == "wangtimer_store_memory_bytes"]
+        return {sample.labels["part"]: sample.value for sample in family.samples}
+
+    before = parts()
+    assert list(before) == ["window", "lanes", "outbox", "definitions", "other"]
+    assert before["window"] == 0
+    soon = world.clock.now + 60_000
+    world.wiring.load.reserve({soon // 60_000: 1_000, soon // 60_000 + 999: 7})
+    world.wiring.redis.command(lambda client: client.set(world.wiring.keys.fed, soon // 60_000 + 1))
+    asked = definition(schedule=Once(soon))._replace(notify=Notify("http://a", body="x" * 100_000))
+    world.wiring.definitions.put([asked._replace(timer_id=one) for one in range(1, 11)])
+    after = parts()
+    assert after["window"] == 150_000
+    assert after["definitions"] > before["definitions"] + 700_000
+
+
+def test_a_purge_that_falls_behind_is_told_of(world: World) -> None:
+    timer_id = world.enabled(cron="*/10 * * * * *", name="kept")
+    first = world.wiring.firings.records(timer_id, 99)[-1].firing
+    world.wiring.firings.settle([Outcome(first.member, first.bucket, FiringStatus.SUCCEEDED, first.due_at)])
+    world.clock.now = first.fire_at + world.wiring.settings.retention_days * 86_400_000
+    assert figures(world)["wangtimer_purge_lag_seconds"] == 0
+    world.clock.now += 90_000
+    assert figures(world)["wangtimer_purge_lag_seconds"] == 90
+    world.wiring.purger.purge()
+    assert figures(world)["wangtimer_purge_lag_seconds"] == 0
 
 
 def test_the_client_certificate_that_expires_first_is_told(world: World) -> None:

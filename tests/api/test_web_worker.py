@@ -1,12 +1,18 @@
 """How an answer goes out: its head together with the beginning of its body, in one packet."""
 
+from collections import deque
 from collections.abc import Iterator
+from contextlib import ExitStack
+from math import inf
 from pathlib import Path
-from socket import AF_UNIX, SOCK_SEQPACKET, socket, socketpair
+from selectors import DefaultSelector
+from socket import AF_UNIX, SOCK_SEQPACKET, create_connection, create_server, socket, socketpair
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from wangtimer.api.http.web_worker import PatientSocket
+from wangtimer.api.http.web_worker import PatientSocket, WebWorker
 
 HEAD, BODY = b"HTTP/1.1 200 OK\r\n\r\n", b"{}"
 
@@ -60,3 +66,27 @@ def test_nothing_is_held_after_a_fault(ends: tuple[PatientSocket, socket]) -> No
     patient.drop_held()
     patient.sendall(b"HTTP/1.1 500 Internal Server Error\r\n\r\n")
     assert client.recv(99).startswith(b"HTTP/1.1 500")
+
+
+def test_where_there_are_too_many_connections_the_longest_silent_one_makes_room() -> None:
+    worker: Any = object.__new__(WebWorker)
+    worker.poller, worker.pending_conns, worker.keepalived_conns = DefaultSelector(), deque(), deque()
+    worker.cfg, worker.nr_conns, worker.worker_connections = SimpleNamespace(keepalive=75), 0, 3
+    worker._head_s, worker._next_sign_at = 5, inf
+    with ExitStack() as held:
+        held.callback(worker.poller.close)
+        listener = held.enter_context(create_server(("127.0.0.1", 0)))
+        clients = []
+        for _ in range(5):
+            clients.append(held.enter_context(create_connection(listener.getsockname(), timeout=5)))
+            worker.accept(listener)
+            worker.notify()
+        assert worker.nr_conns == len(worker.pending_conns) == 2
+        assert [client.recv(1) for client in clients[:3]] == [b"", b"", b""]
+        worker.keepalived_conns, worker.pending_conns = worker.pending_conns, deque()
+        clients.append(held.enter_context(create_connection(listener.getsockname(), timeout=5)))
+        worker.accept(listener)
+        worker.notify()
+        assert clients[3].recv(1) == b""
+        for conn in (*worker.pending_conns, *worker.keepalived_conns):
+            conn.close()

@@ -7,16 +7,21 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, suppress
+from datetime import UTC, datetime, timedelta
 
 from tests.api.test_half_sent import CHUNKED, HALF_BODY, HALF_CHUNKS, HALF_HEAD
 from tests.attack.answer import statuses, summed
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import BODY_S, Ground
+from tests.certificates import diffie_hellman_key, self_signed, with_diffie_hellman
 from wangtimer.api.http.answer_pace import BEHIND_S
 from wangtimer.core.apps.key_text import KeyText
 
 # Twice the API's threads: 2 processes of 8 each.
 HALVES = 32
+SILENT = 300
+# Of a prime.
+LONG_BITS = 9_941
 # A machine that is busy with other work takes its time.
 WITHIN_S = 2 * BODY_S + 10
 
@@ -49,6 +54,26 @@ def halves(tried: str, sent: bytes, expected: str) -> Attack:
         f"another client: 200; {expected}",
         carry_out,
     )
+
+
+def _silent(ground: Ground) -> str:
+    """Nobody needs a key for it."""
+    with ExitStack() as held:
+        clients = [held.enter_context(ground.connected(ground.web, WITHIN_S)) for _ in range(SILENT)]
+        told = served_within(ground, ground.web)
+        ends = {ground.received(client, until_closed=True) for client in clients}
+    return f"{told}; {'closed without a word' if ends == {b''} else ends}"
+
+
+def _long_judged(ground: Ground) -> str:
+    """Keys and certificates of which 1.8 KB stopped all threads of a process for 35 s."""
+    mine = self_signed("CN=bank", datetime.now(UTC) + timedelta(days=30))
+    bodies = (
+        {"certificate": mine.chain, "privateKey": diffie_hellman_key(LONG_BITS)},
+        {"certificate": with_diffie_hellman(mine, LONG_BITS), "privateKey": mine.key},
+    )
+    told = [ground.ask("PUT", "/v1/client-certificate", ground.bank, body, at=ground.web) for body in bodies]
+    return f"{summed(told)}; {served_within(ground, ground.web)}"
 
 
 def _drip(ground: Ground) -> str:
@@ -278,6 +303,16 @@ SECTION = Section(
             f"{HALVES} clients that drip bytes, at the proxy and the API",
             "another client: 200, another client: 200",
             _drip,
+        ),
+        Attack(
+            f"{SILENT} connections that send nothing, at the API itself",
+            "another client: 200; closed without a word",
+            _silent,
+        ),
+        Attack(
+            "A private key and a certificate that take half a minute to judge",
+            "400 40007 of each; another client: 200",
+            _long_judged,
         ),
         Attack("A request behind a body that was given up", "400", _rest_is_no_request),
         Attack(

@@ -21,6 +21,7 @@ def smuggled(tried: str, head: str, body: str, expected: str) -> Attack:
     return Attack(tried, expected, carry_out)
 
 
+CLOSE = "Connection: close\r\n"
 ONE_EACH = "the proxy: 400; the API: 400"
 LENGTH = f"Content-Length: {len(SECOND)}\r\n"
 SMUGGLED = (
@@ -79,6 +80,18 @@ SMUGGLED = (
         "A chunk that is longer than its size",
         "Transfer-Encoding: chunked\r\n",
         f"1\r\n{{}}\r\n0\r\n\r\n{SECOND}",
+        ONE_EACH,
+    ),
+    smuggled(
+        "A trailer without a colon",
+        f"Transfer-Encoding: chunked\r\n{CLOSE}",
+        "0\r\nnocolon\r\n\r\n",
+        ONE_EACH,
+    ),
+    smuggled(
+        "A Content-Length as a trailer",
+        f"Transfer-Encoding: chunked\r\n{CLOSE}",
+        "0\r\nContent-Length: 5\r\n\r\n",
         ONE_EACH,
     ),
     smuggled("A NUL in a header", "X-A: b\0c\r\nContent-Length: 2\r\n", "{}", ONE_EACH),

@@ -103,6 +103,39 @@ def _moved_anew(ground: Ground) -> str:
     return f"{len(ground.target.calls_of(timer))} calls to the former host; {said}"
 
 
+def _moved_fallback(ground: Ground) -> str:
+    """Who may change targets, and reads no secret."""
+    key, consumers = moving(ground), {"group": "moved", "fallbackUrl": f"{ground.target.url}held"}
+    body = {"consumers": consumers, "headers": {"Authorization": SECRET}}
+    ground.done("PUT", "/v1/targets/fallback", key, body)
+    other = consumers | {"fallbackUrl": f"{ground.partner.url}moved"}
+    mask = body | {"consumers": other, "headers": {"Authorization": "***"}}
+    told = [
+        ground.ask("PATCH", "/v1/targets/fallback", key, {"consumers": other}),
+        put(ground, "fallback", mask),
+    ]
+    held = ground.done("GET", "/v1/targets/fallback", key)["consumers"] == consumers
+    return f"{summed(told)}; {'as it was' if held else 'moved'}"
+
+
+def _moved_with_timers_secrets(ground: Ground) -> str:
+    """The target has no secret of its own."""
+    key = moving(ground)
+    ground.done("PUT", "/v1/targets/bare", key, {"url": f"{ground.target.url}bare"})
+    own = {"name": "bare", "headers": {"Authorization": SECRET}}
+    ground.done("POST", "/v1/timers", key, {"schedule": {"delay": "2h"}, "target": own})
+    return str(ground.ask("PATCH", "/v1/targets/bare", key, {"url": f"{ground.partner.url}bare"}))
+
+
+def _secret_place(ground: Ground) -> str:
+    """It was stored, and each list of targets failed from then on."""
+    key, body = moving(ground), {"consumers": {"group": "masked"}}
+    told = [put(ground, "masked", body | {"secretQuery": True})]
+    ground.done("PUT", "/v1/targets/masked", key, body)
+    told.append(ground.ask("PATCH", "/v1/targets/masked", key, {"secretQuery": True}))
+    return f"{summed(told)}; the list: {ground.ask('GET', '/v1/targets', key)}"
+
+
 def _deleted(ground: Ground) -> str:
     """Made anew with the mask of what it had; and what is left of it in SQL and in the store."""
     key = moving(ground)
@@ -217,6 +250,17 @@ SECTION = Section(
             "A target moved with a new secret, and a timer that named it before",
             "0 calls to the former host; the new secret alone",
             _moved_anew,
+        ),
+        Attack(
+            "The fallback of a target for consumers moved to another port, by two operations",
+            "400 40009 of each; as it was",
+            _moved_fallback,
+        ),
+        Attack("A target moved whose timer has a secret of its own", "409 40902", _moved_with_timers_secrets),
+        Attack(
+            "`secretQuery` on a target for consumers, by two operations",
+            "400 40007 of each; the list: 200",
+            _secret_place,
         ),
         Attack("A deleted target made anew with the mask of its secret", "400 40007; 0 rows", _deleted),
         Attack("A target deleted while a timer names it", "409 40902; 200", _deleted_while_named),

@@ -89,6 +89,8 @@ SECTIONS = (
         (
             "An attempt that failed is tried again. One that was not answered in time may have been acted on.",
             "An operator's replay calls again.",
+            "A GET, PUT or DELETE is sent again in the same attempt if its target closes a kept connection without a "
+            "byte of an answer ([why](decisions/0068-a-dead-kept-connection-costs-no-attempt.md)).",
             "A process that made a call died, froze or was cut off beyond its lease (6 s) before that was "
             "recorded. Or it stopped, and the call had a time-out longer than the deployment's.",
             "Redis lost or rolled back the claim, or an outcome that waited there for SQL. Or SQL lost the "
@@ -102,6 +104,7 @@ SECTIONS = (
             "kill one beat of two",
             "kill executor",
             "freeze executor 30 s",
+            "switch SQL over, old connections kept",
             "cut executor off Redis 15 s",
             "store clock put ahead 20 s",
         ),
@@ -149,6 +152,8 @@ SECTIONS = (
             "While Redis or the broker is away nothing new is sent: it costs that time, and some seconds more.",
             "While SQL is away, callbacks go on for as far as Redis holds firings (`wangtimer_window_seconds`) "
             "and has room for outcomes (`wangtimer_parked_share`). After that they are late.",
+            "A process that froze, or lost its host, within a transaction holds its rows for 6 s more (MariaDB), on "
+            "MySQL for 70 s. So long retries, queued firings and changes of just these timers wait.",
             "The figures are those of the shipped settings. Longer leases cost more.",
         ),
         (
@@ -158,6 +163,9 @@ SECTIONS = (
             "kill beat 30 s",
             "freeze store 10 s",
             "freeze trigger 30 s",
+            "freeze migrate 120 s in a transaction",
+            "freeze web 120 s in a transaction",
+            "freeze callback 120 s in a transaction",
             "kill broker 10 s",
             "freeze broker 10 s",
             "freeze MariaDB 20 s",

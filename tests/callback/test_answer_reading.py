@@ -48,7 +48,7 @@ ODD = [
 
 
 def new_answer() -> AnswerReader:
-    return AnswerReader(excerpt_bytes=10, answer_bytes=100)
+    return AnswerReader(excerpt_bytes=10, answer_bytes=100, reuse_idle_s=4)
 
 
 def fed(answer: AnswerReader, data: bytes, cuts: set[int]) -> None:
@@ -133,7 +133,7 @@ def test_chunks_without_end_are_broken_off(begin: bytes, more: bytes) -> None:
 
 def test_an_answer_in_tiny_chunks_costs_no_more_than_others() -> None:
     told = 0
-    answer = AnswerReader(excerpt_bytes=10, answer_bytes=65_536)
+    answer = AnswerReader(excerpt_bytes=10, answer_bytes=65_536, reuse_idle_s=4)
 
     def count(_frame, event, _arg) -> None:
         nonlocal told
@@ -151,7 +151,7 @@ def test_an_answer_in_tiny_chunks_costs_no_more_than_others() -> None:
 
 
 def test_an_answer_that_drips_is_enough_after_so_many_pieces() -> None:
-    answer = AnswerReader(excerpt_bytes=10, answer_bytes=65_536)
+    answer = AnswerReader(excerpt_bytes=10, answer_bytes=65_536, reuse_idle_s=4)
     answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n")
     assert next(number for number in range(300) if answer.feed(b"x")) > 100
     assert (answer.is_whole, answer.excerpt, answer.keeps_open) == (True, b"x" * 10, False)
@@ -248,3 +248,20 @@ def test_the_final_head_is_looked_for_no_further_than_it_goes() -> None:
     came = bytearray(b"HTTP/1.1 103 Hints\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n\r\nHTTP/1.1 500 No\r\n\r\n")
     assert _final_head(came).split() == [b"HTTP/1.1", b"200", b"OK", b"A:", b"b"]
     assert _final_head(bytearray(b"HTTP/1.1 103 Hints\r\nA: HTTP/1.1 200 OK\r\n\r\n")) == b""
+
+
+@pytest.mark.parametrize(
+    ("header", "idle_s"),
+    [
+        (b"Keep-Alive: timeout=3, max=100", 2),
+        (b"keep-alive:max=5, Timeout = 1", 0.5),
+        (b"Keep-Alive: timeout=0", 0),
+        (b"Keep-Alive: timeout=60", 4),
+        (b"Keep-Alive: max=3", 4),
+        (b"X-Keep-Alive: timeout=2", 4),
+    ],
+)
+def test_an_announced_idle_time_counts_less_a_margin(header: bytes, idle_s: float) -> None:
+    answer = new_answer()
+    assert answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + header + b"\r\n\r\n")
+    assert answer.idle_s == idle_s

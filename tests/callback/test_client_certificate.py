@@ -1,6 +1,7 @@
 """What is taken for a client certificate and its key, and what is told of them."""
 
 import ssl
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,7 +11,15 @@ import trustme
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
-from tests.certificates import Pair, pair_of, pem_of, self_signed
+from tests.certificates import (
+    Pair,
+    diffie_hellman_key,
+    pair_of,
+    pem_of,
+    rsa_pair,
+    self_signed,
+    with_diffie_hellman,
+)
 from wangtimer.callback.client_certificate import (
     BadCertificate,
     BadKey,
@@ -21,6 +30,8 @@ from wangtimer.callback.client_certificate import (
 )
 
 FAR = datetime.now(UTC) + timedelta(days=365)
+# Neither is a prime.
+_FACTORS = (2**521 - 1) * (2**503 + 1), (2**607 - 1) * (2**417 + 3)
 NOW = int(datetime.now(UTC).timestamp() * 1_000)
 
 
@@ -60,6 +71,48 @@ def test_a_long_key_of_another_certificate_is_refused_before_it_is_judged(pair: 
     block = "-----BEGIN PRIVATE KEY-----\n" + "A" * 5_000 + "\n-----END PRIVATE KEY-----\n"
     with pytest.raises(BadKey, match="too long"):
         read_pair(pair.chain, block, NOW)
+
+
+def test_a_key_of_another_algorithm_is_refused_before_it_is_loaded(pair: Pair) -> None:
+    """Loading one took half a second, in which no thread of the process ran."""
+    began = time.thread_time()
+    with pytest.raises(BadKey, match="write PEM of RSA, P-256, P-384, P-521 or Ed25519"):
+        read_pair(pair.chain, diffie_hellman_key(), NOW)
+    with pytest.raises(BadKey, match="write PEM of RSA"):
+        read_pair(pair.chain, diffie_hellman_key().replace("PRIVATE", "DH PRIVATE"), NOW)
+    assert time.thread_time() - began < 0.2
+
+
+def test_a_certificate_of_another_algorithm_is_refused_before_its_key_is_loaded(pair: Pair) -> None:
+    odd = with_diffie_hellman(self_signed("CN=shop", FAR))
+    began = time.thread_time()
+    with pytest.raises(BadCertificate, match="its key is neither"):
+        read_pair(odd, pair.key, NOW)
+    with pytest.raises(ValueError, match="the key of one is neither"):
+        only_certificates(odd)
+    assert [one.subject for one in facts_of_all(odd)] == ["CN=shop"]
+    assert time.thread_time() - began < 0.2
+
+
+def test_authorities_of_more_bits_than_any_has_are_refused() -> None:
+    with pytest.raises(ValueError, match="RSA of at most 8192 bits"):
+        only_certificates(rsa_pair(2**4_500 + 1, 2**4_501 + 3).chain)
+
+
+def test_whether_the_factors_of_a_key_are_primes_is_not_judged() -> None:
+    """For 4,096 bits it took 0.26 s, and 4.5 s where one factor is short."""
+    given = rsa_pair(*_FACTORS)
+    assert read_pair(*given, NOW).facts.subject == "CN=shop"
+
+
+@pytest.mark.parametrize(
+    "pair_of_rsa",
+    [rsa_pair(*_FACTORS, d=3), rsa_pair(2**521 - 1, 2**1_600 + 3)],
+    ids=["numbers of another key", "a short factor"],
+)
+def test_an_rsa_key_whose_numbers_do_not_belong_together_is_refused(pair_of_rsa: Pair) -> None:
+    with pytest.raises(BadKey, match="numbers do not belong together"):
+        read_pair(*pair_of_rsa, NOW)
 
 
 @pytest.mark.parametrize(

@@ -26,14 +26,16 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         Limits(),
         lambda *_: None,
         lambda _, error, now: ended.append((error, now)),
+        lambda _, now: ended.append(("dead", now)),
     )
     exchange.begin(
         Outcomes().call("http://target/"),
-        Flow(("app", "http://target:80"), App("app"), Way(Host("target:80", 1))),
+        Flow(App("app"), Way(Host("target:80", 1), ("app", "http://target:80"), "")),
         0.0,
         math.inf,
         10.0,
         0,
+        False,
     )
     target.sendall(b"HTTP/1.1 200 OK\r\n\r\nuntil the")
     exchange.on_ready(select.EPOLLIN)

@@ -48,9 +48,9 @@ def test_late_calls_of_a_host_wait_for_those_that_may_still_be_on_time_but_not_f
     calls = Outcomes()
     for word, due_at_ms in (("late", NOW_MS - LATE_MS - 1), ("prompt", NOW_MS)):
         for number in range(6):
-            flows.join(Waiting(calls.call(f"http://a/{word}", due_at_ms), number))
-    flows.open_wide(flows._flows["app", "http://a:80"])
-    paths = [flows.take(NOW_MS, 0.0)[1].call.request.url.split("/")[3] for _ in range(12)]
+            flows.join(Waiting(calls.call(f"http://a/x/{word}", due_at_ms), number))
+    flows.open_wide(flows._flows["app", "http://a:80/x"])
+    paths = [flows.take(NOW_MS, 0.0)[1].call.request.url.split("/")[4] for _ in range(12)]
     assert paths == ["prompt"] * 3 + ["late"] + ["prompt"] * 3 + ["late"] * 5
 
 

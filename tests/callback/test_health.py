@@ -8,7 +8,15 @@ from tests.callback.calls import Outcomes
 from tests.callback.test_flows import NOW_MS, end, join_of, started
 from wangtimer.callback import Reply
 from wangtimer.callback.flows import FEW, PATIENCE_S, Flows
-from wangtimer.callback.health import FAILING_AFTER, FIRST_REST_S, TRIED_AGAIN_S, Health, Sign, sign_of
+from wangtimer.callback.health import (
+    FAILING_AFTER,
+    FIRST_REST_S,
+    LONGEST_SILENCE_S,
+    TRIED_AGAIN_S,
+    Health,
+    Sign,
+    sign_of,
+)
 from wangtimer.callback.places import Waiting
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -183,3 +191,14 @@ def test_a_reply_says_how_long_its_host_was_failing_while_its_call_waited() -> N
     join_of(healthy, "app", "a")
     (flow,) = started(healthy)
     assert healthy.with_wait(flow, call, reply, NOW_MS + 7_000, now=7.0) is reply
+
+
+def test_after_a_long_silence_failures_count_from_the_next_one() -> None:
+    """A weekly job whose host failed the last time says nothing of the days between."""
+    health = Health()
+    for second in range(FAILING_AFTER):
+        health.fail(float(second), "HTTP 503")
+    health.fail(LONGEST_SILENCE_S, "HTTP 503")
+    assert health.since == 0
+    health.fail(7 * 86_400.0, "HTTP 503")
+    assert (health.since, health.is_failing) == (7 * 86_400.0, True)

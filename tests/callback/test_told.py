@@ -40,7 +40,7 @@ EMPTY = b"Content-Length: 0\r\n\r\n"
 def test_headers_that_count_are_read_however_they_come(
     answer: bytes, told: str, is_whole_at_once: bool
 ) -> None:
-    reader, whole = AnswerReader(excerpt_bytes=10, answer_bytes=100), answer + EMPTY
+    reader, whole = AnswerReader(excerpt_bytes=10, answer_bytes=100, reuse_idle_s=4), answer + EMPTY
     for piece in [whole] if is_whole_at_once else [bytes([one]) for one in whole]:
         reader.feed(piece)
     assert (reader.is_whole, reader.told) == (True, told)
@@ -52,7 +52,7 @@ def test_headers_that_count_are_read_however_they_come(
 @pytest.mark.parametrize("end", [b"\r\n\r\n", b"\r\n\r", b"\n\n", b"\r\r"])
 def test_a_line_of_a_body_is_no_header_however_the_head_ends(end: bytes) -> None:
     body = b"x\nX-WangTimer-Control: stop\n"
-    reader = AnswerReader(excerpt_bytes=100, answer_bytes=100)
+    reader = AnswerReader(excerpt_bytes=100, answer_bytes=100, reuse_idle_s=4)
     reader.feed(b"HTTP/1.1 200 OK\r\nContent-Length: %d" % len(body) + end + body)
     assert reader.told == ""
 
@@ -63,7 +63,7 @@ def test_a_line_of_a_body_is_no_header_however_the_head_ends(end: bytes) -> None
 )
 def test_a_head_full_of_blanks_costs_no_more_than_its_reading(name: bytes, line: bytes) -> None:
     # An expression that tries each division of the blanks would read for hours.
-    reader = AnswerReader(excerpt_bytes=10, answer_bytes=100)
+    reader = AnswerReader(excerpt_bytes=10, answer_bytes=100, reuse_idle_s=4)
     status = {b"Retry-After": b"503 Away", b"Location": b"302 Found"}.get(name, b"200 OK")
     assert reader.feed(b"HTTP/1.1 " + status + b"\r\n" + name + b":" + line + b"\r\n" + EMPTY)
     assert reader.told == ""
@@ -90,6 +90,14 @@ def test_a_head_full_of_blanks_costs_no_more_than_its_reading(name: bytes, line:
 )
 def test_it_may_be_seconds_or_a_date(text: str, ms: int | None) -> None:
     assert retry_after_ms(text, NOW_MS) == ms
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu"])
+@pytest.mark.parametrize("form", ["%a %b %d %H:%M:%S %Y", "%a, %d %b %Y %H:%M:%S -0000"])
+def test_a_date_without_an_offset_is_one_of_utc(zone: str, form: str, machine_zone) -> None:
+    machine_zone(zone)
+    at = datetime.fromtimestamp(NOW_MS / 1_000, UTC) + timedelta(seconds=6)
+    assert retry_after_ms(at.strftime(form), NOW_MS) == 6_000
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import os
 import random
 import signal
 import time
+from uuid import uuid4
 
 from tests.chaos.catch_up import CatchUp
 from tests.chaos.holdings import flush_after_look
@@ -23,6 +24,11 @@ CATCHING_UP_S = 60.0
 
 # A failure and its end are a message each, both refused once, the second 10 s after the first.
 ALERT_TOLD_WITHIN_S = 120.0
+
+# After a switch of SQL the API takes changes again within this.
+REFUSED_S = 2.0
+# A timer due then is none of a row's.
+FAR_MS = 86_400_000
 
 EXECUTORS = ("callback", "callback2")
 TRIGGERS = ("trigger", "trigger2")
@@ -204,6 +210,23 @@ def _kill_sql(trial: Trial, seconds: float) -> Strike:
     parked = trial.store.hlen("wt:outbox")
     trial.deployment.sql.process.start()
     return Strike(parked, note=f"{parked} outcomes waited in Redis")
+
+
+def switch_sql_over(trial: Trial) -> Strike:
+    """A planned one: nothing is lost, and no connection is cut. The API is asked for changes all the while."""
+    trial.deployment.switch_sql_over()
+    running = len(trial.look().running)
+    switched_at, refused_s, refusals, most = time.monotonic(), 0.0, 0, 0
+    while (since_s := time.monotonic() - switched_at) < 20:
+        try:
+            trial.deployment.make_timer(uuid4().hex, at=int(time.time() * 1_000) + FAR_MS)
+        except AssertionError:
+            refused_s, refusals = since_s, refusals + 1
+        trial.tend_for(0.1)
+        most = max(most, trial.store.hlen("wt:outbox"))
+    assert refused_s <= REFUSED_S, f"{refusals} changes refused, the last {refused_s:.1f} s after the switch"
+    told = f"{refusals} changes refused" + (f", the last after {refused_s:.1f} s" if refusals else "")
+    return Strike(running, note=f"{told}; up to {most} outcomes waited in Redis")
 
 
 def freeze_sql_20s(trial: Trial) -> Strike:

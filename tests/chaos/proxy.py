@@ -65,6 +65,10 @@ class Proxy:
         """Let nothing through, in either direction; connections stay open, new ones are taken."""
         self._loop.call_soon_threadsafe(self._open.clear)
 
+    def lead_to(self, upstream_port: int) -> None:
+        """Take new connections elsewhere, and keep the old ones: as a name, an address or a load balancer moves."""
+        self._upstream_port = upstream_port
+
     def delay(self, seconds: float) -> None:
         """Hold every piece of data this long, in either direction."""
         self._delay_s = seconds

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.chaos import api_faults, built_in, clock_faults, faults
+from tests.chaos import api_faults, built_in, clock_faults, faults, mid_transaction
 from tests.chaos.fail_point_faults import MINUTE_S, fail_at_all, fail_at_each
 from tests.chaos.fail_points import REACHED, STEPWISE_RATE, TWO_OF_ALL, minute_places
 from tests.chaos.load import Shape
@@ -33,6 +33,8 @@ class Row:
     pending: int = 0
     # The store's wall clock can be put while it runs; then all moments are judged by it.
     is_store_clock_movable: bool = False
+    # SQL can be moved to another server while it runs.
+    has_standby: bool = False
     # Firings a second, and how many of them go to targets that misbehave, in ways of their own.
     rate: int = 500
     badly_met: int = 0
@@ -62,6 +64,19 @@ ROWS = (
     Row("kill MariaDB 10 s", faults.kill_sql_10s, 15, None, _PUNCTUAL_MS),
     Row("kill store 3 s", faults.kill_store_3s, 8, 3 + 12, may_repeat=True),
     Row("freeze MariaDB 20 s", faults.freeze_sql_20s, 25, None, _PUNCTUAL_MS),
+    Row(
+        "switch SQL over, old connections kept",
+        faults.switch_sql_over,
+        30,
+        None,
+        _PUNCTUAL_MS,
+        proxied=dict.fromkeys(
+            ("web", "beat", "scheduler", "migrate", "trigger", "trigger2", "callback", "callback2"), (SQL,)
+        ),
+        has_standby=True,
+        # All that goes to SQL goes through the relays of the process that runs this row.
+        rate=100,
+    ),
     # At the shipped 256 MB it would take 2,000/s of long answers to fill the outbox within ten minutes.
     Row(
         "freeze MariaDB 10 min, 20 MB for outcomes",
@@ -89,6 +104,22 @@ ROWS = (
     ),
     Row("freeze executor 30 s", faults.freeze_executor_30s, 40, 12, _PUNCTUAL_MS, may_repeat=True),
     Row("freeze trigger 30 s", faults.freeze_trigger_30s, 40, 12, _PUNCTUAL_MS),
+    *(
+        Row(
+            f"freeze {role} 120 s in a transaction",
+            strike,
+            mid_transaction.FOUND_WITHIN_S + mid_transaction.FROZEN_S + 20,
+            12,
+            may_repeat=role == "callback",
+            copies={"trigger": 2, "callback": 2, role: 2},
+            rate=100,
+        )
+        for role, strike in (
+            ("migrate", mid_transaction.freeze_migrate),
+            ("web", mid_transaction.freeze_web),
+            ("callback", mid_transaction.freeze_callback),
+        )
+    ),
     Row("delete a tenth of due", faults.delete_a_tenth_of_due, 5, 16),
     Row("kill broker 10 s", faults.kill_broker_10s, 15, 10 + 8 + 2),
     Row("freeze broker 10 s", faults.freeze_broker_10s, 25, 10 + 8 + 2),

@@ -83,6 +83,7 @@ def measure(
                 row.is_armable,
                 row.shifted,
                 row.is_store_clock_movable,
+                row.has_standby,
                 **settings,
             )
         )

@@ -17,8 +17,10 @@ from tests.chaos.holdings import Holdings, look
 from tests.chaos.load import Key, Window
 from tests.chaos.proxy import MessageDoubler, Proxy
 from tests.chaos.shifted_clock import MovableClock, build, words
+from tests.chaos.switched_sql import SwitchedServer
 from tests.chaos.told_alerts import ToldAlerts
 from tests.e2e.deployment import Deployment
+from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import ArrivedCall
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.servers.server_process import has_stopped
@@ -70,6 +72,7 @@ class ChaosDeployment(Deployment):
         is_armable: bool = False,
         shifted: Mapping[str, int] | None = None,
         is_store_clock_movable: bool = False,
+        has_standby: bool = False,
         **variables: str | int,
     ) -> None:
         super().__init__(directory, copies, **variables)
@@ -77,6 +80,7 @@ class ChaosDeployment(Deployment):
         self._shifted = dict(shifted or {})
         self._doubles_messages = doubles_messages
         self._is_armable = is_armable
+        self._has_standby = has_standby
         self.store_clock = MovableClock.made(directory) if is_store_clock_movable else None
         # These processes die every few seconds, and are not to be waited for.
         self.supervisor = Supervisor(longest_pause=0.5) if is_armable else self.supervisor
@@ -88,6 +92,25 @@ class ChaosDeployment(Deployment):
         # What is to be learnt has been: nobody waits for a good end.
         self.supervisor.stop(0.0)
         super().__exit__(None, None, None)
+
+    def _sql_server(self, directory: Path) -> MariaDBServer:
+        return SwitchedServer(directory, 1) if self._has_standby else super()._sql_server(directory)
+
+    def _load_schema(self) -> None:
+        if isinstance(self.sql, SwitchedServer):
+            self.sql.make_a_primary()
+        super()._load_schema()
+
+    def switch_sql_over(self) -> None:
+        """Move SQL to another server. The first one lives on and takes no writes; what is connected to it stays so."""
+        assert isinstance(self.sql, SwitchedServer)
+        standby = self._stack.enter_context(SwitchedServer(self._directory / "standby", 2))
+        standby.follow(self.sql)
+        standby.take_over_from(self.sql)
+        for (_, dependency), proxy in self.proxies.items():
+            if dependency == SQL:
+                proxy.lead_to(standby.port)
+        self.database_url = standby.url("wangtimer")
 
     def _store_server(self, directory: Path) -> RedisServer:
         before = self.store_clock.words() if self.store_clock else []

@@ -206,6 +206,19 @@ def test_a_redis_that_is_nearly_full_is_a_warning(own_redis: RedisServer) -> Non
     assert "% of its maxmemory is used" in warnings(checked(own_redis))[0]
 
 
+def test_a_redis_with_less_memory_than_settings_let_it_take_is_a_warning(own_redis: RedisServer) -> None:
+    def planned() -> list[Finding]:
+        return list(check_redis(own_redis.url(), "store", "WANGTIMER_STORE_URL", Settings().store_planned_mb))
+
+    assert any(
+        one.text.startswith("the window, lanes, outcomes and consumers may take 620 MB") for one in planned()
+    )
+    assert warnings(planned()) == []
+    configure(own_redis, maxmemory="640mb")
+    (said,) = warnings(planned())
+    assert said.endswith("; its maxmemory is 671 MB")
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

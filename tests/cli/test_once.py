@@ -66,3 +66,21 @@ def test_an_unknown_command_gets_the_one_that_was_meant() -> None:
 def test_a_delay_is_given_by_the_name_of_its_field_too() -> None:
     told = CliRunner().invoke(commands, ["timers", "create", "--help"])
     assert "--in, --delay" in told.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("timers", "create", "x", "--cron", "0", "9", "before.txt", "bench.sh"),
+        ("timers", "put", "x", "--cron", "before.txt", "bench.sh", "--target", "http://x"),
+        ("cron", "*/5", "*", "*", "*", "*"),
+    ],
+)
+def test_a_cron_expression_without_quotes_is_told_to_have_them(words: tuple[str, ...]) -> None:
+    told = CliRunner().invoke(commands, words)
+    assert (told.exit_code, "put it in quotes, as in " in told.output) == (2, True)
+
+
+@pytest.mark.parametrize("words", [("cron", "0 9 * * *", "x"), ("cron", "@daily", "x")])
+def test_other_words_too_many_are_told_as_ever(words: tuple[str, ...]) -> None:
+    assert "unexpected extra argument" in CliRunner().invoke(commands, words).output

@@ -28,6 +28,7 @@ from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.testing.doubles import HandClock
 
 OLD, NEW = new_secret_key("old"), new_secret_key("new")
 CALL = Notify("http://a.example/", headers=(("Authorization", "sesame"),))
@@ -68,7 +69,7 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
     settings = {"database_url": database_url, "store_url": redis_url, "secret_keys_file": str(file)}
     signing = SigningStore(database, Seals(read_secret_keys(OLD))).needed(["shop"], NOW)["shop"]
     with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as redis:
-        DefinitionStore(connection, Keys("wt"), 60, BadTimers()).put([timer.definition])
+        DefinitionStore(connection, Keys("wt"), HandClock(), 60, BadTimers()).put([timer.definition])
         done = run("rotate", **settings)
         assert (done.exit_code, done.stdout) == (
             0,

@@ -1,6 +1,16 @@
 """`wangtimer targets ...`, and timers that go through a target, against the real service."""
 
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+import yaml
+
 from tests.cli.runs import Run, json_of
+from tests.client.served import Served
+from tests.docs.blocks import ROOT, blocks
+from wangtimer.core.messages.named_broker import read_brokers
 
 URL = "http://target.example/hooks"
 
@@ -46,3 +56,132 @@ def test_a_timer_has_a_url_or_goes_through_a_target(run: Run) -> None:
     for options in ((), ("--through", "orders", "--target", URL)):
         refused = run("timers", "create", "a", "--in", "1m", *options)
         assert "exactly one of --target and --through" in refused.stderr
+
+
+BROKERS = """
+[[broker]]
+name = "orders"
+url = "amqp://shop:secret@rabbit.internal:5672//"
+[[broker.allow]]
+app = "shop"
+exchanges = ["shop.*"]
+celery_queues = ["shop.*"]
+[[broker]]
+name = "hot"
+url = "redis://redis.internal:6379/0"
+[[broker.allow]]
+app = "shop"
+streams = ["shop:*"]
+lists = ["shop:*"]
+"""
+
+
+@pytest.fixture
+def with_brokers(served: Served) -> None:
+    vars(served.world.wiring.settings)["named_brokers"] = read_brokers(BROKERS)
+
+
+@pytest.mark.usefixtures("with_brokers")
+@pytest.mark.parametrize(
+    ("words", "made", "shown"),
+    [
+        (
+            ("--celery", "orders", "--queue", "shop.tasks"),
+            {"celery": {"broker": "orders", "queue": "shop.tasks"}},
+            "Celery: orders, queue shop.tasks",
+        ),
+        (
+            ("--messages", "orders", "--exchange", "shop.events", "--routing-key", "x"),
+            {"queue": {"broker": "orders", "exchange": "shop.events", "routingKey": "x"}},
+            "broker orders, exchange shop.events, routingKey x",
+        ),
+        (
+            ("--messages", "hot", "--stream", "shop:events", "--max-length", 100),
+            {"queue": {"broker": "hot", "stream": "shop:events", "maxLength": 100}},
+            "broker hot, stream shop:events, maxLength 100",
+        ),
+        (
+            ("--messages", "hot", "--list", "shop:work"),
+            {"queue": {"broker": "hot", "list": "shop:work"}},
+            "broker hot, list shop:work",
+        ),
+        (
+            ("--consumers", "reports", "--fallback-url", URL),
+            {"consumers": {"group": "reports", "fallbackUrl": URL}},
+            f"consumers: reports, else {URL}",
+        ),
+    ],
+)
+def test_a_target_may_be_another_than_a_url(
+    run: Run, words: tuple[object, ...], made: dict[str, object], shown: str
+) -> None:
+    found = json_of(run("targets", "set", "jobs", *words, "--json"))
+    assert made.items() <= found.items()
+    assert shown in run("targets", "list").stdout
+    again = json_of(run("targets", "set", "jobs", *words, "--keep-output", "never", "--json"))
+    assert again["keepOutput"] == "never"
+
+
+@pytest.mark.parametrize("words", [("--queue", "q"), ("--stream", "s"), ("--fallback-url", URL)])
+def test_a_part_of_a_target_of_no_kind_is_wrong_use(run: Run, words: tuple[str, ...]) -> None:
+    refused = run("targets", "set", "jobs", *words)
+    assert (refused.exit_code, "is of a target with --" in refused.stderr) == (2, True)
+
+
+@pytest.mark.usefixtures("with_brokers")
+def test_a_timer_gives_a_task_to_celery(run: Run) -> None:
+    run("targets", "set", "tasks", "--celery", "orders", "--queue", "shop.tasks")
+    task = ("--task", "shop.expire", "--args", "[42]", "--kwargs", '{"all": true}')
+    for make in ("create", "put"):
+        timer = json_of(run("timers", make, make, "--in", "1h", "--through", "tasks", *task, "--json"))
+        assert timer["target"]["name"] == "tasks"
+        assert json.loads(timer["target"]["body"]) == {
+            "task": "shop.expire",
+            "args": [42],
+            "kwargs": {"all": True},
+        }
+    for words, reason in (
+        (("--args", "[42]"), "--args is of a Celery task"),
+        (("--task", "t", "--args", "42"), "--args: '42' is not JSON as in '[42]'"),
+        (("--task", "t", "--kwargs", "{"), "--kwargs: '{' is not JSON"),
+    ):
+        refused = run("timers", "create", "x", "--in", "1h", "--through", "tasks", *words)
+        assert (refused.exit_code, reason in refused.stderr) == (2, True)
+    assert "Celery" in run("timers", "create", "x", "--in", "1h", "--target", URL, "--task", "t").stderr
+
+
+@pytest.mark.usefixtures("with_brokers")
+def test_tasks_of_beat_are_imported_for_its_own_workers(run: Run, tmp_path: Path) -> None:
+    beat, out = tmp_path / "beat_through.py", tmp_path / "beat.yaml"
+    beat.write_text(
+        "beat_schedule = {'poll': {'task': 'shop.poll', 'schedule': 60, 'args': [7], 'options': {'queue': 'shop.slow', "
+        "'expires': 5}}, 'report': {'task': 'shop.report', 'schedule': 90}}\n"
+    )
+    run("targets", "set", "tasks", "--celery", "orders", "--queue", "shop.tasks")
+    words = ("import", "celery-beat", beat, "--out", out, "--force")
+    done = run(*words, "--through", "tasks")
+    assert done.exit_code == 0, done.output
+    assert "task shop.poll through tasks" in done.stdout
+    assert "its options are not taken over: expires" in done.stdout
+    poll, report = yaml.safe_load(out.read_text())
+    assert poll["target"] == {
+        "name": "tasks",
+        "celery": {"task": "shop.poll", "args": [7], "kwargs": {}, "queue": "shop.slow"},
+    }
+    assert report["target"]["celery"] == {"task": "shop.report", "args": [], "kwargs": {}}
+    assert {"overlap", "retry"}.isdisjoint(poll)
+    assert run("apply", "-f", out, "--yes").exit_code == 0
+    assert "2 unchanged" in run("apply", "-f", out, "--yes").stdout
+    assert run(*words, "--through", "tasks", "--target-url", URL).exit_code == 2
+    assert "say what to call" in run(*words).stderr
+
+
+def test_the_page_send_messages_md_shows_commands_that_work(served: Served, run: Run) -> None:
+    page = blocks(ROOT / "docs/how-to/send-messages.md")
+    (brokers,) = (block.text for block in page if block.language == "toml")
+    vars(served.world.wiring.settings)["named_brokers"] = read_brokers(brokers)
+    commands = [line for block in page if block.language == "sh" for line in block.text.splitlines()]
+    assert len(commands) == 6
+    for command in commands:
+        done = run(*shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output

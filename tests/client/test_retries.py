@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+import requests
 
 from tests.client.flaky import Told, flaky
 from wangtimer.client import (
@@ -22,7 +23,7 @@ from wangtimer.client import (
 )
 from wangtimer.client.consumer_words import Speaker, Word
 from wangtimer.client.errors import Problem, Refused, refused
-from wangtimer.client.transport import LONGEST_PAUSE_S, Transport
+from wangtimer.client.transport import LONGEST_PAUSE_S, Transport, _sent_at
 from wangtimer.stack.ports import free_port
 
 TARGET: Target = {"url": "http://target.example/"}
@@ -525,3 +526,11 @@ def test_what_changes_nothing_is_never_in_doubt(
     assert not caught.value.was_in_doubt
     # It is sent again all the same.
     assert len(told.came) == (1 if fault == "incomplete" else 4)
+
+
+@pytest.mark.parametrize("date", ["Sun Nov 29 12:00:06 2026", "Sun, 29 Nov 2026 12:00:06 -0000"])
+def test_the_date_of_an_answer_without_an_offset_is_one_of_utc(date: str, machine_zone) -> None:
+    machine_zone("America/New_York")
+    response = requests.Response()
+    response.headers["Date"] = date
+    assert _sent_at(response) == 1_795_953_606_000

@@ -14,6 +14,7 @@ from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from wangtimer.core.cron.cron import Cron
+from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.cron.cron_fields import MACROS, MAX_LENGTH
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.time.zones import read_zone, transitions
@@ -533,3 +534,32 @@ def test_a_moment_matches_exactly_if_it_is_among_the_moments(
     window = cron.moments(at_ms - 3 * HOUR_MS, at_ms + 3 * HOUR_MS, ALL)
     assert cron.matches(moment) == (moment in window)
     assert all(cron.matches(at) for at in window[:5])
+
+
+@pytest.mark.parametrize(
+    ("expression", "dialect", "told", "meant"),
+    [
+        ("0 9 * * Mo-Fr", "unix", "weekday 'Mo-Fr' cannot be read", "0 9 * * mon-fri"),
+        ("0 9 * * Monday,Thurs", "unix", "weekday 'Monday,Thurs' cannot be read", "0 9 * * mon,thu"),
+        ("0 9 1 Sept mo", "unix", "month 'Sept' cannot be read", "0 9 1 sep mon"),
+        ("0 9 1 ju *", "unix", "month 'ju' cannot be read", None),
+        ("0 9 * * foo-foo", "unix", "weekday 'foo-foo' cannot be read", None),
+        ("cron(0 9 * * ? *)", "unix", """write 0 0 9 * * ? with "cronDialect": "quartz\"""", None),
+        ("cron(0 9 ? * 2 2027)", "quartz", "write 0 0 9 ? * 2 2027 with", None),
+        ("CRON_TZ=Asia/Tokyo 0 9 * * *", "unix", """as "timezone": "Asia/Tokyo\"""", "0 9 * * *"),
+        ("TZ=Asia/Tokyo @daily", "unix", "has its zone in it", "@daily"),
+        ("0 9 LW-1 * *", "unix", """"cronDialect": "quartz" has L-1W, the Monday to Friday""", None),
+        (
+            "0 0 9 LW-1 * ?",
+            "quartz",
+            "there is L-1W, the Monday to Friday nearest to the last day but 1",
+            None,
+        ),
+    ],
+)
+def test_what_other_schedulers_write_is_told_what_to_write_here(
+    expression: str, dialect: str, told: str, meant: str | None
+) -> None:
+    with pytest.raises(InvalidSchedule) as caught:
+        Cron.read(expression, "UTC", CronDialect(dialect))
+    assert (told in str(caught.value), caught.value.meant) == (True, meant), str(caught.value)

@@ -26,6 +26,8 @@ from wangtimer.core.time.zones import zone_names
         ("UTC+8", "Etc/GMT-8"),
         ("+08:00", "Etc/GMT-8"),
         ("GMT-03", "Etc/GMT+3"),
+        ("China Standard Time", "Asia/Shanghai"),
+        ("w. europe standard time", "Europe/Berlin"),
         ("UTC+15", None),
         ("+05:30", None),
         ("CST", None),

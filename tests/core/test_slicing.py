@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -99,3 +100,11 @@ def test_a_lane_of_an_app_at_a_host_names_the_whole_app_however_long_the_host_is
     assert (len(lane.key), lane.app) == (LANE_CHARACTERS, app)
     limits = CallLimits(rules=CallRules(to_one_host={app: CallLimit(at_once=1)}))
     assert [limits.limit_of(one) for one in limits.lanes_of(app, host)] == [CallLimit(at_once=1)]
+
+
+@pytest.mark.parametrize("part", ["", "/bad", "#pay", "/~1a2b3c4d"])
+@pytest.mark.parametrize("host", ["shop.test:80", "::1:8080", "broker:orders"])
+def test_a_lane_of_a_way_tells_its_host_its_part_and_its_app(host: str, part: str) -> None:
+    lane = SharedLane.of_way("shop", host, part)
+    assert (lane.key, lane.host, lane.part, lane.app) == (f"host:{host}{part} shop", host, part, "shop")
+    assert (SharedLane.of_app_at_host("shop", host).part, SharedLane.of_host(host).host) == ("", host)

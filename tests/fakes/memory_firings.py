@@ -8,7 +8,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane, Slice
 from wangtimer.core.flow.tally import Tally
 from wangtimer.core.timers.bad_timers import Readable
-from wangtimer.store.sql.firings import FiringRecord, Overdue
+from wangtimer.store.sql.firings import FiringRecord, Overdue, Purged
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS
 from wangtimer.testing.doubles.memory_server import MemoryServer
 
@@ -25,13 +25,17 @@ class MemoryFirings:
         """Insert what is missing, as planning does; return which of them wait."""
         return self._server.call(lambda: insert_missing(self._table, planned))
 
-    def settle(self, outcomes: Sequence[Outcome]) -> None:
-        def work() -> None:
-            for outcome in outcomes:
-                _settle(self._table, outcome)
+    def settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Of a firing that a test put into the table `held` somebody else holds the row."""
 
-        if outcomes:
-            self._server.call(work)
+        def work() -> list[Outcome]:
+            held = self._server.table("held")
+            for outcome in outcomes:
+                if outcome.member.key not in held:
+                    _settle(self._table, outcome)
+            return [one for one in outcomes if one.member.key in held]
+
+        return self._server.call(work) if outcomes else []
 
     def rows(self, members: Iterable[Member]) -> Readable[tuple[int, int], Firing]:
         keys = {(member.timer_id, member.fire_at) for member in members}
@@ -42,14 +46,16 @@ class MemoryFirings:
     def pending_of(self, slice_: Slice) -> list[Firing]:
         return self._pending(lambda firing: firing.slice == slice_)
 
-    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
-        def work() -> None:
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> set[Member]:
+        def work() -> set[Member]:
+            held = self._server.table("held")
             for lane, members in by_lane.items():
                 for member in members:
-                    self._note_lane(lane, member)
+                    if member.key not in held:
+                        self._note_lane(lane, member)
+            return {one for members in by_lane.values() for one in members if one.key in held}
 
-        if any(by_lane.values()):
-            self._server.call(work)
+        return self._server.call(work) if any(by_lane.values()) else set()
 
     def _note_lane(self, lane: SharedLane, member: Member) -> None:
         record = self._table.get(member.key)
@@ -85,16 +91,22 @@ class MemoryFirings:
     def oldest_moment(self) -> int | None:
         return self._server.call(lambda: min((fire_at for _, fire_at in self._table), default=None))
 
-    def purge(self, before: int, limit: int, since: int = 0) -> int:
-        def work() -> int:
+    def oldest_settled(self, before: int, most: int) -> int | None:
+        oldest = sorted((fire_at, timer_id) for timer_id, fire_at in self._table if fire_at < before)[:most]
+        statuses = {key: self._table[key[1], key[0]].firing.status for key in oldest}
+        return next((key[0] for key in oldest if statuses[key] is not FiringStatus.PENDING), None)
+
+    def purge(self, before: int, limit: int, since: int = 0) -> Purged:
+        def work() -> Purged:
             settled = [
                 (fire_at, timer_id)
                 for (timer_id, fire_at), record in self._table.items()
                 if since <= fire_at < before and record.firing.status is not FiringStatus.PENDING
             ]
-            for fire_at, timer_id in sorted(settled)[:limit]:
+            page = sorted(settled)[:limit]
+            for fire_at, timer_id in page:
                 del self._table[timer_id, fire_at]
-            return len(settled[:limit])
+            return Purged(len(page), page[-1][0] if page else before)
 
         return self._server.call(work)
 

@@ -196,8 +196,10 @@ class MemoryTimers:
 
         return self._server.call(work)
 
-    def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
-        def work() -> tuple[list[Plan], list[Firing]]:
+    def commit_plans(
+        self, plans: list[Plan], firings: list[Firing]
+    ) -> tuple[list[Plan], list[Firing], set[int]]:
+        def work() -> tuple[list[Plan], list[Firing], set[int]]:
             held = [
                 a_plan for a_plan in plans if _is_as_read(self._timers.get(a_plan.timer.id), a_plan.timer)
             ]
@@ -205,7 +207,9 @@ class MemoryTimers:
             for a_plan in held:
                 self._store(_moved(self._timers[a_plan.timer.id], a_plan))
                 self._put_off[a_plan.timer.id] = a_plan.put_off_ms
-            return held, insert_missing(self._firings, [one for one in firings if one.timer_id in ids])
+            pending = insert_missing(self._firings, [one for one in firings if one.timer_id in ids])
+            gone = {a_plan.timer.id for a_plan in plans} - self._timers.keys()
+            return held, pending, gone
 
         return self._server.call(work)
 

@@ -81,7 +81,9 @@ class Stores:
         self.tables = tables
         self.totals = TotalCounts(database)
         self.timers = plain_timers(database)
-        self.limited = plain_timers(database, totals=AppTotals(lambda _: Total(10**9, 10**9), self.totals))
+        self.limited = plain_timers(
+            database, totals=AppTotals(lambda _: Total(10**9, 10**9, 10**12), self.totals)
+        )
         self.batches = plain_batches(database)
         self.timer_lists = TimerLists(database, clock, BadTimers())
         self.firings = FiringStore(database)
@@ -339,6 +341,7 @@ class Stores:
             Case("FiringStore.records: before", lambda: firings.records(5, 50, NOW - HOUR_MS, NOW, 5)),
             Case("FiringStore.settle", lambda: firings.settle(_outcomes(waiting[:500]))),
             Case("FiringStore.oldest_moment", firings.oldest_moment),
+            Case("FiringStore.oldest_settled", lambda: firings.oldest_settled(settled + 100_000, 10_000)),
             Case("FiringStore.purge", lambda: firings.purge(settled + 200_000, 300)),
             Case(
                 "FiringStore.purge: a part",
@@ -536,7 +539,8 @@ class Stores:
 
         return [
             Case("TargetStore.change: made", lambda: put(name, "http://a.example/")),
-            Case("TargetStore.change", lambda: put(name, "http://b.example/")),
+            Case("TargetStore.change: to another host", lambda: put(name, "http://b.example/")),
+            Case("TargetStore.change", lambda: put(name, "http://b.example/path")),
             Case("TargetStore.get", lambda: targets.get("app7", name)),
             Case("TargetStore.page", lambda: targets.page("app7", "", 50)),
             Case("TargetStore.stored", lambda: targets.stored([("app7", name), ("app8", name)])),

@@ -91,6 +91,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringStore.records: before": frozenset(["firing.firing_of_timer"]),
     "FiringStore.settle": frozenset(["firing.PRIMARY", "firing.PRIMARY, timer.PRIMARY", "insert"]),
     "FiringStore.oldest_moment": frozenset(["one end of an index"]),
+    "FiringStore.oldest_settled": frozenset(["firing.PRIMARY"]),
     "FiringStore.purge": frozenset(["attempt.PRIMARY, firing.PRIMARY", "firing.PRIMARY"]),
     "FiringStore.purge: a part": frozenset(["attempt.PRIMARY, firing.PRIMARY", "firing.PRIMARY"]),
     "FiringLists.page: small app": frozenset(

@@ -56,7 +56,9 @@ class Statements:
         self._reads = _rows_read(sql)
 
     def _after(self, sql: Connection, _cursor: Any, statement: str, *_: Any) -> None:
-        self.seen.append(Seen(_short(statement), self._plan, _rows_read(sql) - self._reads))
+        # What is asked of the server itself is read from no table.
+        if not statement.startswith("SELECT @@"):
+            self.seen.append(Seen(_short(statement), self._plan, _rows_read(sql) - self._reads))
 
 
 def _plan(sql: Connection, statement: str, parameters: Any) -> str:

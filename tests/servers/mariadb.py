@@ -70,7 +70,7 @@ class MariaDBServer:
         return True
 
     def _install(self) -> None:
-        self._scratch.mkdir()
+        self._scratch.mkdir(parents=True)
         install = find_program("mariadb-install-db", PACKAGE)
         subprocess.run(
             [

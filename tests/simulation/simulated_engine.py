@@ -83,7 +83,7 @@ class SimulatedEngine:
         request = call.request
         if self._sends_away and self._sim.random.random() < self._sends_away:
             to = self._sim.random.choice(
-                (SharedLane.of_way(request.app, request.host), SharedLane.of_app(request.app))
+                (SharedLane.of_way(request.app, request.host, request.part), SharedLane.of_app(request.app))
             )
             self._send_away(call, to)
             return

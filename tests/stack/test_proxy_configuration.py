@@ -6,6 +6,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,19 @@ def test_it_passes_on_the_host_and_does_not_hand_half_requests_to_the_api(proxy:
             client.sendall(half)
         answered = requests.get(f"http://{proxy}/", headers={"Host": "timers.example"}, timeout=10)
     assert (answered.status_code, answered.text) == (200, "timers.example")
+
+
+def test_an_address_that_floods_it_without_a_key_is_refused_and_with_one_is_served(proxy: str) -> None:
+    host, _, port = proxy.partition(":")
+    one = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    with socket.create_connection((host, int(port)), timeout=60) as client:
+        client.sendall(one * 1_999 + one.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n"))
+        answered = b"".join(iter(partial(client.recv, 65_536), b""))
+    assert answered.count(b"HTTP/1.1 200 ") >= 400
+    assert answered.count(b"HTTP/1.1 429 ") > 100
+    assert (
+        requests.get(f"http://{proxy}/", headers={"Authorization": "Bearer a"}, timeout=10).status_code == 200
+    )
 
 
 def test_a_change_that_was_sent_is_not_sent_again(proxy: str, web: EchoServer) -> None:

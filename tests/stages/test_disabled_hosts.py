@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.test_lanes import every_second, waiting_in
 from tests.stages.world import World
@@ -19,7 +21,7 @@ MakeWorld = Callable[..., World]
 BIG, OTHER = "big", "other"
 HOST, GOOD = "big.test", "good.test"
 KEY = (BIG, f"http://{HOST}:80")
-LANE = SharedLane.of_way(BIG, f"{HOST}:80")
+LANE = SharedLane.of_way(BIG, f"{HOST}:80", "/due")
 # Rules are read every second here.
 READ_S = 2
 AWAY = Answer(503)
@@ -125,3 +127,20 @@ def test_what_is_paused_too_waits(make_world: MakeWorld) -> None:
     since = world.now
     world.run_for(30)
     assert {one.firing.status for one in settled(world, timer, since)} == {FiringStatus.PENDING}
+
+
+@pytest.mark.parametrize("part", ["", "/due"], ids=["the whole host", "this part"])
+def test_a_part_is_disabled_by_itself_or_with_its_host(make_world: MakeWorld, part: str) -> None:
+    world = make_world().start()
+    failing(world)
+    (timer,) = every_second(world, BIG, [HOST], 1)
+    (other,) = every_second(world, BIG, [HOST], 1, "other")
+    disable(world, (BIG, f"http://{HOST}:80{part}"))
+    world.run_for(READ_S + 1)
+    since = world.now
+    world.run_for(20)
+
+    def is_called(one: Timer) -> bool:
+        return HOST_DISABLED_ERROR not in {found.error for found in settled(world, one, since)}
+
+    assert (is_called(timer), is_called(other)) == (False, part != "")

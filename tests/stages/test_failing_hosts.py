@@ -21,6 +21,7 @@ from wangtimer.callback.health import FAILING_AFTER, TRIED_AGAIN_S
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.slicing import SharedLane
 
 MakeWorld = Callable[..., World]
 
@@ -84,6 +85,24 @@ def test_an_app_that_a_host_fails_leaves_another_its_limit_there(make_world: Mak
     every_second(world, "fine", [HUNG], 6)
     world.run_for(60)
     assert sum(one.request.app == "fine" for one in world.target.arrivals) >= 0.9 * 5 * 55
+
+
+@pytest.mark.parametrize("answer", [TURNED_AWAY, NEVER], ids=["503", "hangs"])
+def test_a_route_that_fails_stops_no_other_route_of_its_host_and_app(
+    make_world: MakeWorld, answer: Answer
+) -> None:
+    world = make_world(executors=1, places=(20, 1_000))
+    world.target.answer = lambda arrival: answer if "/bad" in arrival.request.url else Answer()
+    world.start()
+    every_second(world, "shop", [GOOD], 30, "bad")
+    (fine,) = every_second(world, "shop", [GOOD], 1, "ok")
+    world.run_for(90)
+    called = [one for one in world.target.arrivals if one.request.url.endswith("/ok")]
+    assert len(called) >= 85
+    assert sorted(one.late_ms for one in called)[-10] <= 50
+    assert max(one.late_ms for one in called) <= 12_000, "until the first time-outs"
+    assert waiting_in(world, SharedLane.of_way("shop", f"{GOOD}:80", "/bad")) >= 30 * 45
+    assert not [one for one in world.records(fine) if one.firing.lane.endswith("/bad shop")]
 
 
 @pytest.mark.parametrize("answer", [REFUSED, TURNED_AWAY], ids=["refuses", "503"])

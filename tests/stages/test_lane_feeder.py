@@ -34,7 +34,7 @@ def with_many_waiting(world: World, host: str = HUNG, number: int = MANY, every_
     app = "hog" if host == HUNG else host
     new = NewTimer(app, host, Once(world.now + DAY_MS), Notify(f"http://{host}/due"))
     timer = world.registrar.enable(app, world.registrar.create(new).id)
-    since, lane = world.now - 60_000, SharedLane.of_way(app, f"{host}:80")
+    since, lane = world.now - 60_000, SharedLane.of_way(app, f"{host}:80", "/due")
     moments = range(since, since + number * every_ms, every_ms)
     rows = [Firing.planned(timer.id, moment, 0)._replace(lane=lane.key) for moment in moments]
     world.firings.insert(rows)

@@ -17,19 +17,19 @@ from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 MakeWorld = Callable[..., World]
 
 HUNG, GOOD = "hung.test", "good.test"
-LANE = SharedLane.of_way("hog", f"{HUNG}:80")
+LANE = SharedLane.of_way("hog", f"{HUNG}:80", "/due")
 NEVER = Answer(after_ms=10**9)
 # Of a host, and of a process.
 PLACES = (10, 50)
 HUNG_TIMERS, GOOD_TIMERS = 20, 3
 
 
-def every_second(world: World, app: str, hosts: list[str], number: int) -> list[Timer]:
+def every_second(world: World, app: str, hosts: list[str], number: int, path: str = "due") -> list[Timer]:
     """Create and enable timers of an app that fire each second, spread over hosts."""
     timers = []
     for index in range(number):
-        notify = Notify(f"http://{hosts[index % len(hosts)]}/due")
-        new = NewTimer(app, f"{app}-{index}", Cron.parse("* * * * * *"), notify)
+        notify = Notify(f"http://{hosts[index % len(hosts)]}/{path}")
+        new = NewTimer(app, f"{app}-{path}-{index}", Cron.parse("* * * * * *"), notify)
         timers.append(world.registrar.enable(app, world.registrar.create(new).id))
     return timers
 

@@ -7,7 +7,7 @@ import pytest
 from tests.stages.world import APP, Beat, World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Timer
@@ -378,6 +378,29 @@ def test_two_migrators_at_once_plan_every_moment_once(idle: World) -> None:
     assert planned == list(range(idle.now + 60_000, idle.now + 2 * HOUR_MS + 1, 60_000))
     idle.beat.feeder.feed()
     assert idle.members_in_slices == 120
+
+
+def test_a_timer_that_somebody_holds_keeps_no_other_from_being_planned(
+    make_world: Callable[..., World],
+) -> None:
+    """Whatever its place in the order of planning."""
+    world = make_world(executors=0, plan_page_timers=2)
+    timers = [world.timer("* * * * *") for _ in range(7)]
+    held, commit = {timers[0].id, timers[3].id}, world.timers.commit_plans
+
+    def commit_free(plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing], set[int]]:
+        free = [one for one in plans if one.timer.id not in held]
+        done, pending, _ = commit(free, [one for one in firings if one.timer_id not in held])
+        return done, pending, held & {one.timer.id for one in plans}
+
+    world.timers.commit_plans = commit_free  # type: ignore[method-assign]
+    world.run_for(60)
+    world.beat.migrator.plan_due()
+    planned = {timer.id for timer in timers if len(world.records(timer)) >= 119}
+    assert planned == {timer.id for timer in timers} - held
+    held.clear()
+    world.beat.migrator.plan_due()
+    assert all(len(world.records(timer)) >= 119 for timer in timers)
 
 
 def test_where_another_migrator_took_the_page_the_next_one_is_planned(

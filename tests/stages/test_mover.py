@@ -128,16 +128,32 @@ def test_what_comes_together_is_noted_at_once_whatever_its_lanes(moving: Moving)
     assert not moving.claim.open_members() + other.open_members()
 
 
+def test_one_whose_row_somebody_holds_is_put_back_and_the_others_move(moving: Moving) -> None:
+    other = moving.another()
+    moving.world.sql.table("held")[moving.member.key] = True
+    moving.move()
+    assert moving.steps == [
+        "firings.note_lanes",
+        "lanes.add",
+        "lanes.enter",
+        "slices.release",
+        "slices.put_back",
+    ]
+    assert moving.world.redis.table("lanes").keys() == {OTHER_LANE}
+    assert moving.stands_in == {moving.claim.stands_in.tag}
+    assert not moving.claim.open_members() + other.open_members()
+
+
 def test_a_lane_that_fails_in_an_unforeseen_way_holds_up_no_other_and_keeps_no_place(moving: Moving) -> None:
     note_lanes = moving.world.firings.note_lanes
 
     def stumble() -> None:
         raise RuntimeError("told to by the test")
 
-    def note(by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
+    def note(by_lane: Mapping[SharedLane, Sequence[Member]]) -> set[Member]:
         if OTHER_LANE in by_lane:
             stumble()
-        note_lanes(by_lane)
+        return note_lanes(by_lane)
 
     moving.world.firings.note_lanes = note  # type: ignore[method-assign]
     moving.world.api.taps["before slices.put_back"] = stumble

@@ -182,7 +182,7 @@ def test_two_apps_at_one_host_wait_in_their_own_lanes_which_their_queues_process
     timers = every_second(world, OWN, [shared], 10) + every_second(world, OTHER, [shared], 10)
     world.run_for(30)
     lanes = {lane for lane, sets in world.redis.table("slices").items() if isinstance(lane, SharedLane)}
-    assert lanes == {SharedLane.of_way(app, f"{shared}:80") for app in (OWN, OTHER)}
+    assert lanes == {SharedLane.of_way(app, f"{shared}:80", "/due") for app in (OWN, OTHER)}
     hung["now"] = False
     world.run_for(90)
     by_app = {(one.request.app, one.process) for one in world.target.arrivals}

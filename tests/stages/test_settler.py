@@ -207,6 +207,25 @@ def test_redis_away_leaves_the_release_to_the_lease_and_the_outcome_stands(settl
     assert claim.is_done.is_set()
 
 
+def test_of_an_outcome_whose_row_somebody_holds_the_outbox_takes_care_and_the_others_are_written(
+    make_world: Callable[..., World],
+) -> None:
+    ended: list[MemberKey] = []
+    settling = Settling(make_world(executors=0), ended.extend)
+    claim, rows = settling.claim("one", 1, 2, 3)
+    claim.begun.update(row.member for row in rows)
+    settling.world.sql.table("held")[rows[1].member.key] = True
+    settling.finish(claim, rows)
+    assert settling.settler.settle_all()
+    assert [settling.status(row) for row in rows] == [SUCCEEDED, PENDING, SUCCEEDED]
+    assert settling.world.outbox.holds([row.member for row in rows]) == {rows[1].member}
+    assert sorted(ended) == [rows[0].member.key, rows[2].member.key]
+    assert claim.is_done.is_set()
+    settling.finish(*settling.claim("two", 4))
+    settling.settler.settle_all()
+    assert settling.steps.count("firings.settle") == 2, "SQL is not away"
+
+
 def test_what_sql_refuses_for_whatever_reason_goes_to_the_outbox(settling: Settling) -> None:
     claim, rows = settling.claim("one", 1)
     settling.finish(claim, rows)

@@ -151,11 +151,11 @@ def refuse_outcomes_of(world: World, monkeypatch: pytest.MonkeyPatch, *timer_ids
     """Let SQL refuse every write with an outcome of these timers; return the sizes of all writes, as they come."""
     settle, sizes = world.firings.settle, []
 
-    def settle_or_refuse(outcomes: Sequence[Outcome]) -> None:
+    def settle_or_refuse(outcomes: Sequence[Outcome]) -> list[Outcome]:
         sizes.append(len(outcomes))
         if any(outcome.member.timer_id in timer_ids for outcome in outcomes):
             raise DataError("INSERT ...", {}, Exception("Incorrect string value"))
-        settle(outcomes)
+        return settle(outcomes)
 
     monkeypatch.setattr(world.firings, "settle", settle_or_refuse)
     return sizes
@@ -166,6 +166,20 @@ def parked(world: World, number: int) -> list[Firing]:
     rows = stored(world, *[-60] * number)
     world.outbox.park([outcome_of(row.member) for row in rows])
     return rows
+
+
+def test_an_outcome_whose_row_somebody_holds_stays_parked_and_keeps_no_other_from_being_written(
+    idle: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.sweeper.FLUSH_PAGE", 3)
+    rows = parked(idle, 10)
+    held = idle.sql.table("held")
+    held |= dict.fromkeys([row.member.key for row in rows[:4]], True)
+    assert sweeper_of(idle).flush() == 6
+    assert idle.outbox.holds([row.member for row in rows]) == {row.member for row in rows[:4]}
+    held.clear()
+    assert sweeper_of(idle).flush() == 4
+    assert idle.outbox.count() == 0
 
 
 def test_an_outcome_that_sql_refuses_stays_parked_and_keeps_no_other_from_being_written(

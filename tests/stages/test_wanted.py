@@ -3,10 +3,13 @@ from dataclasses import replace
 
 import pytest
 
+from tests.stages.scripted_target import Answer
 from tests.stages.world import APP, Node, World
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.flow.firing import DueMember, Firing, FiringKind
-from wangtimer.core.timers.timer import Definition, Timer
+from wangtimer.core.flow.firing import DueMember, Firing, FiringKind, FiringStatus
+from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict
 from wangtimer.executor.wanted import Wanted
 
@@ -137,3 +140,25 @@ def test_a_redis_that_was_away_is_not_believed_until_it_knows_what_changed_meanw
     lone.run_for(1)
     lone.beat.sweeper.sweep()
     assert not believed(lone, timer)[timer.id].is_enabled
+
+
+def test_a_one_shot_that_is_tried_for_hours_is_found_in_sql_once_redis_has_it_no_more(
+    make_world: Callable[..., World],
+) -> None:
+    """Each attempt after a quarter of an hour then costs two more statements."""
+    world = make_world(executors=1).start()
+    reads: list[int] = []
+    world.executor_nodes[0].taps["before timers.definitions"] = lambda: reads.append(world.now)
+    pauses = RetryPolicy(pauses=(60_000, 3_600_000, 7_200_000))
+    world.target.answer = lambda arrival: Answer(500 if arrival.attempt < 4 else 200)
+    new = NewTimer(APP, "long", Once(world.now + 10_000), Notify("http://a.test/"), retry=pauses)
+    timer = world.registrar.enable(APP, world.registrar.create(new).id)
+    world.run_for(900)
+    assert [arrival.attempt for arrival in world.target.of(timer.id)] == [1, 2]
+    assert not reads
+    world.run_for(11_000)
+    assert [arrival.attempt for arrival in world.target.of(timer.id)] == [1, 2, 3, 4]
+    assert all(arrival.late_ms < 1_000 for arrival in world.target.of(timer.id)[:1])
+    assert world.statuses(timer) == {FiringStatus.SUCCEEDED}
+    assert len(reads) <= 2
+    assert world.definitions.get([timer.id]).definitions == {}

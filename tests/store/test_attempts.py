@@ -263,7 +263,7 @@ def test_a_purged_firings_attempts_go_with_it_and_others_stay(sql: SqlWorld, dat
     settle_each(sql, RETRY_1, attempted(2, SUCCEEDED), *retries)
     settle_each(sql, outcome_of(Member(2, AT + 1, 2)), outcome_of(Member(1, AT + 2, 2)))
     assert kept(database) == 4
-    assert sql.firings.purge(AT + 2, 9) == 2
+    assert sql.firings.purge(AT + 2, 9).rows == 2
     remaining = select(attempts.c.fire_at, attempts.c.timer_id).order_by(attempts.c.fire_at)
     rows = database.read(lambda connection: connection.execute(remaining).all())
     assert [tuple(row) for row in rows] == [(AT + 1, 1), (AT + 2, 1)]

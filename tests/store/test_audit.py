@@ -243,9 +243,9 @@ def test_a_change_whose_answer_was_lost_is_on_record_once(
     timer = world.timers.create(new(), NOW)
     write = database.write
 
-    def write_twice(*arguments: Any) -> Any:
-        write(*arguments)
-        return write(*arguments)
+    def write_twice(*arguments: Any, **named: Any) -> Any:
+        write(*arguments, **named)
+        return write(*arguments, **named)
 
     monkeypatch.setattr(database, "write", write_twice)
     world.timers.enable("shop", timer.id, NOW, near())

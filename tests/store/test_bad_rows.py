@@ -214,7 +214,7 @@ def test_one_definition_that_cannot_be_read_is_noted_and_the_others_are_read(
     connection: RedisConnection, raw: Redis, noted: Noted, make_definition: Callable[..., object]
 ) -> None:
     keys = Keys("wt")
-    store = DefinitionStore(connection, keys, 60, noted)
+    store = DefinitionStore(connection, keys, HandClock(), 60, noted)
     store.put([make_definition(one) for one in (1, 2, 3)])
     raw.set(keys.definition(2), '7 {"app":"shop","status":"paused"}')
     found = store.get([1, 2, 3, 4]).definitions
@@ -227,7 +227,7 @@ def test_one_definition_that_cannot_be_read_is_noted_and_the_others_are_read(
 def test_a_definition_that_cannot_be_written_keeps_no_other_from_it(
     connection: RedisConnection, noted: Noted, make_definition: Callable[..., object]
 ) -> None:
-    store = DefinitionStore(connection, Keys("wt"), 60, noted)
+    store = DefinitionStore(connection, Keys("wt"), HandClock(), 60, noted)
     broken = make_definition(2)._replace(notify=Notify("http://shop.test/\ud800"))
     store.put([make_definition(1), broken, make_definition(3)])
     assert (set(store.get([1, 2, 3]).definitions), set(noted.reasons)) == ({1, 3}, {2})

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import MySQLdb
@@ -14,10 +15,12 @@ import pytest
 from sqlalchemy import Connection, event, func, select, text, update
 from sqlalchemy.exc import DBAPIError, OperationalError, ProgrammingError
 
+from tests.chaos.proxy import Proxy
 from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql, until
 from wangtimer.core.errors import StoreAway, TookTooLong
+from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.stack.ports import HOST, free_port
 from wangtimer.store.sql.database import READ_TIMEOUT_S, STATEMENT_S, Database
@@ -150,6 +153,73 @@ def test_a_mariadb_that_takes_no_writes_is_away_until_it_takes_them_again(own_se
         assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.SUCCEEDED
 
 
+@dataclass(frozen=True)
+class Switched:
+    """A database that moves from one MariaDB to another: what is connected stays connected to the first."""
+
+    old: MariaDBServer
+    new: MariaDBServer
+    way: Proxy
+
+    def url(self) -> str:
+        """Return the URL of both, for an account that a read-only server refuses."""
+        for server in (self.old, self.new):
+            with closing(Database(server.create_database("moved"), pool_size=2)) as database:
+                database.create_tables()
+                with_rows(database)
+            server.run(f"CREATE USER writer@'{HOST}'")
+            server.run(f"GRANT ALL ON moved.* TO writer@'{HOST}'")
+        url = self.old.url("moved").replace("root@", "writer@")
+        return url.replace(f":{self.old.port}/", f":{self.way.port}/")
+
+    def switch(self) -> None:
+        self.old.run("SET GLOBAL read_only = 1")
+        self.way.lead_to(self.new.port)
+
+
+@pytest.fixture
+def switched(tmp_path: Path) -> Iterator[Switched]:
+    with (
+        MariaDBServer(tmp_path / "old") as old,
+        MariaDBServer(tmp_path / "new") as new,
+        Proxy(old.port) as way,
+    ):
+        yield Switched(old, new, way)
+
+
+@pytest.mark.test_all
+def test_once_a_database_has_moved_no_connection_stays_with_the_server_that_was_demoted(
+    switched: Switched,
+) -> None:
+    with closing(Database(switched.url(), pool_size=2)) as database:
+        world = real_sql(database)
+        outcome = outcome_of(Member(1, AT, 1))
+
+        def open_both_pools() -> None:
+            database.write(lambda sql: [set_cost(sql, 0), database.read(cost_of)])
+            database.write_alone(lambda sql: set_cost(sql, 0), Step.SQL_CREATE)
+
+        open_both_pools()
+        switched.switch()
+        world.firings.settle([outcome])
+        database.write_alone(lambda sql: set_cost(sql, 7), Step.SQL_CREATE)
+        assert {database.read(cost_of) for _ in range(10)} == {7}
+
+
+@pytest.mark.test_all
+def test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now(switched: Switched) -> None:
+    """Though this process has written nothing since, and its connections are open."""
+    with closing(Database(switched.url(), pool_size=2)) as database:
+        world = real_sql(database)
+        outcome = outcome_of(Member(1, AT, 1))
+        assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.PENDING
+        switched.switch()
+        with closing(Database(switched.new.url("moved"), pool_size=2)) as other:
+            real_sql(other).firings.settle([outcome])
+        assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.SUCCEEDED
+        assert world.firings.pending_between(0, AT * 2, 9) == []
+
+
 def refused_with(error: Exception) -> Callable[[Connection], None]:
     def work(_sql: Connection) -> None:
         raise DBAPIError.instance("INSERT ...", {}, error, MySQLdb.Error)
@@ -177,6 +247,11 @@ def test_a_statement_too_large_for_the_server_is_no_absence(sqlite_url: str) -> 
     error = MySQLdb.OperationalError(1153, "Got a packet bigger than 'max_allowed_packet' bytes")
     with closing(Database(sqlite_url, pool_size=2)) as database, pytest.raises(OperationalError):
         database.write(refused_with(error))
+
+
+def test_what_sqlite_commits_is_on_the_disk(sqlite_url: str) -> None:
+    with closing(Database(sqlite_url, pool_size=2)) as database:
+        assert database.write(lambda sql: sql.scalar(text("PRAGMA synchronous"))) == 2, "FULL"
 
 
 def test_a_connection_to_sqlite_remembers_few_statements(sqlite_url: str) -> None:

@@ -165,7 +165,7 @@ def test_it_is_gone_once_its_firing_is_replayed_and_comes_back_if_that_fails(sql
 def test_a_firing_whose_row_is_purged_is_replayed_all_the_same(sql: SqlWorld) -> None:
     made = timer(sql)
     fail(sql, made.id, AT)
-    assert sql.firings.purge(AT + 1, 9) == 1
+    assert sql.firings.purge(AT + 1, 9).rows == 1
     (letter,) = sql.dead_letters.page(SHOP, 9)
     first = replayed(sql, letter, is_purged=True)
     assert replayed(sql, letter, is_purged=True) == first, "a repeat whose answer was lost"

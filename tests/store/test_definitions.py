@@ -1,18 +1,45 @@
 """Definitions in Redis: an older version never counts, and what is used lives on."""
 
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import date
+
 import orjson
 import pytest
+from redis import Redis
 
+from tests.patience import wait_for
 from tests.store.definitions import CANCELLED, EVERY_MINUTE, ONCE, RESPREAD, definition
-from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld
-from wangtimer.core.schedules.schedule import Schedule
+from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld, redis_hot
+from wangtimer.core.schedules.calendars import Calendar, built_in
+from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import UNREAD, Notify, SecretMarks, TimerStatus
-from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, definition_text
+from wangtimer.store.bounds import calendar_fields
+from wangtimer.store.redis import definitions
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.definitions import (
+    KEPT_AFTER_S,
+    READ_BYTES,
+    UNKNOWN_BYTES,
+    DefinitionStore,
+    definition_text,
+)
+from wangtimer.store.redis.keys import Keys
 from wangtimer.store.sql.timer_rows import notify_text
+from wangtimer.testing.doubles import HandClock
 
 LONG = Notify("http://a", body="x" * 60_000)
+LONG_CALENDAR = Calendar("long", days=frozenset(date.fromordinal(730_000 + one) for one in range(4_000)))
+
+
+@pytest.fixture
+def in_redis(redis_url: str) -> Iterator[tuple[HotWorld, Redis]]:
+    """The stores on a real Redis, and a client of it."""
+    with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
+        yield redis_hot(connection, raw), raw
 
 
 @pytest.mark.parametrize("schedule", [EVERY_MINUTE, ONCE, CANCELLED, RESPREAD])
@@ -133,6 +160,109 @@ def test_a_definition_lives_on_whenever_it_is_written(hot: HotWorld) -> None:
     assert hot.definitions.get([1]).definitions == {}
 
 
+@pytest.mark.parametrize("ahead_s", [0, 60, 3_600])
+def test_a_one_shot_s_definition_ends_a_quarter_of_an_hour_after_its_moment(
+    hot: HotWorld, ahead_s: int
+) -> None:
+    hot.definitions.put([definition(schedule=Once(int(hot.clock.now_ms()) + ahead_s * 1_000))])
+    assert 0 <= ahead_s + KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
+
+
+@pytest.mark.parametrize("last_s", [600, 90_000])
+def test_that_of_a_timer_which_ends_soon_ends_with_its_last_moment(hot: HotWorld, last_s: int) -> None:
+    last_ms = int(hot.clock.now_ms()) + last_s * 1_000
+    hot.definitions.put([definition(schedule=Bounded(EVERY_MINUTE, last_ms=last_ms))])
+    assert 0 <= min(last_s + KEPT_AFTER_S, DEFINITIONS_LIVE_S) - hot.definition_lives_s(1) <= 2
+
+
+@pytest.mark.parametrize("status", [TimerStatus.DISABLED, TimerStatus.DELETED])
+def test_that_of_a_timer_which_is_off_only_keeps_older_ones_from_coming_back(
+    hot: HotWorld, status: TimerStatus
+) -> None:
+    hot.definitions.put([definition()])
+    hot.definitions.put([definition(version=2, status=status)])
+    assert 0 <= KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
+
+
+def test_that_of_a_moment_far_away_goes_until_it_is_near(hot: HotWorld) -> None:
+    far = int(hot.clock.now_ms()) + 86_400_000
+    hot.definitions.put([definition(schedule=Once(far))])
+    assert 0 <= KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
+
+
+@pytest.mark.parametrize("excluded", [LONG_CALENDAR, built_in()["cn-off-days"]])
+def test_a_definition_with_excluded_days_is_read_as_it_was_written(hot: HotWorld, excluded: Calendar) -> None:
+    written = definition(schedule=Bounded(EVERY_MINUTE, excluded=excluded))
+    hot.definitions.put([written, written._replace(timer_id=2)])
+    for store in (hot.definitions, hot.definitions_elsewhere):
+        assert store.get([1, 2]).definitions == {1: written, 2: written._replace(timer_id=2)}
+
+
+def test_days_are_in_redis_once_however_many_timers_name_their_calendar(
+    in_redis: tuple[HotWorld, Redis],
+) -> None:
+    hot, raw = in_redis
+    schedule = Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR)
+    hot.definitions.put(definition(one, schedule=schedule) for one in range(1, 101))
+    assert len(definition_text(definition(schedule=schedule))) < 450
+    (days,) = raw.keys("*:days:*")
+    assert raw.ttl(days) > DEFINITIONS_LIVE_S
+    assert sum(raw.strlen(name) for name in raw.keys("*")) < 80_000
+
+
+def test_a_timer_whose_days_redis_lost_is_absent_until_they_are_told_again(
+    in_redis: tuple[HotWorld, Redis],
+) -> None:
+    hot, raw = in_redis
+    written = definition(schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
+    hot.definitions.put([written, definition(2)])
+    raw.delete(*raw.keys("*:days:*"))
+    told = hot.definitions_elsewhere.get([1, 2])
+    assert (told.definitions, list(told.sizes)) == ({2: definition(2)}, [1, 2])
+    hot.definitions_elsewhere.put([written])
+    assert hot.definitions_elsewhere.get([1]).definitions == {1: written}
+
+
+def test_days_that_an_older_version_wrote_are_read(in_redis: tuple[HotWorld, Redis]) -> None:
+    hot, raw = in_redis
+    written = definition(schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
+    version, _, text = definition_text(written).partition(" ")
+    fields = orjson.loads(text)
+    fields["bounds"]["excluded"] = calendar_fields(LONG_CALENDAR)
+    raw.set("wt:def:1", f"{version} {orjson.dumps(fields).decode()}")
+    assert hot.definitions.get([1]).definitions == {1: written}
+
+
+def test_a_deleted_timer_s_definition_has_no_call_and_no_days() -> None:
+    gone = definition(status=TimerStatus.DELETED, schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
+    assert gone.stored.schedule == EVERY_MINUTE
+    assert len(definition_text(gone.stored)) < 250
+
+
+def in_waves(redis_url: str, waves: int, number: int) -> list[int]:
+    """Write one-shots that are due now, wave after wave once Redis has none left; return the bytes held after each."""
+    held: list[int] = []
+    with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
+        clock, keys = HandClock(), Keys("wt")
+        store = DefinitionStore(connection, keys, clock, DEFINITIONS_LIVE_S, BadTimers())
+        for wave in range(waves):
+            wait_for(lambda: not raw.dbsize(), 20)
+            ids = range(wave * number + 1, (wave + 1) * number + 1)
+            store.put(definition(one, schedule=Once(int(clock.now_ms()))) for one in ids)
+            held.append(raw.info("memory")["used_memory_dataset"])
+    return held
+
+
+@pytest.mark.test_all
+def test_after_ten_waves_of_one_shots_redis_holds_what_it_held_after_one(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(definitions, "KEPT_AFTER_S", 1)
+    first, *_, last = in_waves(redis_url, 10, 20_000)
+    assert first > 5_000_000
+    assert last <= 1.1 * first
+
+
 def test_with_definitions_comes_up_to_when_redis_was_told(hot: HotWorld) -> None:
     assert hot.definitions.get([1])[:2] == ({}, None)
     hot.definitions.put([definition()])
@@ -156,6 +286,18 @@ def test_a_definition_longer_than_the_bound_is_read_alone(hot: HotWorld) -> None
     hot.definitions.put(definition(timer_id)._replace(notify=longest) for timer_id in (1, 2))
     told = hot.definitions.get_first([1, 2])
     assert list(told.definitions) == list(told.sizes) == [1]
+
+
+def test_a_chunk_s_definitions_are_read_by_a_dozen_commands(in_redis: tuple[HotWorld, Redis]) -> None:
+    hot, raw = in_redis
+    hot.definitions.put(definition(one) for one in range(1, 501))
+    raw.config_resetstat()
+    assert len(hot.definitions.get_first(range(1, 501)).definitions) == 500
+    stats = raw.info("commandstats")
+    calls = {name: one["calls"] for name, one in stats.items() if not name.startswith("cmdstat_config")}
+    # Those that any connection makes are not among them.
+    own = {name: calls.get(f"cmdstat_{name}", 0) for name in ("get", "mget", "hget", "evalsha")}
+    assert own == {"get": 1, "mget": 10, "hget": 1, "evalsha": 1}, calls
 
 
 def test_a_timer_that_redis_does_not_know_is_allowed_for(hot: HotWorld) -> None:

@@ -39,9 +39,9 @@ def forgetful(database: Database, monkeypatch: pytest.MonkeyPatch) -> SqlWorld:
     """Stores that apply each write, lose the answer and so repeat it."""
     write = database.write
 
-    def write_twice(*arguments: Any) -> Any:
-        write(*arguments)
-        return write(*arguments)
+    def write_twice(*arguments: Any, **options: Any) -> Any:
+        write(*arguments, **options)
+        return write(*arguments, **options)
 
     monkeypatch.setattr(database, "write", write_twice)
     return real_sql(database)

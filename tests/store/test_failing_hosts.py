@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from wangtimer.callback.health import FAILING_AFTER, Health
+from wangtimer.callback.health import FAILING_AFTER, LONGEST_SILENCE_S, Health
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.health_teller import MOST_TOLD, HealthTeller
@@ -256,3 +256,20 @@ def test_while_redis_is_away_nothing_is_told_and_later_all_is(clock: HandClock, 
 )
 def test_a_failing_host_waits_in_the_lane_of_its_host(origin: str, lane: str) -> None:
     assert FailingHost("shop", origin, 0, 0, "", 0).lanes[0].key == lane
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "is_since_before"), [(LONGEST_SILENCE_S - 60, True), (LONGEST_SILENCE_S + 60, False)]
+)
+def test_what_a_former_process_saw_counts_unless_nobody_called_the_host_for_long(
+    record: FailingHostRecord, clock: HandClock, silent_s: float, is_since_before: bool
+) -> None:
+    engine, teller = started(record, clock)
+    engine.fail()
+    teller.tell()
+    before = record.present()[0].since
+    clock.sleep(silent_s)
+    engine, teller = started(record, clock)
+    engine.fail()
+    teller.tell()
+    assert (record.present()[0].since == before) is is_since_before

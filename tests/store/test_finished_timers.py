@@ -1,29 +1,34 @@
 """Finished timers go when their time has come; living ones are not even read, and what waits keeps its timer."""
 
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, delete, event, insert, select
+from sqlalchemy import Connection, delete, event, insert, select, update
 
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
-from tests.store.plain_stores import plain_timers, without_limits
+from tests.store.plain_stores import plain_batches, plain_timers, without_limits
+from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import WITHDRAWN, Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
-from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.schedule import Bounded, Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.finished_purger import LONGEST_S, PAGE, PAUSE_S, FinishedPurger
+from wangtimer.finished_purger import LONGEST_S, PAGE, FinishedPurger
+from wangtimer.in_turn import PAUSE_S
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.reply_controls import ReplyControlStore
 from wangtimer.store.sql.tables import dead_letters, timer_tags, timers
+from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 from wangtimer.store.sql.timers import Revision, TimerStore, new_row
 from wangtimer.testing.doubles import HandClock
 
@@ -325,3 +330,25 @@ def rows_read(sql: Connection) -> int:
     )
     status = sql.exec_driver_sql(f"SHOW SESSION STATUS WHERE Variable_name IN {names}").all()
     return sum(int(value) for _, value in status)
+
+
+def test_a_deleted_timer_s_row_keeps_no_days_and_no_call_however_it_was_deleted(database: Database) -> None:
+    """Its row stays as long as the records of its firings; with a calendar it was 33 KB."""
+    store, batches = plain_timers(database), plain_batches(database)
+    days = Calendar("long", days=frozenset(date.fromordinal(750_000 + one) for one in range(400)))
+    bounded = Bounded(Cron("0 0 * * *", "UTC"), last_ms=AT + 9 * DAY_MS, excluded=days)
+    alone, many, done = (
+        store.create(NewTimer("shop", name, bounded, NOTIFY, keep_days=0), AT) for name in ("a", "b", "c")
+    )
+    is_over = update(timers).where(timers.c.id == done.id)
+    over = is_over.values(status="enabled", next_fire_at=None, planned_until=AT)
+    database.write(lambda sql: sql.execute(over))
+    store.delete("shop", alone.id, AT)
+    batches.delete([many.id], AT)
+    assert purge(database) == 1
+    large = select(timers.c.status, timers.c.bounds, timers.c.notify)
+    rows = database.read(lambda sql: [tuple(row) for row in sql.execute(large)])
+    assert rows == [("deleted", None, NO_CALL_TEXT)] * 3
+    assert {one.schedule for one in store.definitions({alone.id, many.id, done.id}).values()} == {
+        bounded.rule
+    }

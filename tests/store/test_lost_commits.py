@@ -103,7 +103,7 @@ def deployment(database_url: str, redis_url: str, tmp_path: Path) -> Iterator[De
             database.read(lambda sql: sql.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").all())
             shutil.copy(make_url(database_url).database or "", copy)
         timers, firings, outbox = plain_timers(database), FiringStore(database), Outbox(redis, keys)
-        agenda, definitions = Agenda(redis, keys), DefinitionStore(redis, keys, HOUR_S, BadTimers())
+        agenda, definitions = Agenda(redis, keys), DefinitionStore(redis, keys, clock, HOUR_S, BadTimers())
         slices, lanes = (
             SliceStore(redis, keys, clock, LEASES),
             LaneStore(redis, keys, clock, LEASES, LaneBudget(0)),

@@ -10,8 +10,9 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer
-from wangtimer.purger import FROM_OLDEST_EVERY_S, PAUSE_S, Purger
-from wangtimer.store.sql.firings import Overdue
+from wangtimer.in_turn import PAUSE_S
+from wangtimer.purger import FROM_OLDEST_EVERY_S, Purger
+from wangtimer.store.sql.firings import Overdue, Purged
 from wangtimer.testing.doubles import HandClock
 
 AT = 1_800_000_000_000
@@ -29,26 +30,26 @@ def left(sql: SqlWorld, timer_id: int) -> list[int]:
 
 def test_settled_firings_before_the_moment_go_and_later_ones_stay(sql: SqlWorld) -> None:
     settle(sql, (AT - 2, 1), (AT - 1, 1), (AT, 1), (AT + 1, 1))
-    assert sql.firings.purge(AT, 100) == 2
+    assert sql.firings.purge(AT, 100).rows == 2
     assert left(sql, 1) == [AT + 1, AT]
 
 
 def test_one_that_is_not_settled_stays_however_old(sql: SqlWorld) -> None:
     settle(sql, (AT - 9, 1), (AT - 7, 1))
     sql.insert([row_at(AT - 8)])
-    assert sql.firings.purge(AT, 100) == 2
+    assert sql.firings.purge(AT, 100).rows == 2
     assert left(sql, 1) == [AT - 8]
 
 
 def test_a_retry_to_come_is_not_settled(sql: SqlWorld) -> None:
     sql.insert([row_at(AT - 9)])
     sql.firings.settle([outcome_of(row_at(AT - 9).member, FiringStatus.PENDING, AT + 5_000)])
-    assert sql.firings.purge(AT, 100) == 0
+    assert sql.firings.purge(AT, 100).rows == 0
 
 
 def test_a_page_is_no_more_than_asked_for_even_at_one_moment(sql: SqlWorld) -> None:
     settle(sql, *((AT - 1, timer_id) for timer_id in range(1, 8)))
-    assert [sql.firings.purge(AT, 3) for _ in range(4)] == [3, 3, 1, 0]
+    assert [sql.firings.purge(AT, 3).rows for _ in range(4)] == [3, 3, 1, 0]
 
 
 def test_timers_go_a_while_after_they_were_deleted(sql: SqlWorld) -> None:
@@ -87,6 +88,64 @@ def test_a_purge_of_each_kind_ends_when_its_time_is_over(
     assert deleted_left(sql) == 12
 
 
+def test_a_purge_whose_time_is_over_says_that_there_is_more(
+    sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.purger.LONGEST_S", 2 * PAUSE_S)
+    settle(sql, *((AT - 10_000 + i, 1) for i in range(20)))
+    purger, seen = purger_of(sql), []
+    for _ in range(4):
+        seen.append((purger.purge(), purger.has_more))
+    assert seen == [(8, True), (8, True), (4, False), (0, False)]
+
+
+def test_a_purge_works_half_of_the_time(sql: SqlWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    settle(sql, *((AT - 10_000 + i, 1) for i in range(20)))
+    clock = HandClock(AT + 2 * DAY_MS + 1)
+    plain = sql.firings.purge
+
+    pages: list[int] = []
+
+    def purge(before: int, limit: int, since: int = 0) -> Purged:
+        clock.sleep(0.3)
+        page = plain(before, limit, since)
+        pages.append(page.rows)
+        return page
+
+    monkeypatch.setattr(sql.firings, "purge", purge)
+    assert purger_at(sql, clock).purge() == 20
+    # A look that finds nothing is not rested after.
+    rested_s = clock.monotonic() - 0.3 * len(pages)
+    assert rested_s >= 0.3 * sum(map(bool, pages)) - 0.001
+
+
+def test_each_page_begins_where_the_one_before_it_ended(
+    sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    settle(sql, *((AT - 10_000, timer_id) for timer_id in range(1, 11)), (AT - 9_000, 1))
+    begins: list[int] = []
+    plain = sql.firings.purge
+
+    def purge(before: int, limit: int, since: int = 0) -> Purged:
+        begins.append(since)
+        return plain(before, limit, since)
+
+    monkeypatch.setattr(sql.firings, "purge", purge)
+    assert purger_of(sql).purge() == 11
+    assert begins[:4] == [AT - 10_000] * 3 + [AT - 9_000]
+
+
+def test_the_oldest_settled_firing_is_looked_for_among_the_oldest_alone(sql: SqlWorld) -> None:
+    sql.insert([row_at(AT - 50 + one, 1) for one in range(5)])
+    settle(sql, (AT - 9, 1), (AT - 8, 2))
+    assert sql.firings.oldest_settled(AT, 100) == AT - 9
+    assert sql.firings.oldest_settled(AT - 9, 100) is None
+    assert sql.firings.oldest_settled(AT, 5) is None
+
+
 def test_what_fails_to_go_stops_no_other_kind(sql: SqlWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     delete_timers(sql, 3)
 
@@ -109,7 +168,7 @@ def test_what_is_not_settled_is_passed_once_a_day_and_not_with_each_page(
     purger, passed = purger_at(sql, clock), []
     plain = sql.firings.purge
 
-    def purge(before: int, limit: int, since: int = 0) -> int:
+    def purge(before: int, limit: int, since: int = 0) -> Purged:
         passed.append(since)
         return plain(before, limit, since)
 

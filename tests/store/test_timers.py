@@ -305,7 +305,7 @@ def _by_next(timer: Timer) -> tuple[int, int]:
 def test_committed_plans_are_rows_and_move_the_marks(sql: SqlWorld) -> None:
     timers = [enabled(sql.timers, f"t{number}") for number in range(3)]
     plans = [planned(timer, 2)[0] for timer in timers]
-    held, pending = sql.timers.commit_plans(plans, firings_of(plans, {}, ONE_BUCKET))
+    held, pending, _ = sql.timers.commit_plans(plans, firings_of(plans, {}, ONE_BUCKET))
     assert held == plans
     assert len(pending) == 6
     for timer in timers:
@@ -332,7 +332,7 @@ def test_planning_one_shots_sends_three_statements_for_two_hundred_of_them(maria
     event.listen(
         mariadb.engine, "before_cursor_execute", lambda _sql, _cursor, text, *_: sent.append(text.split()[0])
     )
-    held, pending = store.commit_plans(plans, firings_of(plans, {}, ONE_BUCKET))
+    held, pending, _ = store.commit_plans(plans, firings_of(plans, {}, ONE_BUCKET))
     assert (len(held), len(pending), sent) == (200, 200, ["SELECT", "INSERT", "UPDATE"])
     marks = [store.get("shop", timer.id).planned_until for timer in timers]
     assert marks == [FIRST + number for number in range(200)]
@@ -341,7 +341,7 @@ def test_planning_one_shots_sends_three_statements_for_two_hundred_of_them(maria
 def test_committing_a_plan_twice_leaves_the_second_out(sql: SqlWorld) -> None:
     a_plan, firings = planned(enabled(sql.timers), 2)
     sql.timers.commit_plans([a_plan], firings)
-    assert sql.timers.commit_plans([a_plan], firings) == ([], [])
+    assert sql.timers.commit_plans([a_plan], firings) == ([], [], set())
 
 
 def _disable(timers: TimerStore, timer: Timer) -> None:
@@ -370,7 +370,7 @@ def test_a_plan_whose_timer_changed_meanwhile_is_left_out_whole(sql: SqlWorld, c
     plans = [planned(timer, 2)[0] for timer in (changed, steady)]
     change(sql.timers, changed)
     before = rows(sql, changed), sql.timers.definitions({changed.id})
-    held, pending = sql.timers.commit_plans(plans, firings_of(plans, {}, ONE_BUCKET))
+    held, pending, _ = sql.timers.commit_plans(plans, firings_of(plans, {}, ONE_BUCKET))
     assert held == [plans[1]]
     assert {firing.timer_id for firing in pending} == {steady.id}
     assert (rows(sql, changed), sql.timers.definitions({changed.id})) == before
@@ -380,14 +380,14 @@ def test_a_plan_of_a_timer_that_is_not_there_is_left_out(sql: SqlWorld) -> None:
     timer = enabled(sql.timers)
     ghost = replace(timer, definition=timer.definition._replace(timer_id=timer.id + 1))
     a_plan, firings = planned(ghost, 2)
-    assert sql.timers.commit_plans([a_plan], firings) == ([], [])
+    assert sql.timers.commit_plans([a_plan], firings) == ([], [], {ghost.id})
     assert rows(sql, ghost) == []
 
 
 def test_a_plan_without_moments_still_moves_the_marks(sql: SqlWorld) -> None:
     timer = enabled(sql.timers)
     a_plan = Plan(timer, (), FIRST - 1, FIRST)
-    assert sql.timers.commit_plans([a_plan], []) == ([a_plan], [])
+    assert sql.timers.commit_plans([a_plan], []) == ([a_plan], [], set())
     assert sql.timers.get("shop", timer.id).planned_until == FIRST - 1
 
 
@@ -397,7 +397,7 @@ def test_a_plan_returns_what_the_table_holds_not_what_was_planned(sql: SqlWorld)
     settled, elsewhere = firings[0], firings[1]._replace(bucket=7)
     sql.insert([settled, elsewhere])
     sql.firings.settle([outcome_of(settled.member)])
-    _, pending = sql.timers.commit_plans([a_plan], firings)
+    _, pending, _ = sql.timers.commit_plans([a_plan], firings)
     assert sorted(pending, key=lambda one: one.fire_at) == [elsewhere, firings[2]]
 
 
@@ -408,7 +408,7 @@ def test_xtimer_fault_a_multi_row_insert_fails_whole_on_one_duplicate(sql: SqlWo
         a_plan, firings = planned(timer, 120)
         overlap = [firings[-1]._replace(fire_at=moment, due_at=moment) for moment in a_plan.moments[::3]]
         sql.insert(overlap)
-        held, pending = sql.timers.commit_plans([a_plan], firings)
+        held, pending, _ = sql.timers.commit_plans([a_plan], firings)
         assert len(held) == 1, stretch
         assert moments(pending) == list(a_plan.moments)
         timer = sql.timers.get("shop", timer.id)
@@ -441,9 +441,9 @@ def forgetful(mariadb: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
     """A database that applies each write, loses the answer and so repeats it."""
     write = mariadb.write
 
-    def write_twice(*arguments: Any) -> Any:
-        write(*arguments)
-        return write(*arguments)
+    def write_twice(*arguments: Any, **named: Any) -> Any:
+        write(*arguments, **named)
+        return write(*arguments, **named)
 
     monkeypatch.setattr(mariadb, "write", write_twice)
     return mariadb

@@ -36,6 +36,10 @@ _CONTROL_NAME = b"x-wangtimer-control"
 # Each reads a line once, whatever stands in it: the blanks around a value are taken off afterwards.
 _RETRY_AFTER = re.compile(rb"\nretry-after[ \t]*:([^\r\n]*)", re.IGNORECASE)
 _CONTROL = re.compile(rb"\nx-wangtimer-control[ \t]*:([^\r\n]*)", re.IGNORECASE)
+_IDLE = re.compile(rb"\nkeep-alive[ \t]*:[^\r\n]*?\btimeout[ \t]*=[ \t]*([0-9]{1,6})", re.IGNORECASE)
+# An announced idle time is cut by so much, or by half: the target began to count before its answer was here, and the
+# next request takes as long to get there.
+_IDLE_MARGIN_S = 1.0
 _LOCATION = re.compile(rb"\nlocation[ \t]*:([^\r\n]*)", re.IGNORECASE)
 _MOST_TOLD_BYTES = 2_048
 
@@ -54,6 +58,8 @@ class AnswerReader:
     `status`      of the answer, None before it is known
     `excerpt`     the first `excerpt_bytes` of its body
     `keeps_open`  whether the connection may carry another call, once the answer is whole
+    `idle_s`      how long the connection may idle between two answers: `reuse_idle_s`, or less if the first answer has
+                  `Keep-Alive: timeout=` (RFC 2068, 19.7.1.1)
     `told`        of a 429 or 503 its Retry-After, of a redirect its Location, of a success its X-WangTimer-Control,
                   as written; "" where there is none
 
@@ -69,19 +75,21 @@ class AnswerReader:
         "_body_bytes",
         "_came",
         "_excerpt_bytes",
+        "_is_first",
         "_is_out_of_step",
         "_parser",
         "_read_bytes",
         "_steps",
         "_usual_excerpt_bytes",
         "excerpt",
+        "idle_s",
         "is_whole",
         "keeps_open",
         "status",
         "told",
     )
 
-    def __init__(self, excerpt_bytes: int, answer_bytes: int) -> None:
+    def __init__(self, excerpt_bytes: int, answer_bytes: int, reuse_idle_s: float) -> None:
         self._usual_excerpt_bytes = self._excerpt_bytes = excerpt_bytes
         self._answer_bytes = answer_bytes
         self._parser = httptools.HttpResponseParser(self)
@@ -97,6 +105,8 @@ class AnswerReader:
             lenient_spaces_after_chunk_size=True,
         )
         self._is_out_of_step = False
+        self._is_first = True
+        self.idle_s = reuse_idle_s
         self.begin()
 
     def begin(self, excerpt_bytes: int | None = None) -> None:
@@ -136,6 +146,12 @@ class AnswerReader:
             came = self._came + data[: _SEARCHED_BYTES + 1]
             if self.status not in _SUCCESSES or _CONTROL_NAME in came[:_SEARCHED_BYTES].lower():
                 self.told = _told(self.status, _final_head(came))
+        if self._is_first and self.status is not None:
+            self._is_first = False
+            announced = _IDLE.search(_final_head(self._came + data))
+            if announced is not None:
+                idle_s = int(announced[1])
+                self.idle_s = min(self.idle_s, idle_s - min(_IDLE_MARGIN_S, idle_s / 2))
         if self.is_whole:
             self.keeps_open = self.keeps_open and not self._is_out_of_step
             return True

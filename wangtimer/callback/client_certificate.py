@@ -3,21 +3,42 @@
 import os
 import re
 import ssl
+from base64 import b64decode
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes, PublicKeyTypes
+from cryptography.x509.oid import PublicKeyAlgorithmOID
 
 MOST_CERTIFICATES = 20
 # Each handshake signs with the key, in the thread that makes all calls: 4,096 bits took 3 ms, 7,640 took 70.
 MOST_RSA_BITS = 4_096
-# A key is judged as it is read: one of 4,096 bits took 0.26 s, of 7,640 bits 7.8 s. PEM of 4,096 bits has 3,272
-# characters.
+# Each handshake checks what an authority signed, in the same thread.
+MOST_AUTHORITY_BITS = 8_192
+# Between the two factors of RSA: signing with an uneven pair takes longer.
+MOST_BITS_APART = 32
+# PEM of 4,096 bits has 3,272 characters. Letters and spaces alone: the search for it is linear.
 MOST_KEY_CHARACTERS = 4_000
-_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?-----END [A-Z ]*PRIVATE KEY-----", re.DOTALL)
+_KEY = re.compile(r"-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----([A-Za-z0-9+/=\s]+)-----END \1-----", re.ASCII)
+# OpenSSL judges the primes of a Diffie-Hellman key as it is read: a key of 1.8 KB stopped every thread of the process
+# for 35 s. So nothing is loaded whose algorithm is not one of these.
+_ALGORITHMS = (
+    PublicKeyAlgorithmOID.RSAES_PKCS1_v1_5,
+    PublicKeyAlgorithmOID.EC_PUBLIC_KEY,
+    PublicKeyAlgorithmOID.ED25519,
+)
+# How PKCS#8 in DER begins: a sequence, version 0 or 1, and a sequence that begins with the algorithm.
+_LENGTH = rb"(?:[\x00-\x7f]|\x81.|\x82..)"
+_PKCS8 = re.compile(
+    rb"\x30%b\x02\x01[\x00\x01]\x30%b(?:\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01"
+    rb"|\x06\x07\x2a\x86\x48\xce\x3d\x02\x01|\x06\x03\x2b\x65\x70)" % (_LENGTH, _LENGTH),
+    re.DOTALL,
+)
+_SANE = "of the curve P-256, P-384, P-521 or Ed25519"
 _PEM = serialization.Encoding.PEM
 
 
@@ -43,6 +64,10 @@ def only_certificates(pem: str) -> str:
     certificates = _read(pem)
     for one in certificates:
         _facts(one)
+        if not _is_quick(_public_key(one), MOST_AUTHORITY_BITS):
+            raise ValueError(
+                f"the key of one is neither RSA of at most {MOST_AUTHORITY_BITS} bits nor {_SANE}"
+            )
     written = _written(certificates)
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=written)
@@ -72,13 +97,14 @@ def read_pair(chain: str, key: str, now_ms: int) -> CertificatePair:
         raise BadCertificate(str(error)) from None
     if facts.expires_at <= now_ms:
         raise BadCertificate("it has expired")
-    if not _is_quick(certificates[0].public_key()):
-        raise BadCertificate(
-            f"its key is neither RSA of at most {MOST_RSA_BITS} bits nor of the curve P-256, P-384, P-521 or Ed25519"
-        )
+    public = _public_key(certificates[0])
+    if not _is_quick(public, MOST_RSA_BITS):
+        raise BadCertificate(f"its key is neither RSA of at most {MOST_RSA_BITS} bits nor {_SANE}")
     private = _private_key(key)
-    if certificates[0].public_key() != private.public_key():
+    if public != private.public_key():
         raise BadKey("it is not the key of the first certificate")
+    if isinstance(private, rsa.RSAPrivateKey) and not _is_sound(private.private_numbers()):
+        raise BadKey("its numbers do not belong together")
     written = private.private_bytes(_PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     pair = CertificatePair(facts, _written(certificates), written.decode())
     try:
@@ -130,36 +156,60 @@ def _written(certificates: Iterable[x509.Certificate]) -> str:
 
 def _facts(certificate: x509.Certificate) -> CertificateFacts:
     try:
-        certificate.public_key()
         return CertificateFacts(
             certificate.subject.rfc4514_string(),
             certificate.fingerprint(hashes.SHA256()).hex(),
             int(certificate.not_valid_after_utc.timestamp() * 1_000),
         )
     except Exception:
-        raise ValueError("its key, subject or end cannot be read") from None
+        raise ValueError("its subject or end cannot be read") from None
 
 
 def _reason(error: ssl.SSLError) -> str:
     return (error.reason or "unknown").replace("_", " ").lower()
 
 
-def _is_quick(key: object) -> bool:
-    """Tell whether a handshake signs with such a key within a few ms."""
+def _public_key(certificate: x509.Certificate) -> PublicKeyTypes | None:
+    """Return a certificate's key; None for one of an algorithm that is not taken, or that cannot be read."""
+    try:
+        return certificate.public_key() if certificate.public_key_algorithm_oid in _ALGORITHMS else None
+    except Exception:
+        return None
+
+
+def _is_quick(key: PublicKeyTypes | None, most_rsa_bits: int) -> bool:
+    """Tell whether a handshake signs with such a key, or checks a signature, within a few ms."""
     if isinstance(key, rsa.RSAPublicKey):
-        return key.key_size <= MOST_RSA_BITS
+        return key.key_size <= most_rsa_bits
     if isinstance(key, ec.EllipticCurvePublicKey):
         return isinstance(key.curve, (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1))
     return isinstance(key, ed25519.Ed25519PublicKey)
 
 
-def _private_key(key: str) -> PrivateKeyTypes:
-    found = _KEY.search(key)
+def _private_key(text: str) -> PrivateKeyTypes:
+    """Read a private key, of which nothing is judged that takes long; raises `BadKey`."""
+    if "ENCRYPTED" in text:
+        raise BadKey("it has a password; hand it in without")
+    found = _KEY.search(text)
     if found is not None and len(found[0]) > MOST_KEY_CHARACTERS:
         raise BadKey("it is too long to be the key of the first certificate")
-    try:
-        return serialization.load_pem_private_key((found[0] if found else "").encode(), password=None)
-    except TypeError:
-        raise BadKey("it has a password; hand it in without") from None
-    except Exception:
-        raise BadKey("it cannot be read; write PEM, as in -----BEGIN PRIVATE KEY-----") from None
+    kind, body = (found[1], "".join(found[2].split())) if found else ("", "")
+    with suppress(Exception):
+        if kind != "PRIVATE KEY" or _PKCS8.match(b64decode(body, validate=True)):
+            # Written anew, so that the same is loaded that was looked at. Judging the primes of RSA took seconds too.
+            pem = f"-----BEGIN {kind}-----\n{body}\n-----END {kind}-----\n".encode()
+            return serialization.load_pem_private_key(pem, password=None, unsafe_skip_rsa_key_validation=True)
+    taken = "RSA, P-256, P-384, P-521 or Ed25519"
+    raise BadKey(f"it cannot be read; write PEM of {taken}, as in -----BEGIN PRIVATE KEY-----")
+
+
+def _is_sound(key: rsa.RSAPrivateNumbers) -> bool:
+    """Tell whether the numbers of an RSA key belong together and its two factors are of one size.
+
+    Whether the factors are primes is not looked at: a key where they are not signs what no target takes.
+    """
+    n, e, p, q = key.public_numbers.n, key.public_numbers.e, key.p, key.q
+    if min(p, q) < 3 or p * q != n or abs(p.bit_length() - q.bit_length()) > MOST_BITS_APART:
+        return False
+    of_p, of_q = key.d * e % (p - 1) == 1, key.d * e % (q - 1) == 1
+    return of_p and of_q and (key.dmp1, key.dmq1, key.iqmp * q % p) == (key.d % (p - 1), key.d % (q - 1), 1)

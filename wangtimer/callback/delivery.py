@@ -5,8 +5,7 @@ from typing import Protocol
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.health import Health
-from wangtimer.callback.request import Route
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, WayKey
 
 
 class Delivery(Protocol):
@@ -31,8 +30,8 @@ class Delivery(Protocol):
     def room_in(self, lane: SharedLane) -> int:
         """Return how many more calls of a lane could start at once."""
 
-    def failing(self) -> dict[Route, Health]:
-        """Return the hosts that are failing now, for an app's calls each."""
+    def failing(self) -> dict[WayKey, Health]:
+        """Return the parts of hosts that are failing now, for an app's calls each."""
 
-    def health_of(self, route: Route) -> Health | None:
-        """Return the health of a host for an app's calls; None if it is not known."""
+    def health_of(self, key: WayKey) -> Health | None:
+        """Return the health of a part of a host for an app's calls; None if it has none of its own."""

@@ -38,7 +38,8 @@ class DeliveryEngine(TimedEngine):
     """Sends calls at their moments over connections that are kept and shared, and tells their results.
 
     Any thread may `submit`, best before the moment: meanwhile names are looked up, and connections opened. One daemon
-    thread does the rest. Nothing is sent early, and nothing twice.
+    thread does the rest. Nothing is sent early. Nothing is sent twice, except where a kept connection turns out to be
+    dead (`Exchange` says when).
     A slow host holds up only the calls to it: it takes at most the connections that are free of its app's share.
     Exception: if over a thousand hosts of an app are slow or hang, its other calls may wait too.
     A call of an app with a limit is sent once it has its place and a permit: `permits` gives those.
@@ -59,7 +60,9 @@ class DeliveryEngine(TimedEngine):
         tls: Tls,
     ) -> None:
         super().__init__(clock, limits, permits)
-        self._exchanges = Exchanges(self._clock, self._limits, self._sockets, tls, egress, self._end)
+        self._exchanges = Exchanges(
+            self._clock, self._limits, self._sockets, tls, egress, self._end, self._send_again
+        )
         self._resolver = Resolver(self._clock, self._sockets, name_servers)
         self._lookups = Lookups(self._clock, self._resolver)
         self._openings = Openings(
@@ -133,6 +136,10 @@ class DeliveryEngine(TimedEngine):
         took_ms = (self._clock.monotonic() - opened.began_at) * 1_000
         self._ahead.learn(opened.origin, opened.route, took_ms)
 
+    def _send_again(self, call: Call, flow: Flow, deadline_at: float, before: Reply) -> None:
+        """Send a call once more, on a new connection: other kept ones may be as dead as the one that it had."""
+        self._openings.start(call, flow, deadline_at, before)
+
     def _miss(self, call: Call, flow: Flow, reply: Reply) -> None:
         """End a call for which no connection could be opened; a refusal says nothing of its host."""
         self._end(call, flow, reply, reply.is_refused)
@@ -149,7 +156,7 @@ class DeliveryEngine(TimedEngine):
         of_app, of_all = self._openings.ahead_of(app)
         if of_app >= self._most_ahead - of_all or self._has_all_connections:
             return 0
-        room = self._flows.room_ahead(route)
+        room = self._flows.room_ahead(route, origin.host_port)
         return room if self._admissions.is_unlimited(app, origin.host_port) else min(room, 1)
 
     @property

@@ -7,7 +7,7 @@ from itertools import islice
 from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.deadlines import Deadlines
 from wangtimer.callback.egress import REFUSED, Egress
-from wangtimer.callback.exchange import Exchange
+from wangtimer.callback.exchange import CLOSED_UNANSWERED, Exchange
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.opening import Opening, Placed
 from wangtimer.callback.places import Flow
@@ -28,6 +28,8 @@ class Exchanges:
     """The open connections, busy and idle. One thread uses it, and calls `act` when `rest_until` has come.
 
     `on_end` learns how each call ended: its reply, or None if it was held back, and that its target could be reached.
+    `on_dead` learns of a call that is to be sent again: its kept connection was dead. It gets the deadline of the
+    answer in monotonic seconds, and how the first sending ended.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class Exchanges:
         tls: Tls,
         egress: Egress,
         on_end: Callable[[Call, Flow, Reply | None, bool], None],
+        on_dead: Callable[[Call, Flow, float, Reply], None],
     ) -> None:
         self._clock = clock
         self._limits = limits
@@ -45,6 +48,7 @@ class Exchanges:
         self._tls = tls
         self._egress = egress
         self._on_end = on_end
+        self._on_dead = on_dead
         self._open: dict[int, Exchange] = {}
         self._idle: dict[Route, list[Exchange]] = {}  # the latest used last
         self._deadlines = Deadlines()
@@ -73,7 +77,7 @@ class Exchanges:
         """Send on an idle connection; False if there is none."""
         now = self._clock.monotonic()
         while (exchange := self._take_idle(call.request.route, now)) is not None:
-            if self._begin(exchange, call, flow, now, deadline_at, 0):
+            if self._begin(exchange, call, flow, now, deadline_at, None, None):
                 return True
         return False
 
@@ -90,7 +94,7 @@ class Exchanges:
 
     def adopt(self, connection: Connection, opened: Opening, placed: Placed) -> None:
         """Send the call for which a connection was opened, and keep the connection for others."""
-        call, flow, started_at, deadline_at = placed
+        call, flow, started_at, deadline_at, before = placed
         connect_ms = int((self._clock.monotonic() - started_at) * 1000)
         error = "the target closed the connection as soon as it was open"
         try:
@@ -103,19 +107,22 @@ class Exchanges:
                 exchange.peer, call.request.app
             ):
                 self._drop(exchange)
-                self._tell_unsent(call, flow, started_at, connect_ms, REFUSED, is_refused=True)
+                self._tell_unsent(placed, connect_ms, REFUSED, is_refused=True)
                 return
-            if self._begin(exchange, call, flow, started_at, deadline_at, connect_ms):
+            if self._begin(exchange, call, flow, started_at, deadline_at, connect_ms, before):
                 return
             if exchange.last_words:
                 error = f"TLS with {flow.host}: {exchange.last_words}"
-        self._tell_unsent(call, flow, started_at, connect_ms, error)
+        self._tell_unsent(placed, connect_ms, error)
 
     def act(self) -> None:
         """Cut off overdue calls, close idle connections that are not to be used again."""
         now = self._clock.monotonic()
         for exchange in self._deadlines.overdue(now):
-            self._end(exchange, exchange.time_out(now), now)
+            if exchange.lets_go(now):
+                self._deadlines.add(exchange)
+            else:
+                self._end(exchange, exchange.time_out(now), now)
         if now >= self._look_for_stale_at:
             self._look_for_stale_at = now + _LOOK_FOR_STALE_S
             self._close_stale(now)
@@ -138,6 +145,7 @@ class Exchanges:
             self._limits,
             self._sockets.watch_for,
             self._over,
+            self._send_again,
         )
         self._sockets.watch(exchange.fd, exchange.on_ready)
         self._open[exchange.fd] = exchange
@@ -152,17 +160,23 @@ class Exchanges:
         flow: Flow,
         started_at: float,
         deadline_at: float,
-        connect_ms: int,
+        connect_ms: int | None,
+        before: Reply | None,
     ) -> bool:
-        """Send, or end the call unsent; False if the connection turned out dead, and nothing was sent."""
+        """Send, or end the call unsent; False if the connection turned out dead, and nothing was sent.
+
+        `connect_ms`: how long the call waited for its new connection; None: it is a kept one. `before`: see `Placed`.
+        """
         may_send = is_allowed(call)
         now = self._clock.monotonic()
         timeouts = call.timeouts
         is_over = timeouts == AS_DEPLOYED and now >= deadline_at  # whatever held this thread up
         if is_over or not may_send:
             self._keep(exchange, exchange.idle_since)  # nothing went over it
-            if may_send:
-                self._tell_unsent(call, flow, started_at, connect_ms, "its time was over")
+            if may_send or before is not None:
+                error = "its time was over" if may_send else "it is not to be called now"
+                placed = Placed(call, flow, started_at, deadline_at, before)
+                self._tell_unsent(placed, connect_ms or 0, error)
             else:
                 self._on_end(call, flow, None, True)
             return True
@@ -173,7 +187,7 @@ class Exchanges:
             if first_byte_ms is not None:
                 first_byte_by = now + first_byte_ms / 1_000
         try:
-            exchange.begin(call, flow, started_at, first_byte_by, deadline_at, connect_ms)
+            exchange.begin(call, flow, started_at, first_byte_by, deadline_at, connect_ms, before is not None)
         except OSError:
             self._drop(exchange)
             return False
@@ -194,26 +208,10 @@ class Exchanges:
         return True
 
     def _tell_unsent(
-        self,
-        call: Call,
-        flow: Flow,
-        started_at: float,
-        connect_ms: int,
-        error: str,
-        is_refused: bool = False,
+        self, placed: Placed, connect_ms: int | None, error: str, is_refused: bool = False
     ) -> None:
-        cost_ms = (self._clock.monotonic() - started_at) * 1000
-        reply = Reply(
-            self._clock.now_ms(),
-            cost_ms,
-            None,
-            "",
-            f"not sent: {error}",
-            was_sent=False,
-            connect_ms=connect_ms,
-            is_refused=is_refused,
-        )
-        self._on_end(call, flow, reply, True)
+        reply = placed.unsent(self._clock, error, connect_ms, is_refused=is_refused)
+        self._on_end(placed.call, placed.flow, reply, True)
 
     def _take_idle(self, route: Route, now: float) -> Exchange | None:
         """Take the connection used last, since the others go stale first; close stale ones."""
@@ -226,7 +224,7 @@ class Exchanges:
         return None
 
     def _may_be_used(self, exchange: Exchange, at: float) -> bool:
-        return at - exchange.idle_since <= self._limits.reuse_idle_s and at < exchange.usable_until
+        return at - exchange.idle_since <= exchange.answer.idle_s and at < exchange.usable_until
 
     def _over(self, exchange: Exchange, error: str, now: float) -> None:
         if exchange.call is None:  # the target closed an idle one
@@ -234,6 +232,13 @@ class Exchanges:
             self._drop(exchange)
         else:
             self._end(exchange, error, now)
+
+    def _send_again(self, exchange: Exchange, now: float) -> None:
+        """Drop a kept connection that was dead, and have its call sent again."""
+        call, flow, reply = exchange.call, exchange.flow, exchange.reply(CLOSED_UNANSWERED, now)
+        assert call is not None
+        self._drop(exchange)
+        self._on_dead(call, flow, exchange.whole_by, reply)
 
     def _end(self, exchange: Exchange, error: str, now: float) -> None:
         """Tell how the call ended, and keep the connection if another call may follow."""

@@ -1,4 +1,4 @@
-"""Chooses the next call: each app has a flow of calls to each host, and flows with room take turns (fair queueing)."""
+"""Chooses the next call: each app has a flow to each part of a host, and flows with room take turns (fair queueing)."""
 
 from collections import deque
 from itertools import islice
@@ -7,8 +7,8 @@ from wangtimer.callback.call import Call
 from wangtimer.callback.health import Health, Sign, sign_of
 from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Flow, Host, Waiting, Way, share_of
 from wangtimer.callback.reply import Reply
-from wangtimer.callback.request import Route
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.callback.request import Request, Route
+from wangtimer.core.flow.slicing import SharedLane, WayKey
 
 # So many calls of a host, or of an app that has its share, may always wait in the process.
 FEW = 20
@@ -16,6 +16,8 @@ FEW = 20
 PATIENCE_S = 1.0
 # A host's calls are pulled so far ahead: from a place that comes free until the call pulled for it takes so long.
 PULL_S = 0.02
+# So many parts of a host are judged by themselves for an app; what is called beyond them is one more.
+MOST_PARTS = 16
 # At so many ways, those without calls are forgotten. If more than half remain, the next look comes at twice the number
 # that remained: so each new way costs at most two looks at a way.
 _MOST_WAYS = 10_000
@@ -30,18 +32,19 @@ class Flows:
       one app hang.
     * A host has as many of its app's share as are free of that. So an app's calls to its other targets start at once,
       however many of its targets are slow.
+    * The parts of a host share its places as apps do. Each is failing, and is tried, by itself.
     """
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
         self._places_per_host = places_per_host
         self._places_total = places_total
         self._hosts: dict[str, Host] = {}
-        self._ways: dict[Route, Way] = {}
+        self._ways: dict[WayKey, Way] = {}
         self._most_ways = _MOST_WAYS
-        self._failing: dict[Route, Way] = {}
+        self._failing: dict[WayKey, Way] = {}
         self._apps: dict[str, App] = {}
         self._blocked_apps: dict[str, App] = {}
-        self._flows: dict[Route, Flow] = {}
+        self._flows: dict[WayKey, Flow] = {}
         self._round: deque[Flow] = deque()  # flows with a waiting call that may have room, each once
         self.running = 0
         self.waiting = 0
@@ -68,7 +71,7 @@ class Flows:
     def join(self, waiting: Waiting) -> None:
         """Put a call at the end of its flow."""
         request = waiting.call.request
-        flow = self._flow(request.route, request.host)
+        flow = self._flows.get(request.way) or self._flow(request)
         flow.queue.append(waiting)
         self._count_waiting(flow, 1)
         if flow.line is None:
@@ -95,20 +98,19 @@ class Flows:
 
     def reach(self, route: Route, host: str) -> None:
         """Give the calls of a route all their places, because a connection is open, perhaps before any of them came."""
-        flow = self._flows.get(route)
-        if flow is None:
-            self._way(route, host).is_reached = True
-        else:
-            self.open_wide(flow)
+        for way in self._ways_of(route, host) or [self._way(route, "", host)]:
+            way.is_reached = True
+            flow = self._flows.get(way.key)
+            if flow is not None:
+                self._go_on(flow)
 
-    def room_ahead(self, route: Route) -> int:
-        """Return how many calls of a route could begin if they were due now; none while its host is failing."""
-        way = self._ways.get(route)
-        if way is None:
+    def room_ahead(self, route: Route, host: str) -> int:
+        """Return how many calls of a route could begin if they were due now; none while all it calls is failing."""
+        ways = self._ways_of(route, host)
+        if not ways:
             return PLACES_UNTIL_REACHED
-        if way.health.is_failing:
-            return 0
-        return max(0, min(way.free, way.free_at_host) - way.waiting)
+        healthy = (way for way in ways if not way.health.is_failing)
+        return max(0, max((min(way.free, way.free_at_host) - way.waiting for way in healthy), default=0))
 
     def leave(self, flow: Flow, now: float, reply: Reply | None, *, is_unreachable: bool) -> None:
         """Free the place of a call that ended; `reply` is None if it was not sent at all.
@@ -140,14 +142,14 @@ class Flows:
         failing_ms = round(1_000 * flow.to.health.failing_within(due_at, sent_at))
         return reply._replace(host_failing_ms=failing_ms) if failing_ms else reply
 
-    def health_of(self, route: Route) -> Health | None:
-        """Return the health of a host for an app's calls; None if it is not known. Any thread may ask."""
-        way = self._ways.get(route)
+    def health_of(self, key: WayKey) -> Health | None:
+        """Return the health of a part of a host for an app's calls; None if it has none. Any thread may ask."""
+        way = self._ways.get(key)
         return None if way is None else way.health
 
-    def failing(self) -> dict[Route, Health]:
-        """Return the hosts that are failing now. Any thread may ask."""
-        return {route: way.health for route, way in list(self._failing.items())}
+    def failing(self) -> dict[WayKey, Health]:
+        """Return what is failing now. Any thread may ask."""
+        return {key: way.health for key, way in list(self._failing.items())}
 
     def try_again(self, now: float) -> None:
         """Let in one more call of each flow whose calls have hung for a while, or whose rest is over.
@@ -184,7 +186,7 @@ class Flows:
         for flow in list(self._flows.values()):
             if flow.to.waiting > FEW or flow.waits_since <= now - longest_wait_s:
                 too_many = flow.to.waiting - max(FEW, int(flow.to.ends_per_s(now) * longest_wait_s))
-                lane = SharedLane.of_way(flow.app.name, flow.host)
+                lane = SharedLane.of_way(flow.app.name, flow.host, flow.to.part)
                 out += self._thin_out([flow], too_many, now, longest_wait_s, lane)
         return out
 
@@ -202,9 +204,12 @@ class Flows:
         ways = {} if host is None else dict(host.ways)
         if lane.app is not None:
             mine = [way for (app, _), way in ways.items() if app == lane.app]
+            if not lane.is_of_limit:
+                mine = [way for way in mine if way.part == lane.part]
             busy = [way for way in mine if not way.is_idle]
-            # A pulled call may be of any of them.
-            room = min((self._room_on(way, now) for way in busy or mine), default=PLACES_UNTIL_REACHED)
+            rooms = [self._room_on(way, now) for way in busy or mine] or [PLACES_UNTIL_REACHED]
+            # A pulled call may be of any of them. Of a limit it takes a permit along, so one that has room is enough.
+            room = max(rooms) if lane.is_of_limit else min(rooms)
         elif host is None or lane.is_of_limit:
             # Whose call is pulled nobody knows. It takes a permit along, so somebody is to have a place.
             room = max((self._room_on(way, now) for way in ways.values()), default=PLACES_UNTIL_REACHED)
@@ -255,22 +260,45 @@ class Flows:
         free = host.free + sum(way.stuck for way in host.ways.values())
         return free - host.waiting + int(host.throughput.per_s(now) * PULL_S)
 
-    def _flow(self, route: Route, host: str) -> Flow:
-        flow = self._flows.get(route)
+    def _flow(self, request: Request) -> Flow:
+        way = self._ways.get(request.way) or self._way(request.route, request.part, request.host)
+        flow = self._flows.get(way.key)
         if flow is None:
-            flow = self._flows[route] = Flow(route, self._app(route[0]), self._way(route, host))
-            flow.to.app = flow.app
+            flow = self._flows[way.key] = Flow(self._app(request.app), way)
+            way.app = flow.app
         return flow
 
-    def _way(self, route: Route, host: str) -> Way:
-        way = self._ways.get(route)
+    def _way(self, route: Route, part: str, host: str) -> Way:
+        """Return a way for a part; that of all others where the app has too many ways to the host."""
+        if part and not self._has_room_for_part(route, host):
+            part = ""
+        way = self._ways.get((route[0], route[1] + part))
         if way is None:
             if len(self._ways) >= self._most_ways:
                 self._forget_idle_ways()
                 self._most_ways = max(_MOST_WAYS, 2 * len(self._ways))
-            way = self._ways[route] = Way(self._host(host))
-            way.host.ways[route] = way
+            way = Way(self._host(host), route, part)
+            # A connection serves all parts.
+            way.is_reached = any(other.is_reached for other in self._ways_of(route, host))
+            self._ways[way.key] = way.host.ways[way.key] = way
         return way
+
+    def _ways_of(self, route: Route, host: str) -> list[Way]:
+        at = self._hosts.get(host)
+        return [] if at is None else [way for way in at.ways.values() if way.route == route]
+
+    def _has_room_for_part(self, route: Route, host: str) -> bool:
+        """Tell whether the app may have one more way to the host; for it, idle ones that answer are forgotten."""
+        at = self._hosts.get(host)
+        if at is None or len(at.ways) < MOST_PARTS:
+            return True
+        mine = [way for way in at.ways.values() if way.route[0] == route[0]]
+        kept = [way for way in mine if not way.is_idle or way.health.failures]
+        if len(mine) >= MOST_PARTS > len(kept):
+            for way in mine:
+                if way.is_idle and not way.health.failures:
+                    self._forget(way)
+        return len(kept) < MOST_PARTS
 
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
@@ -279,12 +307,15 @@ class Flows:
         return host
 
     def _forget_idle_ways(self) -> None:
-        for route, way in list(self._ways.items()):
+        for way in list(self._ways.values()):
             if way.is_idle:
-                del self._ways[route], way.host.ways[route]
-                self._failing.pop(route, None)
-                if not way.host.ways:
-                    del self._hosts[way.host.name]
+                self._forget(way)
+
+    def _forget(self, way: Way) -> None:
+        del self._ways[way.key], way.host.ways[way.key]
+        self._failing.pop(way.key, None)
+        if not way.host.ways:
+            del self._hosts[way.host.name]
 
     def _app(self, name: str) -> App:
         app = self._apps.get(name)
@@ -310,9 +341,9 @@ class Flows:
 
     def _note_health(self, flow: Flow) -> None:
         if flow.to.health.is_failing:
-            self._failing[flow.route] = flow.to
+            self._failing[flow.to.key] = flow.to
         elif self._failing:
-            self._failing.pop(flow.route, None)
+            self._failing.pop(flow.to.key, None)
 
     def _stand(self, flow: Flow, line: deque[Flow] | None) -> None:
         """Move a flow to the end of a line, or out of them."""
@@ -360,6 +391,6 @@ class Flows:
 
     def _forget_if_idle(self, flow: Flow) -> None:
         if not (flow.running or flow.has_waiting):
-            self._flows.pop(flow.route, None)
+            self._flows.pop(flow.to.key, None)
             if flow.app.is_idle:
                 self._apps.pop(flow.app.name, None)

@@ -18,6 +18,11 @@ TRIED_AGAIN_S = 5.0
 TURNS_AWAY = frozenset({429, 502, 503, 504})
 
 
+# A host that nobody called for so long says nothing of that time: its failures count anew from the next one. A job of
+# each day that fails each day is not that silent.
+LONGEST_SILENCE_S = 36 * 3_600.0
+
+
 class Sign(Enum):
     """What the end of a call says of its host."""
 
@@ -55,7 +60,7 @@ class Health:
 
     def __init__(self) -> None:
         self.failures = 0  # in a row; those within `ONE_FAILURE_S` are one
-        self.since = float("-inf")  # the first of them
+        self.since = float("-inf")  # the first of them, since which it was never silent for long
         self.failed_at = float("-inf")  # the last of them
         self.error = ""  # of the last failure
         self.answered_at = float("-inf")
@@ -88,9 +93,9 @@ class Health:
         self.error = error
         if now - self.failed_at < ONE_FAILURE_S:
             return False
-        self.failed_at = now
-        if not self.failures:
+        if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:
             self.since = now
+        self.failed_at = now
         self.failures += 1
         if self.is_failing:
             self._failing_from, self._failing_until = self.since, float("inf")

@@ -19,9 +19,9 @@ class Limits:
     `excerpt_bytes`         how much of an answer's body is kept
     `answer_bytes`          how much of it is read before the connection is closed: a short body is read to
                             its end so that the connection can be kept
-    `reuse_idle_s`          a connection idle for longer is not used again. It is short, because a call fails
-                            (it is not sent twice) if the server closes an idle connection just as the request
-                            leaves: uvicorn, Node and Apache close after 5 s, gunicorn after 2
+    `reuse_idle_s`          a connection idle for longer is not used again. It is short, because a call may
+                            fail if the server closes an idle connection just as the request leaves: uvicorn, Node
+                            and Apache close after 5 s, gunicorn after 2
     `connection_age_s`      a connection older than this is not used again, so that a host's new address is
                             found; each lives up to a quarter less, so that they do not all end at once
     """

@@ -14,7 +14,7 @@ from wangtimer.callback.call import Call
 from wangtimer.callback.egress import REFUSED, Egress
 from wangtimer.callback.origin import Origin
 from wangtimer.callback.places import Flow
-from wangtimer.callback.reply import TIME_OVER
+from wangtimer.callback.reply import TIME_OVER, Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
@@ -43,12 +43,33 @@ class Opener(Protocol):
 
 
 class Placed(NamedTuple):
-    """A call that has its place, since `started_at`, and needs a connection; both moments in monotonic seconds."""
+    """A call that has its place, since `started_at`, and needs a connection; both moments in monotonic seconds.
+
+    `before`: how its first sending ended, if the kept connection was dead; None: nothing of it was sent yet.
+    """
 
     call: Call
     flow: Flow
     started_at: float
     deadline_at: float
+    before: Reply | None = None
+
+    def unsent(
+        self, clock: Clock, error: str, connect_ms: int | None = None, *, is_refused: bool = False
+    ) -> Reply:
+        """Return its reply if it is not sent, or not sent again."""
+        if self.before is not None:
+            return self.before._replace(error=f"{self.before.error}; not sent again: {error}")
+        return Reply(
+            clock.now_ms(),
+            (clock.monotonic() - self.started_at) * 1_000,
+            None,
+            "",
+            f"not sent: {error}",
+            was_sent=False,
+            connect_ms=connect_ms,
+            is_refused=is_refused,
+        )
 
 
 class Opening:

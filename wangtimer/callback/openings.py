@@ -81,12 +81,15 @@ class Openings:
         """Return how many connections are being opened ahead for an app, and how many for all apps."""
         return self._ahead_of[app], self._ahead_of.total()
 
-    def start(self, call: Call, flow: Flow, deadline_at: float) -> None:
-        """Begin to open a connection for a call, or go on with one that was begun ahead."""
+    def start(self, call: Call, flow: Flow, deadline_at: float, before: Reply | None = None) -> None:
+        """Begin to open a connection for a call, or go on with one that was begun ahead.
+
+        `before`: how it ended when it was sent already; its deadline is then that of its answer.
+        """
         now, own_ms = self._clock.monotonic(), call.timeouts.connect_ms
         usual = min(deadline_at, now + self._connect_timeout_s)
         give_up_at = usual if own_ms is None else now + own_ms / 1_000
-        placed = Placed(call, flow, now, deadline_at)
+        placed = Placed(call, flow, now, deadline_at, before)
         request = call.request
         ahead = self._ahead.get(request.route)
         if not ahead:
@@ -156,16 +159,7 @@ class Openings:
             return
         if placed is None:
             return
-        cost_ms = (self._clock.monotonic() - placed.started_at) * 1000
-        reply = Reply(
-            self._clock.now_ms(),
-            cost_ms,
-            None,
-            "",
-            f"not sent: {error}",
-            was_sent=False,
-            is_refused=opening.is_refused,
-        )
+        reply = placed.unsent(self._clock, error, is_refused=opening.is_refused)
         self._on_fail(placed.call, placed.flow, reply)
 
     def _begin(self, origin: Origin, route: Route, placed: Placed | None, give_up_at: float) -> None:

@@ -7,9 +7,10 @@ from functools import lru_cache
 from ipaddress import IPv6Address
 from typing import NamedTuple
 from urllib.parse import quote, unquote_to_bytes, urlsplit
+from zlib import crc32
 
 from wangtimer.core.flow.host_names import one_name
-from wangtimer.core.messages.message_place import broker_host, is_message_url
+from wangtimer.core.messages.message_place import broker_host, is_message_url, place_from
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 # From here on no "/" belongs to "http://" or "https://".
@@ -17,6 +18,9 @@ _AFTER_SCHEME = len("https://")
 # A path that goes over the wire unchanged; any other is checked piece by piece.
 _PLAIN_PATH = re.compile(r"(?:/(?!\.)|[!$&'()*+,\-.0-9:;=?@A-Z_a-z~]++|%(?!2E)[0-9A-F]{2})*+")
 _HOST = re.compile(r"[a-z0-9_](?:[a-z0-9._-]*[a-z0-9_.])?", re.ASCII)
+# What may be shown in the names of lanes and in lists; of any other part its checksum is: it may be a secret.
+_PLAIN_PART = re.compile(r"[A-Za-z0-9._-]{1,24}", re.ASCII)
+_PLAIN_BEGINNING = re.compile(r"/[A-Za-z0-9._-]{1,24}(?![^/?#])", re.ASCII)
 _CONTROL_OR_SPACE = re.compile(r"[\x00-\x20\x7f]")
 _LIKE_AN_ADDRESS = re.compile(r"[0-9.]+|0x[0-9a-f.x]+", re.ASCII)  # what inet_aton may know
 
@@ -59,6 +63,26 @@ def read_url(url: str) -> tuple[Origin, str]:
     if _CONTROL_OR_SPACE.search(path):
         return origin._replace(fault="its URL has a space or a control character"), path
     return origin, _tidied(path)
+
+
+def part_of_path(path: str) -> str:
+    """Return the part of a host that a path leads to: its first segment; "" where that is empty, or is filled in."""
+    plain = _PLAIN_BEGINNING.match(path)
+    if plain is not None:
+        return plain[0]
+    begins, _, _ = path[1:].partition("/")
+    segment = begins.partition("?")[0].partition("#")[0]
+    return _part("/", segment) if segment and "{" not in segment and "%7B" not in segment.upper() else ""
+
+
+def part_of_target(name: str) -> str:
+    """Return the part of a host that a named target is."""
+    return _part("#", name)
+
+
+@lru_cache(maxsize=4096)
+def _part(mark: str, name: str) -> str:
+    return f"{mark}{name}" if _PLAIN_PART.fullmatch(name) else f"{mark}~{crc32(name.encode()):08x}"
 
 
 def _parted(url: str) -> tuple[str, str]:
@@ -123,6 +147,12 @@ def _origin(text: str) -> Origin:
         _basic(parts.username, parts.password),
         "",
     )
+
+
+def origins_of(url: str) -> frozenset[str]:
+    """Return the key of each origin to which what a target sends may go: that of a fallback too."""
+    fallback = place_from(url).fallback if is_message_url(url) else ""
+    return frozenset(read_url(one)[0].key for one in (url, fallback) if one)
 
 
 def told_host(url: str) -> str:

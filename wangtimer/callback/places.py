@@ -2,6 +2,7 @@
 
 import math
 from collections import deque
+from itertools import islice
 from typing import NamedTuple
 
 from wangtimer.callback.call import Call
@@ -9,6 +10,7 @@ from wangtimer.callback.health import TRIED_AGAIN_S, Health, Sign
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.core.flow.backlog import BACKLOG_SHARE, is_backlog
+from wangtimer.core.flow.slicing import WayKey
 
 # An unreachable host holds each call that tries it, and its place among all, for the time to connect. So one call tries
 # a host until it has connected.
@@ -19,6 +21,8 @@ MOST_BESIDE = 1
 LEAST_SHARE = 10
 # After this time, an ended call counts half as much.
 HALF_LIFE_S = 2.0
+# Waiting calls among which another URL is looked for.
+_LOOKED_AT = 32
 # Converts a sum that halves in `HALF_LIFE_S` to ends a second: ln 2 / HALF_LIFE_S.
 _A_SECOND = 0.35
 
@@ -63,7 +67,7 @@ class Host:
         self.running = 0
         self.waiting = 0
         self.throughput = Throughput()
-        self.ways: dict[Route, Way] = {}
+        self.ways: dict[WayKey, Way] = {}
         self.blocked: deque[Flow] = (
             deque()
         )  # flows with a waiting call and places of their own, and none here
@@ -75,7 +79,7 @@ class Host:
 
 
 class Way:
-    """The places of one app's calls to one scheme, host and port in this process.
+    """The places of one app's calls to a part of one scheme, host and port in this process; `route` is the whole of it.
 
     They halve when a call is left without a whole answer, and grow by one with each answer, whatever its status. While
     the host is failing one is left, and it *rests* between the calls that try it. So a host that hangs is soon tried by
@@ -88,8 +92,11 @@ class Way:
         "host",
         "is_reached",
         "is_starved",
+        "key",
+        "part",
         "places",
         "rests",
+        "route",
         "running",
         "started_at",
         "stuck",
@@ -98,8 +105,11 @@ class Way:
         "waiting",
     )
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, route: Route, part: str) -> None:
         self.host = host
+        self.route = route
+        self.part = part
+        self.key: WayKey = (route[0], route[1] + part)
         self.health = Health()
         self.places = host.most
         self.rests = False  # it is failing, and the rest after the last try is not known to be over
@@ -210,12 +220,11 @@ class Waiting(NamedTuple):
 
 
 class Flow:
-    """One app's calls to one scheme, host and port that wait for a place, the late ones apart."""
+    """One app's calls to a part of one scheme, host and port that wait for a place, the late ones apart."""
 
-    __slots__ = ("_taken", "app", "backlog", "line", "queue", "route", "running", "to")
+    __slots__ = ("_taken", "app", "backlog", "line", "queue", "running", "to")
 
-    def __init__(self, route: Route, app: App, to: Way) -> None:
-        self.route = route
+    def __init__(self, app: App, to: Way) -> None:
         self.app = app
         self.to = to
         self.running = 0
@@ -248,6 +257,16 @@ class Flow:
     def take_latest(self) -> Waiting:
         """Take out the call that came last."""
         return (self.queue or self.backlog).pop()
+
+    def try_another(self, url: str) -> None:
+        """After a call that failed, put one to another URL first, of those that wait longest: it may be answered."""
+        line = self.queue or self.backlog
+        for place, waiting in enumerate(islice(line, _LOOKED_AT)):
+            if waiting.call.request.url != url:
+                if place:
+                    del line[place]
+                    line.appendleft(waiting)
+                return
 
     def take_first(self, now_ms: float) -> Waiting:
         """Take out the next call: one of the backlog if nothing else waits, and one now and then."""

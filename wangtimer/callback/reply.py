@@ -8,6 +8,10 @@ from wangtimer.callback.told import shown_place
 # How the error of a call begins whose time was over.
 TIME_OVER = "timed out after"
 SENT_ONCE = "the target closed the connection without an answer; it may have acted, so nothing is sent again"
+# What the record says of a call that was written twice, whatever its end.
+SENT_AGAIN = (
+    "the target closed a kept connection without an answer; the request was sent again at once, on a new one"
+)
 
 
 class BrokerAnswer(Enum):
@@ -36,6 +40,7 @@ class Reply(NamedTuple):
                    as written; "" where there is none
     `is_refused`   the rules of egress do not allow it; another attempt would be refused too
     `broker`       of a message what its broker said of it; None of a call, and where no word came
+    `is_again`     it was sent again, because a kept connection turned out to be dead
     """
 
     sent_at_ms: float
@@ -50,6 +55,7 @@ class Reply(NamedTuple):
     host_failing_ms: int | None = None
     told: str = ""
     broker: BrokerAnswer | None = None
+    is_again: bool = False
 
     @property
     def succeeded(self) -> bool:
@@ -62,7 +68,9 @@ class Reply(NamedTuple):
 
     @property
     def shown_error(self) -> str:
-        """Why the call did not succeed, as records say it; "" if it did."""
+        """What records say of the call: why it did not succeed, and that it was sent again; "" if there is nothing."""
+        if self.is_again:
+            return "; ".join(filter(None, (self._replace(is_again=False).shown_error, SENT_AGAIN)))
         if self.error or self.succeeded:
             return self.error
         place = (

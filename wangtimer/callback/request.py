@@ -5,7 +5,8 @@ from copy import copy
 from functools import lru_cache
 from importlib.metadata import version
 
-from wangtimer.callback.origin import read_url
+from wangtimer.callback.origin import part_of_path, read_url
+from wangtimer.core.flow.slicing import WayKey
 
 Headers = tuple[tuple[str, str], ...]
 # The app, and the scheme, host and port it calls.
@@ -36,6 +37,8 @@ class Request:
 
     `app` owns the request: a connection that carried one app's request carries no other app's.
     `route` names the connections it may use: those of the app to the URL's scheme, host and port.
+    `part` is the part of its host that it calls, None: by its path. `way` is the app with host and part, whose health
+    is judged by itself.
     `host` is the URL's host and port; the URL up to its path if they cannot be read.
     `ends_connection`: the target may take the body for another request, so nothing may follow on its connection.
     `head` and `body` go over the connection one after the other; they are separate, so that requests may share a body.
@@ -55,8 +58,10 @@ class Request:
         "host",
         "method",
         "origin",
+        "part",
         "route",
         "url",
+        "way",
     )
 
     def __init__(
@@ -68,6 +73,7 @@ class Request:
         stamps: bytes = b"",
         app: str = "",
         excerpt_bytes: int | None = None,
+        part: str | None = None,
     ) -> None:
         if method not in METHODS:
             raise ValueError(f"method {method!r} is not one of {', '.join(sorted(METHODS))}")
@@ -81,6 +87,8 @@ class Request:
         self._stamps = stamps
         self.origin, path = read_url(url)
         self.route: Route = (app, self.origin.key)
+        self.part = part_of_path(path) if part is None else part
+        self.way: WayKey = (app, self.origin.key + self.part)
         self.host = self.origin.host_port
         self.fault = self.origin.fault
         written = _written(headers, self.origin.host_header, self.origin.authorization)
@@ -90,7 +98,9 @@ class Request:
 
     def with_stamps(self, stamps: bytes) -> "Request":
         """Return the same request with these stamps in place of its own."""
-        return Request(self.url, self.method, self._given, self.body, stamps, self.app, self.excerpt_bytes)
+        return Request(
+            self.url, self.method, self._given, self.body, stamps, self.app, self.excerpt_bytes, self.part
+        )
 
     def without_body(self) -> "Request":
         """Return what is known of a request that was written: all but its bytes."""

@@ -17,10 +17,9 @@ from wangtimer.callback.limits import Limits
 from wangtimer.callback.permits import PermitAnswer, Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.callback.reply import Reply
-from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets
 from wangtimer.core.errors import WangTimerError
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.time.clock import Clock
 
 _logger = logging.getLogger(__name__)
@@ -56,8 +55,8 @@ class Counts:
 class TimedEngine:
     """Begins calls at their moments, and tells their results; how a call is made, a subclass says.
 
-    Any thread may `submit`, best before the moment. One daemon thread does the rest. Nothing is sent early, and nothing
-    twice. A call of an app with a limit is sent once it has its place and a permit: `permits` gives those.
+    Any thread may `submit`, best before the moment. One daemon thread does the rest. Nothing is sent early. A call of
+    an app with a limit is sent when it has its place and a permit: `permits` gives those.
     """
 
     _thread_name: str
@@ -140,13 +139,13 @@ class TimedEngine:
         """Return how many more calls of a lane could start at once."""
         return self._flows.room_in(lane, self._clock.monotonic())
 
-    def failing(self) -> dict[Route, Health]:
-        """Return the hosts that are failing now, for an app's calls each. Any thread may ask."""
+    def failing(self) -> dict[WayKey, Health]:
+        """Return what is failing now, for an app's calls each. Any thread may ask."""
         return self._flows.failing()
 
-    def health_of(self, route: Route) -> Health | None:
-        """Return the health of a host for an app's calls; None if it is not known. Any thread may ask."""
-        return self._flows.health_of(route)
+    def health_of(self, key: WayKey) -> Health | None:
+        """Return the health of a part of a host for an app's calls; None if it has none. Any thread may ask."""
+        return self._flows.health_of(key)
 
     def _run(self) -> None:
         while not self._is_over():
@@ -245,6 +244,8 @@ class TimedEngine:
         now = self._clock.monotonic()
         if reply is not None and flow.to.health.was_ever_failing:
             reply = self._flows.with_wait(flow, call, reply, self._clock.now_ms(), now)
+            if flow.to.health.is_failing:
+                flow.try_another(call.request.url)
         self._flows.leave(flow, now, reply, is_unreachable=not is_reachable)
         self._admissions.give_back(call, is_unused=reply is None)
         if reply is None:

@@ -70,6 +70,11 @@ class TlsStream:
         """Whether `recv` may return something that was already read from the socket."""
         return bool(self._incoming.pending) and not self._is_closed
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether the target has closed its end of the connection, and all before that was read."""
+        return self._incoming.eof
+
     def shake_hands(self) -> None:
         """Go on as far as the target's bytes reach; SSLWantReadError or SSLWantWriteError while it is not done."""
         if self._has_begun:

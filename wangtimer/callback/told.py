@@ -1,5 +1,6 @@
 """What a target's answer says beside its status: when to come again, or where it moved to."""
 
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
@@ -8,12 +9,16 @@ SHOWN_CHARACTERS = 150
 
 
 def retry_after_ms(text: str, now_ms: float) -> int | None:
-    """Return how long a `Retry-After` asks to wait, ms from now: seconds, or an HTTP date; None where it is neither."""
+    """Return how long a `Retry-After` asks to wait, ms from now: seconds, or an HTTP date; None where it is neither.
+
+    A date without an offset is one of UTC (RFC 9110, 5.6.7): one as C's asctime writes it, and one with `-0000`.
+    """
     if text.isascii() and text.isdecimal():
         return int(text[:12]) * 1_000
     try:
         at = parsedate_to_datetime(text)
-        return max(0, int(at.timestamp() * 1_000 - now_ms))
+        in_utc = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
+        return max(0, int(in_utc.timestamp() * 1_000 - now_ms))
     except (ValueError, TypeError, OverflowError):
         return None
 

@@ -1,5 +1,6 @@
 """The `wangtimer` command and its sub-commands; docs/cli.md has their exit codes."""
 
+import io
 import sys
 from pathlib import Path
 
@@ -92,6 +93,10 @@ commands.add_command(doctor)
 
 def main() -> None:
     """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A pipe or a terminal in another encoding: what it does not have is escaped.
+            stream.reconfigure(errors="backslashreplace")
     try:
         commands()
     except WangTimerError as error:

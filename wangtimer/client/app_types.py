@@ -18,6 +18,7 @@ class AppLimits(TypedDict, total=False):
     requestsAtOnce: int | None
     replaysPerHour: int | None
     calendarBytes: int | None
+    timerBytes: int | None
 
 
 class ShownAppLimits(TypedDict):
@@ -33,6 +34,7 @@ class ShownAppLimits(TypedDict):
     requestsAtOnce: int | None
     replaysPerHour: int | None
     calendarBytes: int | None
+    timerBytes: int | None
 
 
 class AppEgress(TypedDict, total=False):

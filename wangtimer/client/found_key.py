@@ -26,7 +26,7 @@ def found_key(base_url: str, file: Path = APP_KEY_FILE) -> str | None:
 def key_in_file(file: Path) -> str:
     """Return the key in a file, which has it alone or as `Authorization: Bearer wtk_...`; raises ValueError."""
     try:
-        words = file.read_text().split()
+        words = file.read_text(encoding="utf-8-sig").split()
     except (OSError, UnicodeDecodeError) as error:
         raise ValueError(f"the key file {file} cannot be read: {error}") from None
     if not words:

@@ -5,6 +5,7 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -244,7 +245,9 @@ def _pause_s(tries: int) -> float:
 def _sent_at(response: requests.Response) -> int | None:
     """Return when an answer was sent, by its own word (ms UTC)."""
     try:
-        return int(parsedate_to_datetime(response.headers.get("Date", "")).timestamp() * 1_000)
+        at = parsedate_to_datetime(response.headers.get("Date", ""))
+        # Without an offset it is one of UTC (RFC 9110, 5.6.7).
+        return int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1_000)
     except (ValueError, OverflowError):
         return None
 

@@ -22,7 +22,8 @@ WangTimerError
 ├── TooFast                 an app asks faster than it may: the error says when to ask again
 ├── TooManyAtOnce           as many requests of this kind are under way as this process serves at once
 ├── StoreAway               SQL or Redis did not answer in time; the write may or may not have happened
-│   └── TookTooLong         SQL answers, but ended a statement for its time
+│   ├── TookTooLong         SQL answers, but ended a statement for its time
+│   └── RowsLocked          SQL answers, but somebody else holds a row that is to be written; nothing was
 └── BadSetting              a setting that cannot work: the start stops with one line
 """
 
@@ -292,6 +293,13 @@ class TookTooLong(StoreAway):
     def __init__(self, store: str, cause: str) -> None:
         WangTimerError.__init__(self, f"{store} ended a statement that took too long: {cause}")
         self.store = store
+
+
+class RowsLocked(StoreAway):
+    """Somebody else held a row for longer than a write waits for it; nothing was written."""
+
+    def __init__(self, cause: str) -> None:
+        super().__init__("SQL", cause)
 
 
 class BadSetting(WangTimerError):

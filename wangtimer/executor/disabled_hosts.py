@@ -5,6 +5,7 @@ from collections.abc import Callable
 from wangtimer.callback.health import Sign, sign_of
 from wangtimer.callback.reply import Reply
 from wangtimer.core.flow.disabled_hosts import HostKey
+from wangtimer.core.flow.slicing import parted
 from wangtimer.core.time.clock import Clock
 
 # So often one call of a process tries a disabled host: who is back is called again within about a minute.
@@ -28,8 +29,9 @@ class DisabledHosts:
         return bool(self._keys())
 
     def hold(self, key: HostKey) -> bool:
-        """Tell whether a host is disabled for an app."""
-        return key in self._keys()
+        """Tell whether a part of a host, or the whole of it, is disabled for an app."""
+        keys = self._keys()
+        return key in keys or _whole(key) in keys
 
     def may_try(self, key: HostKey) -> bool:
         """Tell whether a call is to try a disabled host; then it counts as made now."""
@@ -41,5 +43,11 @@ class DisabledHosts:
 
     def learn(self, key: HostKey, reply: Reply) -> None:
         """Learn of a call that was made."""
-        if key in self._keys() and sign_of(reply) is Sign.ANSWERED:
-            self._note_answer(key)
+        if sign_of(reply) is Sign.ANSWERED:
+            for one in self._keys() & {key, _whole(key)}:
+                self._note_answer(one)
+
+
+def _whole(key: HostKey) -> HostKey:
+    app, origin = key
+    return app, parted(origin)[0]

@@ -107,23 +107,27 @@ class Mover:
         others = [move for move in mine if move.held.claim.stands_in != move.lane]
         if not others:
             return
-        if self._are_noted(others):
-            self._join(self._still_mine(others))
-        else:
-            self._put_back(others, SHORTEST_WAIT_MS)
+        noted, left = self._noted(others)
+        self._join(self._still_mine(noted))
+        if left:
+            self._put_back(left, SHORTEST_WAIT_MS)
 
-    def _are_noted(self, moves: Sequence[Move]) -> bool:
-        """Note in SQL where these wait; False where SQL fails, or is better not asked now."""
+    def _noted(self, moves: Sequence[Move]) -> tuple[Sequence[Move], Sequence[Move]]:
+        """Note in SQL where these wait; return those that are noted, and the others.
+
+        None is where SQL fails, or is better not asked now. Somebody else may hold the rows of some.
+        """
         if self._sql_rest.lasts(self._clock):
-            return False
+            return [], moves
         noted = {lane: [move.held.member for move in theirs] for lane, theirs in _by_lane(moves).items()}
         try:
             with self._sql_rest.asking(self._clock):
-                self._firings.note_lanes(noted)
+                locked = self._firings.note_lanes(noted)
         except StoreAway as error:
             log.info("not_moved_without_sql", lanes=len(noted), members=len(moves), error=str(error))
-            return False
-        return True
+            return [], moves
+        free = [move for move in moves if move.held.member not in locked]
+        return free, [move for move in moves if move.held.member in locked]
 
     def _join(self, moves: Sequence[Move]) -> None:
         if not moves:

@@ -8,6 +8,7 @@ from urllib.parse import quote
 import orjson
 
 from wangtimer.callback import Request
+from wangtimer.callback.origin import part_of_path, read_url
 from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
 from wangtimer.core.flow.continuity import Continuity
@@ -39,6 +40,7 @@ def request_of(
     ack_token: str = "",
     ack_ms: int | None = None,
     continuity: Continuity | None = None,
+    part: str | None = None,
 ) -> Request:
     """Return the complete request of one attempt, signed with each of `keys` as of `timestamp_s` (s UTC).
 
@@ -46,8 +48,10 @@ def request_of(
     drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. `form` says
     what is written into it; `timezone` is the timer's. `ack_token` is the value of X-WangTimer-Ack-Token; "": none.
     `ack_ms` is how long the target has to say that it is done. `continuity` is told of a numbered timer.
+    `part` is the part of its host that it calls; None: by its path, as its owner wrote it.
     """
     if form.templates:
+        part = part_of_path(read_url(notify.url)[1]) if part is None else part
         seq = None if continuity is None else continuity.seq
         notify = _filled(_with_a_type(notify, form), app, member, form, timezone, seq)
     url, method, headers, body, *_ = notify
@@ -66,6 +70,7 @@ def request_of(
         content,
         stamps_of(member, content, keys, timestamp_s, ack_token),
         app,
+        part=part,
     )
 
 

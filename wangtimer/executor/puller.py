@@ -149,10 +149,12 @@ class Puller:
         """When failed calls are made again, of each app that an operator set it for."""
         return self._throttle.retries
 
-    def note_ended(self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0) -> None:
+    def note_ended(
+        self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0, part: str = ""
+    ) -> None:
         """Learn that a call ended, so that there may be room; quick, from the engine's thread."""
         if self._known:
-            lanes = _lanes_with_room(host, app, queue)
+            lanes = _lanes_with_room(host, app, queue, part)
             if isinstance(stood_in, SharedLane) and stood_in not in lanes:
                 lanes = (*lanes, stood_in)
             for lane in lanes:
@@ -375,10 +377,10 @@ class Puller:
 
 # These are looked at for each call: most of them go to few hosts.
 @lru_cache(maxsize=LANES_KEPT)
-def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, ...]:
+def lanes_of(host: str, app: str, queue: int = 0, part: str = "") -> tuple[SharedLane, ...]:
     """Return the lanes in which a call of this app, which has this queue, may wait for room or for a limit."""
     return (
-        SharedLane.of_way(app, host),
+        SharedLane.of_way(app, host, part),
         SharedLane.of_app(app),
         SharedLane.of_host_limit(host).in_queue(queue),
         SharedLane.of_app_at_host(app, host),
@@ -387,6 +389,10 @@ def lanes_of(host: str, app: str, queue: int = 0) -> tuple[SharedLane, ...]:
 
 
 @lru_cache(maxsize=LANES_KEPT)
-def _lanes_with_room(host: str, app: str, queue: int) -> tuple[SharedLane, ...]:
+def _lanes_with_room(host: str, app: str, queue: int, part: str) -> tuple[SharedLane, ...]:
     """Return the lanes for which there may be room once a call of this app has ended."""
-    return (*lanes_of(host, app, queue), SharedLane.of_host(host, queue))
+    return (
+        *lanes_of(host, app, queue, part),
+        SharedLane.of_way(app, host),
+        SharedLane.of_host(host, queue),
+    )

@@ -6,7 +6,7 @@ from random import Random
 from typing import NamedTuple
 
 from wangtimer.callback import Call, Delivery, Reply, Request
-from wangtimer.callback.origin import Origin, read_url
+from wangtimer.callback.origin import Origin, part_of_path, part_of_target, read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
@@ -30,7 +30,8 @@ from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import read_control
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, WayKey
+from wangtimer.core.messages.message_place import is_message_url
 from wangtimer.core.retry import SAY_WHEN, RetryPolicy
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.clock import Clock
@@ -95,6 +96,19 @@ class Ready(NamedTuple):
         return self.origin.host_port
 
     @property
+    def part(self) -> str:
+        """The part of its host that it calls; a broker has none."""
+        if self.target is None:
+            url = self.definition.notify.url
+            return "" if is_message_url(url) else part_of_path(read_url(url)[1])
+        return "" if is_message_url(self.target.call.url) else part_of_target(self.target.name)
+
+    @property
+    def way(self) -> WayKey:
+        """Its app, and the part of a host whose health its calls show."""
+        return self.definition.app, self.origin.key + self.part
+
+    @property
     def place(self) -> AlertPlace:
         """The same, as rules of alerts see it."""
         return place_of(self.definition, self.target)
@@ -118,23 +132,32 @@ class Sent(NamedTuple):
 
 
 class LanesBehind:
-    """Which lanes are behind, and have firings to go first: looked up once for an app and a host of a part."""
+    """Which lanes are behind, and have firings to go first: looked up once for an app and a part of a host."""
 
-    def __init__(self, puller: Puller, queue_of: Callable[[str], int]) -> None:
+    def __init__(self, puller: Puller, queue_of: Callable[[str], int], engine: Delivery) -> None:
         self._puller = puller
         self._queue_of = queue_of
-        self._known: dict[tuple[str, str], SharedLane | None] = {}
+        self._engine = engine
+        self._known: dict[WayKey, SharedLane | None] = {}
 
     def of(self, ready: Ready) -> SharedLane | None:
         """Return the lane in which a member is to wait; None for a member pulled from a lane."""
         if isinstance(ready.held.claim.stands_in, SharedLane):
             return None
-        app, host = ready.definition.app, ready.host_port
-        if (app, host) not in self._known:
-            self._known[app, host] = next(
-                filter(self._puller.is_behind, lanes_of(host, app, self._queue_of(app))), None
-            )
-        return self._known[app, host]
+        way = ready.way
+        if way not in self._known:
+            self._known[way] = self._behind(ready, way)
+        return self._known[way]
+
+    def _behind(self, ready: Ready, way: WayKey) -> SharedLane | None:
+        app, host = way[0], ready.host_port
+        lanes = lanes_of(host, app, self._queue_of(app), ready.part)
+        behind = next(filter(self._puller.is_behind, lanes), None)
+        others = SharedLane.of_way(app, host)
+        # Beyond so many parts of a host the others share a lane.
+        if behind is None and self._puller.is_behind(others) and self._engine.health_of(way) is None:
+            return others
+        return behind
 
 
 class Sender:
@@ -185,7 +208,7 @@ class Sender:
         calls, quarantined = [], []
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
-        behind = LanesBehind(self._puller, self._queue_of)
+        behind = LanesBehind(self._puller, self._queue_of, self._engine)
         may_wait = bool(self._puller.pauses.names) or self._puller.knows_lanes
         for one in ready:
             died = deaths.get(one.held.member, 0)
@@ -202,7 +225,7 @@ class Sender:
             app = one.definition.app
             lane = self.pause_of(one.held, app, one.host_port) if may_wait else None
             if lane is None and self._has_disabled_host(one):
-                if not self._disabled_hosts.may_try((app, one.origin.key)):
+                if not self._disabled_hosts.may_try(one.way):
                     self._fail_unasked(one)
                     continue
             elif lane is None and may_wait and died < ALONE_AFTER:
@@ -229,12 +252,14 @@ class Sender:
         _hand_on(call.held for call in calls)
         self._quarantine.take(quarantined)
         _hand_on(one.held for one in quarantined)
-        elsewhere = sum(_leads_elsewhere(one.held, one.request.host, one.request.app) for one in calls)
+        elsewhere = sum(
+            _leads_elsewhere(one.held, one.request.host, one.request.app, one.request.part) for one in calls
+        )
         return Sent(len(calls) + len(quarantined), elsewhere, unmade, unopened)
 
     def _has_disabled_host(self, one: Ready) -> bool:
         disabled = self._disabled_hosts
-        return disabled.are_any and disabled.hold((one.definition.app, one.origin.key))
+        return disabled.are_any and disabled.hold(one.way)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
@@ -274,8 +299,8 @@ class Sender:
             self._settler.hurry()
         request, stood_in = attempt.request, attempt.held.claim.stands_in
         if self._disabled_hosts.are_any:
-            self._disabled_hosts.learn(request.route, reply)
-        self._puller.note_ended(request.host, request.app, stood_in, attempt.queue)
+            self._disabled_hosts.learn(request.way, reply)
+        self._puller.note_ended(request.host, request.app, stood_in, attempt.queue, request.part)
 
     def _attempt(self, ready: Ready) -> "Attempt | None":
         """Return the call to submit; None where its definition makes no valid request: the member has then failed."""
@@ -301,6 +326,7 @@ class Sender:
                 token,
                 timeouts.ack_ms,
                 continuity,
+                None if target is None else part_of_target(target.name),
             )
         except ValueError as error:
             self.fail(held, due_at, str(error), bucket, place=ready.place)
@@ -599,7 +625,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     going: list[Ready] = []
     staying: list[Ready] = []
     for one in ready:
-        if _leads_elsewhere(one.held, one.host_port, one.definition.app):
+        if _leads_elsewhere(one.held, one.host_port, one.definition.app, one.part):
             going.append(one)
         elif most > 0:
             most -= 1
@@ -609,12 +635,13 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     return going, staying
 
 
-def _leads_elsewhere(held: Held, host: str, app: str) -> bool:
+def _leads_elsewhere(held: Held, host: str, app: str, part: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
     if not isinstance(lane, SharedLane) or lane.paused is not None:
         return False
-    return lane.in_queue(0) not in (*lanes_of(host, app), SharedLane.of_host(host))
+    here = (*lanes_of(host, app, 0, part), SharedLane.of_way(app, host), SharedLane.of_host(host))
+    return lane.in_queue(0) not in here
 
 
 def _hand_on(held: Iterable[Held]) -> None:

@@ -99,7 +99,7 @@ class Settler:
                 batch = [self._finished.popleft() for _ in range(min(BATCH, left))]
                 left -= len(batch)
                 try:
-                    is_in_sql = self._settle(batch)
+                    in_sql = self._settle(batch)
                 except StoreAway as error:
                     log.warning("outcomes_wait_in_memory", outcomes=len(batch), error=str(error))
                     self._finished.extendleft(reversed(batch))
@@ -108,17 +108,17 @@ class Settler:
                     self._finished.extendleft(reversed(batch))
                     raise
                 # Of the others a sweep lets go what waits: it would hang at the same SQL.
-                if is_in_sql:
-                    self._let_next_go(batch)
-                    self._tell([one for one in batch if one.tell is not None])
+                if in_sql:
+                    self._let_next_go(in_sql)
+                    self._tell([one for one in in_sql if one.tell is not None])
             return True
 
-    def _settle(self, batch: Sequence[Finished]) -> bool:
-        """Settle these; return whether SQL has them, and not the outbox."""
+    def _settle(self, batch: Sequence[Finished]) -> Sequence[Finished]:
+        """Settle these; return those that SQL has, and not the outbox."""
         outcomes = [finished.recorded for finished in batch]
-        is_in_sql = self._write(outcomes)
-        if not is_in_sql:
-            self._outbox.park(outcomes)
+        left = self._write(outcomes)
+        if left:
+            self._outbox.park(left)
         # Let go before the release: a renewal between the two would report the members as lost.
         held = [finished.held for finished in batch]
         let_go(held)
@@ -127,7 +127,10 @@ class Settler:
             self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
-        return is_in_sql
+        if not left:
+            return batch
+        parked = set(map(id, left))
+        return [one for one, outcome in zip(batch, outcomes, strict=True) if id(outcome) not in parked]
 
     def _tell(self, told: Sequence[Finished]) -> None:
         """Tell of the outcomes that took effect; what is lost here, a sweep does, or the next answer says again."""
@@ -153,17 +156,20 @@ class Settler:
         if done:
             self._end_overlaps(done)
 
-    def _write(self, outcomes: Sequence[Outcome]) -> bool:
+    def _write(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
+        """Write outcomes to SQL; return those that it did not take."""
         if self._clock.monotonic() < self._sql_rests_until:
-            return False
+            return outcomes
         try:
-            self._firings.settle(outcomes)
+            left = self._firings.settle(outcomes)
         except Exception as error:
             # For any error: outcomes kept nowhere would mean that their firings are sent again.
             log.warning("outcomes_go_to_outbox", outcomes=len(outcomes), error=repr(error))
             self._sql_rests_until = self._clock.monotonic() + SQL_REST_S
-            return False
-        return True
+            return outcomes
+        if left:
+            log.warning("outcomes_go_to_outbox", outcomes=len(left), error="others hold their rows")
+        return left
 
     def _let_calls_go_first(self) -> None:
         """Wait a little while due calls wait for a place: settling would make them later."""

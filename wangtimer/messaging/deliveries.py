@@ -6,9 +6,8 @@ from threading import Lock, Thread
 
 from wangtimer.callback import Call, Counts, DeliveryEngine, EngineStopped
 from wangtimer.callback.health import Health
-from wangtimer.callback.request import Route
 from wangtimer.callback.timed_engine import TimedEngine
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.messages.message_place import broker_host
 from wangtimer.messaging.message import Message
 
@@ -83,14 +82,14 @@ class Deliveries:
             return self._http.room_in(lane)
         return min(engine.room_in(lane) for engine in self._engines)
 
-    def failing(self) -> dict[Route, Health]:
-        """Return the hosts and brokers that are failing now, for an app's calls each."""
-        return {route: health for engine in self._engines for route, health in engine.failing().items()}
+    def failing(self) -> dict[WayKey, Health]:
+        """Return the parts of hosts and brokers that are failing now, for an app's calls each."""
+        return {key: health for engine in self._engines for key, health in engine.failing().items()}
 
-    def health_of(self, route: Route) -> Health | None:
-        """Return the health of a host or broker for an app's calls; None if it is not known."""
+    def health_of(self, key: WayKey) -> Health | None:
+        """Return the health of a part of a host or broker for an app's calls; None if it has none of its own."""
         return next(
-            (health for engine in self._engines if (health := engine.health_of(route)) is not None), None
+            (health for engine in self._engines if (health := engine.health_of(key)) is not None), None
         )
 
     def _engine_of(self, call: Call) -> TimedEngine:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from wangtimer.callback.origin import read_url
-from wangtimer.callback.request import Headers, Request, Route
+from wangtimer.callback.request import Headers, Request
 from wangtimer.core.messages.celery_task import CeleryTask
 from wangtimer.core.messages.message_place import place_from
 
@@ -40,7 +40,9 @@ class Message(Request):
         self._given = headers
         self._stamps = stamps
         self.origin, _ = read_url(url)
-        self.route: Route = (app, self.origin.key)
+        # A broker takes no messages now, or is away, for all its places alike.
+        self.route = self.way = (app, self.origin.key)
+        self.part = ""
         self.host = self.origin.host_port
         # What another engine would say of it.
         self.fault = self.origin.fault

@@ -15,31 +15,45 @@ UNBOUNDED = 2**62
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A number of living timers, and of firings a day that enabled ones plan; also how much these grow, or may grow."""
+    """A number of living timers, of firings a day that enabled ones plan, and of bytes that their calls and days take.
+
+    Also how much these grow, or may grow.
+    """
 
     timers: int = 0
     firings_a_day: int = 0
+    bytes: int = 0
 
     def __add__(self, other: "Total") -> "Total":
         """Return both together."""
-        return Total(self.timers + other.timers, self.firings_a_day + other.firings_a_day)
+        return Total(
+            self.timers + other.timers,
+            self.firings_a_day + other.firings_a_day,
+            self.bytes + other.bytes,
+        )
 
     def __sub__(self, other: "Total") -> "Total":
         """Return what is left of it without the other."""
-        return Total(self.timers - other.timers, self.firings_a_day - other.firings_a_day)
+        return Total(
+            self.timers - other.timers,
+            self.firings_a_day - other.firings_a_day,
+            self.bytes - other.bytes,
+        )
 
     @property
     def grows(self) -> bool:
         """Whether, as a change, it makes a total larger."""
-        return self.timers > 0 or self.firings_a_day > 0
+        return self.timers > 0 or self.firings_a_day > 0 or self.bytes > 0
 
 
 NOTHING = Total()
-WITHOUT_LIMIT = Total(UNBOUNDED, UNBOUNDED)
+WITHOUT_LIMIT = Total(UNBOUNDED, UNBOUNDED, UNBOUNDED)
 
 
 def counted(timer: Timer) -> Total:
-    """Return what a living timer counts as: one whose last firing is planned counts as none of its firings."""
+    """Return what a living timer counts as, without its bytes: one whose last firing is planned counts as none of its
+    firings.
+    """
     plans = timer.definition.is_enabled and timer.next_fire_at is not None
     return Total(1, firings_a_day(timer.definition.schedule) if plans else 0)
 
@@ -52,9 +66,11 @@ def together(some: Iterable[Total]) -> Total:
 def most_of(limits: LimitsInForce) -> Total:
     """Return how much an app with these limits may have."""
     most, a_second = limits.of(AppLimit.TIMERS), limits.of(AppLimit.FIRINGS_PER_SECOND)
+    most_bytes = limits.of(AppLimit.TIMER_BYTES)
     return Total(
         UNBOUNDED if most is None else most,
         UNBOUNDED if a_second is None else a_second * DAY_S,
+        UNBOUNDED if most_bytes is None else most_bytes,
     )
 
 
@@ -69,6 +85,13 @@ def refusal(app: str, stands: Total, by: Total, most: Total) -> LimitReached | N
             Limited.TIMERS,
             f"app {app!r} would have {would_be.timers:,} timers, and may have {most.timers:,}",
             "delete some, or ask an operator for a higher limit",
+        )
+    if by.bytes > 0 and would_be.bytes > most.bytes:
+        return LimitReached(
+            Limited.TIMERS,
+            f"the timers of app {app!r} would take {would_be.bytes:,} bytes, calls and excluded days together, and may "
+            f"take {most.bytes:,}",
+            "delete some, give them a named target or a shorter body, or ask an operator for a higher limit",
         )
     if by.firings_a_day > 0 and would_be.firings_a_day > most.firings_a_day:
         return LimitReached(

@@ -13,6 +13,8 @@ from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 # Begins the text that stands in place of the sealed one; seals begin with another number.
 _THROUGH_A_TARGET = "2."
+# In the JSON of a call through a target: the end of the path, and how a seal begins.
+SEAL_BEGINS = '\\",\\"1.'
 # RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
 _NO_URL = "http://named-target.invalid/***"
 

@@ -181,9 +181,9 @@ def test_one_that_its_target_works_on_is_not_cancelled_and_who_asks_reads_what_e
 def test_a_purge_deletes_no_firing_whose_target_still_works(work: Work) -> None:
     work.accept()
     firings = work.world.wiring.firings
-    assert firings.purge(work.world.clock.now, 100) == 0
+    assert firings.purge(work.world.clock.now, 100).rows == 0
     assert work.say("ack").status == 204
-    assert firings.purge(work.world.clock.now, 100) == 1
+    assert firings.purge(work.world.clock.now, 100).rows == 1
 
 
 def test_an_accepted_firing_is_shown_as_documented_wherever_firings_are(work: Work) -> None:

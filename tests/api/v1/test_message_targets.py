@@ -84,6 +84,8 @@ def test_a_target_is_shown_as_it_was_made(world: V1World, body: dict[str, Any]) 
         ({"queue": EVENTS, "url": URL}, "/queue"),
         ({"url": URL, "consumers": {"group": "work"}}, "/consumers"),
         ({"queue": EVENTS, "method": "PUT"}, "/method"),
+        ({"queue": EVENTS, "secretQuery": True}, "/secretQuery"),
+        ({"celery": CELERY, "secretQuery": True}, "/secretQuery"),
         ({"queue": EVENTS, "connectTimeout": "5s"}, "/connectTimeout"),
         ({"celery": CELERY, "firstByteTimeout": "5s"}, "/firstByteTimeout"),
         ({"queue": EVENTS, "allowControl": True}, "/allowControl"),

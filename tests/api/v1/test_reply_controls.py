@@ -1,17 +1,20 @@
 """What answers make of their timers is on record with their outcome, and done by a sweep where its message was lost."""
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from tests.api.v1.world import URL, V1World
-from wangtimer.control_applier import LONGEST_S, MOST_AWAY
+from wangtimer.control_applier import CALLER, LONGEST_S, MOST_AWAY
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import LEAST_AHEAD_MS, ControlKind, ReplyControl
+from wangtimer.core.schedules.schedule import as_bounded
 from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar
+from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.reply_controls import FIRST_KEY
 from wangtimer.store.sql.tables import reply_controls
@@ -270,3 +273,72 @@ def test_a_control_that_waited_until_its_moment_was_past_has_its_timer_fire_all_
     planned = world.wiring.firings.records(answered.timer_id, 9)
     moments = [one.firing.fire_at for one in planned if one.firing.status is FiringStatus.PENDING]
     assert min(moments) == world.clock.now + LEAST_AHEAD_MS or following == world.clock.now + LEAST_AHEAD_MS
+
+
+def at_text(moment: int) -> str:
+    return datetime.fromtimestamp(moment / 1_000, UTC).isoformat()
+
+
+def paced_once(world: V1World, key: str) -> str:
+    at = world.clock.now + 3_600_000
+    made = world.made(key=key, target={"url": URL, "allowControl": True}, schedule={"at": at_text(at)})
+    return made.json["id"]
+
+
+def control_each(world: V1World, timer_ids: list[str], kind: ControlKind) -> list[int]:
+    """Let the answer of each say that it is due in a second; return the moments it then has, in ms from now."""
+    now = world.clock.now
+    for timer_id in timer_ids:
+        version = world.wiring.timers.get("shop", timer_id).definition.version
+        asked = {timer_id: ReplyControl(version, kind, now + 1_000).text}
+        world.wiring.control_applier.take(asked)
+        # The sweep comes to it once more.
+        world.wiring.control_applier.take(asked)
+    schedules = [world.wiring.timers.get("shop", one).definition.schedule for one in timer_ids]
+    return [(as_bounded(one).first_after(now) or now) - now for one in schedules]
+
+
+@pytest.mark.parametrize("is_interval", [False, True])
+def test_moments_that_answers_set_are_bounded_by_the_firings_an_app_may_plan(
+    small_world: V1World, is_interval: bool
+) -> None:
+    """With a limit of 2, forty one-shots that paced themselves made 29 calls a second."""
+    world = small_world
+    if is_interval:
+        ids = [Answered(world, f"t{number}").timer_id for number in range(20)]
+    else:
+        ids = [paced_once(world, f"t{number}") for number in range(20)]
+    assert set(control_each(world, ids[:3], ControlKind.NEXT)) == {1_000}
+    world.wiring.apps.change("shop", world.clock.now, {"firingsPerSecond": 2})
+    world.wiring.app_directory._kept.clear()
+    world.clock.now += 600_000
+    moments = control_each(world, ids, ControlKind.NEXT)
+    assert moments == [1_000, *range(1_000, 10_001, 500)]
+
+
+def test_a_delay_of_a_timer_that_recurs_leaves_moments_out_and_is_not_paced(small_world: V1World) -> None:
+    ids = [Answered(small_world, f"t{number}").timer_id for number in range(9)]
+    small_world.wiring.apps.change("shop", small_world.clock.now, {"firingsPerSecond": 1})
+    small_world.wiring.app_directory._kept.clear()
+    assert len(set(control_each(small_world, ids, ControlKind.DELAY))) == 1
+    assert small_world.wiring.control_applier.pace.next_free("shop") == small_world.clock.now + 1_000
+
+
+def test_of_what_answers_change_one_entry_a_minute_is_on_record_and_each_stop(answered: Answered) -> None:
+    world = answered.world
+
+    def noted() -> list[str]:
+        wanted = AuditFilter(subject=str(answered.timer_id))
+        return [one.action for one in world.wiring.audit.page(wanted, 99) if one.key_name == CALLER.name]
+
+    for number in range(5):
+        until = world.clock.now + 86_400_000 + number
+        version = answered.timer.definition.version
+        control = ReplyControl(version, ControlKind.DELAY, until).text
+        world.wiring.control_applier.take({answered.timer_id: control})
+        assert answered.timer.definition.version == version + 1
+        world.clock.now += 15_000
+    assert noted() == ["edit", "edit"]
+    stop = ReplyControl(answered.timer.definition.version, ControlKind.STOP).text
+    world.wiring.control_applier.take({answered.timer_id: stop})
+    assert noted() == ["disable", "edit", "edit"]

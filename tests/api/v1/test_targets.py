@@ -139,6 +139,22 @@ def test_a_kept_secret_goes_to_no_other_host(world: V1World) -> None:
     assert anew.status == 200
 
 
+@pytest.mark.parametrize("change", ["PATCH", "PUT"])
+def test_a_target_whose_timers_keep_secrets_stays_at_its_host(world: V1World, change: str) -> None:
+    put(world)
+    own = {"name": "orders", "headers": {"X-Key": SECRET}}
+    world.made(target=own)
+    world.made(key="plain", target={"name": "orders", "body": '[1,"1.5"]'})
+    moved = BODY | {"url": "https://elsewhere.example/", "headers": {"Authorization": "new-sesame"}}
+    send = patch if change == "PATCH" else put
+    refused = send(world, moved)
+    assert (refused.status, refused.json["code"], refused.json["parameter"]) == (409, 40902, "name")
+    assert "'expire' names it and keeps secrets" in refused.json["detail"]
+    assert send(world, BODY | {"url": f"{URL}/other"}).status == 200
+    timer(world, "DELETE")
+    assert send(world, moved).status == 200
+
+
 NAMED = {"name": "orders", "path": "/expire?order=7", "headers": {"X-Order": "7"}}
 
 

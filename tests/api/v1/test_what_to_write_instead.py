@@ -137,7 +137,41 @@ def test_a_plus_that_became_a_space_is_told(small_world: V1World) -> None:
     problem = small_world.send("GET", "/v1/firings", query=query).json
     assert problem["detail"].endswith("in a URL a + stands for a space: write + as %2B, or use Z")
     other = small_world.send("GET", "/v1/firings", query={"since": "2026-11-20 08:00"}).json
-    assert other["detail"].endswith("write it as in 2026-11-20T18:16:51.123Z")
+    assert other["detail"].endswith("add its offset from UTC, as in 2026-11-20T08:00:00+08:00, or Z for UTC")
+
+
+@pytest.mark.parametrize(
+    ("written", "reason", "meant"),
+    [
+        (
+            "2026-12-01T09:00:00",
+            "has no offset; add its offset from UTC, as in 2026-12-01T09:00:00+08:00",
+            None,
+        ),
+        ("2026-12-01", "has no time of day; add it with its offset, as in 2026-12-01T09:00:00+08:00", None),
+        ("T09:00+08:00", "has no date; write it as in ", None),
+        ("2026-12-01T09:00+08:00", "has no seconds", "2026-12-01T09:00:00+08:00"),
+        ("2026-12-01T09:00:00+0800", "has its offset in another form", "2026-12-01T09:00:00+08:00"),
+        ("2026-12-01 09:00:00.5 +08", "has its offset in another form", "2026-12-01T09:00:00.5+08:00"),
+        ("2026-02-30T00:00:00Z", "has a day, a time or an offset that there is not", None),
+        ("2026-12-01T24:00:00+0800", "has a day, a time or an offset that there is not", None),
+        (
+            "1796086800",
+            "is a number in quotes; write ms since 1970 without quotes, as in 1796086800000",
+            None,
+        ),
+        ("1796086800000", "without quotes, as in 1796086800000", None),
+        ("tomorrow", "is not a moment in RFC 3339 with its offset; write it as in ", None),
+    ],
+)
+def test_a_bad_moment_is_told_by_the_part_that_is_wrong(
+    small_world: V1World, written: str, reason: str, meant: str | None
+) -> None:
+    problem = refused(small_world, schedule={"at": written})
+    assert f"{written!r} {reason}" in problem["detail"] or reason in problem["detail"]
+    assert problem.get("didYouMean") == meant
+    if meant is not None:
+        assert problem["detail"].endswith(f"write {meant}")
 
 
 @pytest.mark.parametrize(

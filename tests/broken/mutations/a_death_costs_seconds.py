@@ -49,6 +49,31 @@ PROMISES = (
         red="tests/store/test_window.py::test_a_lease_that_ran_out_is_taken_anew_where_no_other_feeder_has_come[redis]",
     ),
     Promise(
+        "a-frozen-process-holds-no-row-for-longer",
+        "SQL ends the transaction of a process that froze in it, or whose host is gone.",
+        breaks="A session may be idle in a transaction for as long as any.",
+        by=Mutation("_BOUNDS", 'f" /*M! , idle_transaction_timeout = {IDLE_S} */"', ""),
+        red="tests/store/test_locked_rows.py::test_a_process_that_freezes_in_a_transaction_is_cut_off_before_others_give_up",
+    ),
+    Promise(
+        "a-held-firing-holds-up-no-outcome",
+        "a firing whose row somebody holds, say a process that froze, keeps no other from having its outcome.",
+        breaks="What is settled together is not settled while one row of it is held.",
+        by=Mutation("FiringStore.settle", "except RowsLocked:", "except ZeroDivisionError:"),
+        red="tests/store/test_locked_rows.py::test_a_firing_that_somebody_holds_keeps_no_other_from_having_its_outcome",
+    ),
+    Promise(
+        "a-held-timer-holds-up-no-planning",
+        "a timer whose row somebody holds, say a process that froze, keeps no other from being planned.",
+        breaks="Planning waits for it.",
+        by=Mutation(
+            "_locked_marks",
+            "rows = sql.execute(query.order_by(timers.c.id).with_for_update(skip_locked=True))",
+            "rows = sql.execute(query.order_by(timers.c.id).with_for_update())",
+        ),
+        red="tests/store/test_locked_rows.py::test_a_timer_that_somebody_holds_keeps_no_other_from_being_planned",
+    ),
+    Promise(
         "a-hanging-worker-ends-itself",
         "a worker whose event loop hangs ends itself, and is started again.",
         breaks="The watchdog looks, and does nothing.",

@@ -6,6 +6,28 @@ from tests.broken.promises import Promise
 SECTION = "The API"
 PROMISES = (
     Promise(
+        "a-bad-row-fails-no-list",
+        "a row that cannot be read or shown fails no list, and ends none.",
+        breaks="What cannot be shown fails the list, and what cannot be read ends it.",
+        by=(
+            Mutation(
+                "shown_each",
+                """
+                try:
+                    found.append(show(row))
+                except Exception as error:
+                    log.error("row_cannot_be_shown", row=name_of(row), error=repr(error)[:200])
+                """,
+                "found.append(show(row))",
+            ),
+            Mutation("readable_page", "if len(page) == limit or len(rows) < room:", "if True:"),
+        ),
+        red=(
+            "tests/api/v1/test_unreadable_rows.py::test_of_targets[values0]",
+            "tests/api/v1/test_unreadable_rows.py::test_of_targets[values1]",
+        ),
+    ),
+    Promise(
         "a-body-in-crumbs-is-refused",
         "a body in a hundred thousand chunks is refused, before it costs seconds of CPU.",
         breaks="However many are read.",
@@ -18,10 +40,21 @@ PROMISES = (
         breaks="It is a fault of the service.",
         by=Mutation(
             "PatientSocket._readable",
-            "except (InvalidChunkSize, InvalidChunkExtension, ChunkMissingTerminator):",
+            "except ParseException:",
             "except ImportError:",
         ),
         red="tests/api/test_half_sent.py::test_chunks_that_cannot_be_read_are_the_clients_fault_and_end_the_connection",
+    ),
+    Promise(
+        "a-silent-connection-ends-soon",
+        "a connection that sends nothing is closed in the time that a request's head has, and holds no thread.",
+        breaks="It stays for as long as an idle one may.",
+        by=Mutation(
+            "WebWorker.enqueue_req",
+            "conn.timeout = time.monotonic() + self._head_s",
+            "conn.timeout = time.monotonic() + self.cfg.keepalive",
+        ),
+        red="tests/api/test_half_sent.py::test_a_connection_that_sends_nothing_is_closed_and_holds_no_thread",
     ),
     Promise(
         "a-browser-shows-data-as-data",

@@ -9,7 +9,7 @@ PROMISES = (
         "a-deleted-timer-keeps-no-secret",
         "a deleted timer keeps no secret.",
         breaks="The row of a deleted timer keeps its call.",
-        by=Mutation("change", 'columns["notify"] = NO_CALL_TEXT', "pass"),
+        by=Mutation("change", "columns |= EMPTIED", "pass"),
         red="tests/api/v1/test_secrets.py::test_a_deleted_timer_keeps_no_call[sqlite-alone]",
     ),
     Promise(
@@ -103,6 +103,24 @@ PROMISES = (
             """,
         ),
         red="tests/api/v1/test_targets.py::test_a_kept_secret_goes_to_no_other_host",
+    ),
+    Promise(
+        "a-target-takes-no-secret-to-a-fallback",
+        "a secret that a target for consumers keeps goes to no fallback at another host.",
+        breaks="Only the broker is compared.",
+        by=Mutation(
+            "origins_of",
+            'fallback = place_from(url).fallback if is_message_url(url) else ""',
+            'fallback = ""',
+        ),
+        red="tests/api/v1/test_consumer_targets.py::test_a_kept_secret_goes_to_no_other_fallback",
+    ),
+    Promise(
+        "a-target-takes-no-secret-of-its-timers-along",
+        "a secret of a timer's own goes nowhere else because the target that the timer names moves.",
+        breaks="Nobody looks for timers with secrets of their own.",
+        by=Mutation("TargetStore.change.work", "_refuse_own_secrets(sql, app, name)", "pass"),
+        red="tests/api/v1/test_targets.py::test_a_target_whose_timers_keep_secrets_stays_at_its_host[sqlite-PATCH]",
     ),
     Promise(
         "an-unmarked-secret-is-not-shown",

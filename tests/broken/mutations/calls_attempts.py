@@ -92,7 +92,7 @@ PROMISES = (
         "an-answer-that-began-has-its-whole-time",
         "an answer whose first byte came in time has the call's whole time.",
         breaks="The time-out of the first byte stays in force.",
-        by=Mutation("Exchange._read_on", "self.deadline_at = self._whole_by", ""),
+        by=Mutation("Exchange._read_on", "self.deadline_at = self.whole_by", ""),
         red=(
             "tests/callback/test_timeouts.py::test_an_answer_that_began_in_time_has_the_whole_time[plain]",
             "tests/callback/test_timeouts.py::test_an_answer_that_began_in_time_has_the_whole_time[tls]",

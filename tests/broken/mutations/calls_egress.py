@@ -20,6 +20,24 @@ PROMISES = (
         red="tests/api/v1/test_ways_out_count.py::test_a_process_without_the_key_of_a_certificate_leaves_calls_with_tls_to_others",
     ),
     Promise(
+        "a-dead-kept-connection-costs-no-attempt",
+        "a request into a kept connection that its target has closed goes again at once, in the same attempt.",
+        breaks="The attempt has failed.",
+        by=Mutation(
+            "Exchange._may_go_again",
+            "return has_ended and _unacknowledged(self.fd) >= written",
+            "return False",
+        ),
+        red="tests/callback/test_kept_connections.py::test_what_a_closed_connection_did_not_take_is_sent_again_at_once",
+    ),
+    Promise(
+        "an-announced-idle-time-counts",
+        "a kept connection is not used again for longer than its target announced.",
+        breaks="What it announces is not read.",
+        by=Mutation("AnswerReader.feed", "if announced is not None:", "if False:"),
+        red="tests/callback/test_kept_connections.py::test_a_connection_idles_no_longer_than_its_target_announced",
+    ),
+    Promise(
         "a-connection-is-open-before-the-moment",
         "to a host that was not called lately, a request leaves at its moment: name, TCP and TLS are done before.",
         breaks="Connecting begins at the moment.",
@@ -88,7 +106,7 @@ PROMISES = (
         by=(
             Mutation(
                 "Exchanges._may_be_used",
-                "return at - exchange.idle_since <= self._limits.reuse_idle_s and at < exchange.usable_until",
+                "return at - exchange.idle_since <= exchange.answer.idle_s and at < exchange.usable_until",
                 "return at - exchange.idle_since <= self._limits.reuse_idle_s",
             ),
             Mutation(

@@ -59,7 +59,7 @@ PROMISES = (
         "an-answer-enables-a-host",
         "a disabled host that answers a call is enabled.",
         breaks="Nobody is told of the answer.",
-        by=Mutation("DisabledHosts.learn", "self._note_answer(key)", "pass"),
+        by=Mutation("DisabledHosts.learn", "self._note_answer(one)", "pass"),
         red="tests/stages/test_disabled_hosts.py::test_the_first_answer_of_a_try_is_told_and_what_is_enabled_is_called",
     ),
     Promise(
@@ -77,7 +77,9 @@ PROMISES = (
         "an app whose calls a host fails or leaves hanging holds up no other app there.",
         breaks="All apps wait for a host in one lane.",
         by=Mutation(
-            "SharedLane.of_way", 'return cls._of_both("host", app, host)', "return cls.of_host(host)"
+            "SharedLane.of_way",
+            'return cls._of_both("host", app, f"{host}{part}")',
+            "return cls.of_host(host)",
         ),
         red=(
             "tests/stages/test_failing_hosts.py::test_an_app_that_a_host_fails_holds_up_no_other_app_there",
@@ -124,6 +126,35 @@ PROMISES = (
         red="tests/store/test_failing_hosts.py::test_an_app_with_very_many_failing_hosts_hides_no_other_apps",
     ),
     Promise(
+        "a-part-that-fails-stops-no-other-part-of-its-host",
+        "a route of a host that fails or hangs makes no other route of that host and app wait.",
+        breaks="All calls of an app to a host are judged as one.",
+        by=Mutation(
+            "Request.__init__",
+            "self.part = part_of_path(path) if part is None else part",
+            'self.part = ""',
+        ),
+        red="tests/stages/test_failing_hosts.py::test_a_route_that_fails_stops_no_other_route_of_its_host_and_app",
+    ),
+    Promise(
+        "parts-of-a-host-are-bounded",
+        "a host that an app calls by very many paths is tried by a few calls at a time when it fails.",
+        breaks="Each path has a try of its own.",
+        by=Mutation("Flows._way", "if part and not self._has_room_for_part(route, host):", "if False:"),
+        red="tests/callback/test_parts_of_hosts.py::test_parts_are_bounded_for_an_app_and_a_host_and_the_others_are_one",
+    ),
+    Promise(
+        "silence-between-failures-is-no-failure",
+        "a host counts as failing for days only if it was called and failed during them.",
+        breaks="The days between failures a week apart count.",
+        by=Mutation(
+            "Health.fail",
+            "if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:",
+            "if not self.failures:",
+        ),
+        red="tests/callback/test_health.py::test_after_a_long_silence_failures_count_from_the_next_one",
+    ),
+    Promise(
         "silence-disables-no-host",
         "a host is disabled for failures over days, not for a few and silence.",
         breaks="Days since the first failure are enough.",
@@ -140,10 +171,10 @@ PROMISES = (
         breaks="What was pulled from a lane is sent.",
         by=Mutation(
             "Sender._has_disabled_host",
-            "return disabled.are_any and disabled.hold((one.definition.app, one.origin.key))",
+            "return disabled.are_any and disabled.hold(one.way)",
             """
             is_pulled = isinstance(one.held.claim.stands_in, SharedLane)
-            return not is_pulled and disabled.are_any and disabled.hold((one.definition.app, one.origin.key))
+            return not is_pulled and disabled.are_any and disabled.hold(one.way)
             """,
         ),
         red="tests/stages/test_disabled_hosts.py::test_what_waited_for_it_fails_too_when_it_is_disabled",

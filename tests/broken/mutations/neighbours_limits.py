@@ -6,6 +6,31 @@ from tests.broken.promises import Promise
 SECTION = "Bad neighbours"
 PROMISES = (
     Promise(
+        "an-app-s-timers-take-no-more-bytes-than-they-may",
+        "the calls and excluded days of an app's timers take no more bytes than its limit.",
+        breaks="Bytes are counted, and held against nothing.",
+        by=Mutation("refusal", "if by.bytes > 0 and would_be.bytes > most.bytes:", "if False:"),
+        red="tests/store/test_app_totals.py::test_more_bytes_than_an_app_may_have_are_refused_with_both_numbers[sqlite]",
+    ),
+    Promise(
+        "answers-set-no-more-moments-than-an-app-may-plan",
+        "answers give timers moments of their own no faster than the app's `firingsPerSecond`.",
+        breaks="What an answer sets counts as nothing.",
+        by=Mutation("ControlApplier._paced", "if not self.pace.is_kept(app):", "if True:"),
+        red="tests/api/v1/test_reply_controls.py::test_moments_that_answers_set_are_bounded_by_the_firings_an_app_may_plan[False]",
+    ),
+    Promise(
+        "answers-fill-no-audit",
+        "of what answers change of a timer one entry a minute is on record, and each stop.",
+        breaks="Each change by an answer is on record.",
+        by=Mutation(
+            "ControlApplier._is_on_record",
+            "return any(entry.key_name == CALLER.name for entry in self.audit.page(lately, 50))",
+            "return False",
+        ),
+        red="tests/api/v1/test_reply_controls.py::test_of_what_answers_change_one_entry_a_minute_is_on_record_and_each_stop[sqlite]",
+    ),
+    Promise(
         "a-dead-process-calls-count-until-they-have-ended",
         "no target has more calls of an app at once than the app's limit, though a process is killed.",
         breaks="A dead process' permits end with its lease.",

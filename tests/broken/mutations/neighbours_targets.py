@@ -13,11 +13,33 @@ PROMISES = (
             "_is_quick",
             """
             if isinstance(key, rsa.RSAPublicKey):
-                return key.key_size <= MOST_RSA_BITS
+                return key.key_size <= most_rsa_bits
             """,
             "return True",
         ),
         red="tests/callback/test_client_certificate.py::test_a_key_with_which_each_handshake_would_take_long_is_refused",
+    ),
+    Promise(
+        "a-key-that-takes-long-to-judge-is-never-loaded",
+        "no key or certificate stops the API's process: its algorithm is looked at before it is loaded.",
+        breaks="A key of any algorithm is loaded.",
+        by=(
+            Mutation(
+                "_private_key",
+                'if kind != "PRIVATE KEY" or _PKCS8.match(b64decode(body, validate=True)):',
+                "if kind:",
+            ),
+            Mutation(
+                "_public_key",
+                "return certificate.public_key() if certificate.public_key_algorithm_oid in _ALGORITHMS else None",
+                "return certificate.public_key()",
+            ),
+        ),
+        red=(
+            "tests/callback/test_client_certificate.py::test_a_key_of_another_algorithm_is_refused_before_it_is_loaded",
+            "tests/callback/test_client_certificate.py::"
+            "test_a_certificate_of_another_algorithm_is_refused_before_its_key_is_loaded",
+        ),
     ),
     Promise(
         "a-long-call-holds-no-room",
@@ -194,10 +216,10 @@ PROMISES = (
         breaks="All apps that call a host share its places.",
         by=Mutation(
             "Flows._way",
-            "way = self._ways[route] = Way(self._host(host))",
+            "way = Way(self._host(host), route, part)",
             """
             others = self._host(host).ways.values()
-            way = self._ways[route] = next(iter(others), None) or Way(self._host(host))
+            way = next(iter(others), None) or Way(self._host(host), route, part)
             """,
         ),
         red=(

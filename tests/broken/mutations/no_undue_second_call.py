@@ -28,6 +28,24 @@ PROMISES = (
         red="tests/store/test_slices.py::test_a_clock_put_ahead_ends_no_lease_of_the_living[redis]",
     ),
     Promise(
+        "a-demoted-server-is-left",
+        "once SQL's name leads to another server, nobody stays connected to the one that takes no writes any more.",
+        breaks="A refused write ends as one that is refused for good, and its connections stay.",
+        by=Mutation("Database._repeat", "self._renew()", ""),
+        red="tests/store/test_database.py::test_once_a_database_has_moved_no_connection_stays_with_the_server_that_was_demoted",
+    ),
+    Promise(
+        "a-demoted-server-is-not-asked-what-was-sent",
+        "what may have been sent already is looked up where outcomes are written now.",
+        breaks="Whatever server is connected tells it.",
+        by=Mutation(
+            "FiringStore.rows",
+            "return self._database.read_current(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()",
+            "return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()",
+        ),
+        red="tests/store/test_database.py::test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now",
+    ),
+    Promise(
         "a-firing-is-claimed-by-one",
         "what one executor has claimed, no other can.",
         breaks="Whoever asks for a member that runs gets it.",
@@ -101,6 +119,20 @@ PROMISES = (
             "return member in suspects or member.attempt > 1 or due_at != member.fire_at",
         ),
         red="tests/stages/test_executor.py::test_flaw_13_everything_is_verified_for_ten_seconds_after_redis_was_away",
+    ),
+    Promise(
+        "what-a-target-may-have-read-is-not-sent-again",
+        "a request that its target may have read is not sent again in the same attempt, unless its method is idempotent.",
+        breaks="Whatever was written into a kept connection that ended without an answer goes again.",
+        by=Mutation(
+            "Exchange._may_go_again",
+            "return has_ended and _unacknowledged(self.fd) >= written",
+            "return True",
+        ),
+        red=(
+            "tests/callback/test_kept_connections.py::test_what_the_target_took_and_may_have_acted_on_is_not_sent_again",
+            "tests/callback/test_kept_connections.py::test_after_a_reset_nobody_knows_what_the_target_took",
+        ),
     ),
     Promise(
         "an-overtaken-attempt-is-not-made-again",

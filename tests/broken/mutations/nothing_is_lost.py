@@ -61,8 +61,8 @@ PROMISES = (
         breaks="A moment that is past by then is written as it is",
         by=Mutation(
             "ControlApplier._change",
-            "still = control._replace(until=max(control.until, soonest))",
-            "still = control",
+            "still = paced._replace(until=max(paced.until, soonest))",
+            "still = paced",
         ),
         red="tests/api/v1/test_reply_controls.py::test_a_control_that_waited_until_its_moment_was_past_has_its_timer_fire_all_the_same",
     ),

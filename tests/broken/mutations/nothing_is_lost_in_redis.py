@@ -116,7 +116,9 @@ PROMISES = (
         "a-row-names-its-lane",
         "the row says first in which lane a firing waits.",
         breaks="The lane has a firing of which SQL knows nothing.",
-        by=Mutation("Mover._are_noted", "self._firings.note_lanes(noted)", "assert noted"),
+        by=Mutation(
+            "Mover._noted", "locked = self._firings.note_lanes(noted)", "locked: set[Member] = set()"
+        ),
         red=(
             "tests/stages/test_mover.py::test_the_row_is_noted_first_then_the_lane_has_it_then_it_is_released",
             "tests/stages/test_lanes.py::test_the_record_says_where_a_firing_waits_and_no_attempt_is_used_up_by_waiting",

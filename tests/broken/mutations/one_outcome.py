@@ -185,8 +185,8 @@ PROMISES = (
         by=Mutation(
             "Settler._settle",
             """
-            if not is_in_sql:
-                self._outbox.park(outcomes)
+            if left:
+                self._outbox.park(left)
             """,
             "",
         ),
@@ -199,14 +199,11 @@ PROMISES = (
         by=Mutation(
             "Sweeper._write_together",
             """
-            self.firings.settle(outcomes)
-            self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
-            self.outbox.forget(texts)
+            locked = {outcome.member for outcome in self.firings.settle(outcomes)}
             """,
             """
             self.outbox.forget(texts)
-            self.firings.settle(outcomes)
-            self.hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry], is_repair=True)
+            locked = {outcome.member for outcome in self.firings.settle(outcomes)}
             """,
         ),
         red="tests/stages/test_sweeper.py::test_an_outcome_is_forgotten_only_after_sql_has_it",

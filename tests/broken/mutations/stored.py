@@ -6,6 +6,17 @@ from tests.broken.promises import Promise
 SECTION = "Stored"
 PROMISES = (
     Promise(
+        "a-commit-of-sqlite-is-on-the-disk",
+        "what the embedded database has committed outlives a power cut.",
+        breaks="Only its checkpoints are written through to the disk.",
+        by=Mutation(
+            "_sqlite_engine.prepare",
+            'connection.execute("PRAGMA synchronous=FULL")',
+            'connection.execute("PRAGMA synchronous=NORMAL")',
+        ),
+        red="tests/store/test_database.py::test_what_sqlite_commits_is_on_the_disk",
+    ),
+    Promise(
         "a-2xx-is-stored",
         "a 2xx of the API means that SQL has committed, and a restart keeps it.",
         breaks="A write ends without a commit.",
@@ -93,6 +104,17 @@ PROMISES = (
             "if made is None or made.fire_at in taken:",
         ),
         red="tests/store/test_demands.py::test_a_firing_asked_for_whose_answer_was_lost_is_made_once[mariadb]",
+    ),
+    Promise(
+        "a-prune-of-nothing-asks",
+        "no set of timers is deleted because a file has lost its timers.",
+        breaks="`apply --prune --yes` takes a file without timers for an order to delete all of the set.",
+        by=Mutation(
+            "apply",
+            "if yes and not allow_empty:",
+            "if False:",
+        ),
+        red="tests/cli/as_code/test_apply.py::test_a_prune_that_leaves_nothing_of_a_set_asks_even_after_yes",
     ),
     Promise(
         "a-timer-is-made-in-one-transaction",

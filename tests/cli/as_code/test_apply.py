@@ -139,6 +139,23 @@ def test_prune_deletes_those_of_the_set_that_the_files_no_longer_have_and_no_oth
     assert set(timers(served)) == {"by-hand", "other-nightly", "other-often", "nightly"}
 
 
+def test_a_prune_that_leaves_nothing_of_a_set_asks_even_after_yes(
+    run: Run, served: Served, file: Path
+) -> None:
+    run("apply", "-f", file, "--set", "shop", "--yes")
+    # As an import of nothing writes it.
+    file.write_text("# Timers made of a dump\n\n[]\n")
+    words = ("apply", "-f", file, "--set", "shop", "--prune")
+    refused = run(*words, "--yes")
+    assert (refused.exit_code, set(timers(served))) == (1, {"nightly", "often"})
+    told = "The files have no timer of the set 'shop': all 2 would be deleted."
+    assert f"{told} If that is meant, add --allow-empty." in refused.stderr
+    asked = run(*words, input="n\n")
+    assert (asked.exit_code, told in asked.stderr, len(timers(served))) == (1, True, 2)
+    assert run(*words, "--yes", "--allow-empty").exit_code == 0
+    assert timers(served) == {}
+
+
 def test_a_timer_that_left_the_set_meanwhile_is_not_pruned(
     run: Run, served: Served, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

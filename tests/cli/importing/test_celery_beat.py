@@ -42,6 +42,11 @@ beat_schedule = {
     "own": {"task": "t", "schedule": crontab(nowfun=datetime.now)},
     "object": {"task": "t", "schedule": 60, "args": [datetime(2026, 1, 1)]},
     "nothing": {"schedule": 60},
+    "text": {"task": "t", "schedule": "60"},
+    "endless": {"task": "t", "schedule": float("inf")},
+    "no number": {"task": "t", "schedule": float("nan")},
+    "no list": {"task": "t", "schedule": 60, "args": 5, "options": [1]},
+    7: 5,
 }
 """
 HEAD = """\
@@ -98,8 +103,13 @@ def test_day_of_week_1_stays_monday(tmp_path: Path) -> None:
 
 
 def test_what_is_no_timer_is_refused(tmp_path: Path) -> None:
-    found = {place[15:-2]: reason for place, reason in refusals(module(tmp_path, BAD_ENTRIES)).items()}
-    assert set(found) == {"sun", "both", "fast", "round", "odd", "own", "object", "nothing"}
+    found = {place.split("'")[1]: reason for place, reason in refusals(module(tmp_path, BAD_ENTRIES)).items()}
+    assert len(found) == 13
+    assert found["text"] == "its schedule is a str, not a crontab, a timedelta or seconds"
+    assert found["endless"].startswith("its schedule is no interval (")
+    assert found["no number"].startswith("its schedule is no interval (")
+    assert found["no list"].startswith("its arguments are not JSON (")
+    assert found["7"] == "it names no task"
     assert found["sun"] == "it is a solar schedule (sunset), which no cron expression can say"
     assert "both have to match in Celery" in found["both"]
     assert found["fast"] == "its interval is 500 ms, and the shortest here is a second"

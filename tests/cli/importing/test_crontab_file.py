@@ -32,8 +32,11 @@ def test_its_lines_become_timers() -> None:
         "target": {
             "url": "https://jobs.example/close.sh",
             "json": {"command": "/usr/local/bin/close.sh --limit=3"},
+            "timeout": "10m",
         },
         "tags": ["from=test"],
+        "overlap": "skip",
+        "retry": {"attempts": 1},
     }
     assert found["close.sh"].notes == ("the variables of its environment are not taken over: MAILTO",)
     assert found["backup"].document["schedule"]["cron"] == "@daily"
@@ -103,5 +106,26 @@ def test_a_line_without_a_known_zone_is_refused() -> None:
     assert [type(one) for one in found] == [Refusal, Entry, Refusal]
     assert refusals(found) == {
         "tab:1": "its zone is not known; name the zone of its machine with --timezone",
-        "tab:5": "CRON_TZ=Mars/Olympus is not an IANA zone",
+        "tab:5": "'Mars/Olympus' is not an IANA time zone; write a name such as UTC, Asia/Shanghai or Europe/London",
     }
+
+
+def test_a_line_ends_where_cron_ends_it() -> None:
+    text = "0 9 * * * say a\u2028b\x0cc\x85d\x1ce\r\n0 10 * * *\tf"
+    assert bodies(text) == [{"command": "say a\u2028b\x0cc\x85d\x1ce"}, {"command": "f"}]
+
+
+@pytest.mark.parametrize("space", ["\u3000", "\x0c", "\xa0"])
+def test_only_spaces_and_tabs_part_fields(space: str) -> None:
+    (found,) = read(f"0 9 * * *{space}x y\n0{space}9 * * 1 x y\n"[: 13 + len(space)])
+    assert isinstance(found, Refusal)
+
+
+def test_odd_numbers_and_many_lines_are_read_at_once() -> None:
+    """Else each of these would take minutes, or be a stack trace."""
+    (found,) = read(f"{'1' * 200_000} * * * * x")
+    assert isinstance(found, Refusal)
+    (found,) = read(f"* * * * * {'A=1 ' * 200_000}")
+    assert isinstance(found, Entry)
+    keys = [one.key for one in read("* * * * * x\n" * 4_000) if isinstance(one, Entry)]
+    assert len(set(keys)) == 4_000

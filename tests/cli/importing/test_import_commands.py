@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cli.importing.test_quartz_tables import DDL as QUARTZ_DDL
+from tests.cli.importing.test_quartz_tables import cron as quartz_trigger
 from tests.cli.runs import Run, runner_of
 from tests.client.served import Served
 
@@ -127,3 +129,85 @@ def test_a_file_that_exists_is_overwritten_only_by_force(offline: Run, crontab: 
     assert out.read_text() == "edited by hand"
     assert offline(*words, "--force").exit_code == 0
     assert "- key: close" in out.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "nothing"),
+    [
+        (("crontab", "tab"), "# nothing\nMAILTO=x\n", "tab has no entry; nothing is written"),
+        (("xxl-job", "tab.sql", "--timezone", "UTC"), "CREATE TABLE xxl_job_info (id int);\n", "tab.sql has no entry"),
+        (("celery-beat", "tab.sql"), "", "tab.sql has no table django_celery_beat_periodictask"),
+        (("celery-beat", "tab.py"), "beat_schedule = {}", "tab.py has no entry"),
+        (("quartz", "tab.sql"), "CREATE TABLE qrtz_triggers (a int);", "tab.sql has no entry"),
+    ],
+    ids=lambda one: one[0] if isinstance(one, tuple) else None,
+)  # fmt: skip
+def test_nothing_found_ends_with_1_and_leaves_the_file_be(
+    offline: Run,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    text: str,
+    nothing: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(words[1]).write_text(text)
+    Path("timers.yaml").write_text("of yesterday")
+    done = offline("import", *words, "--target-url", URL, "--out", "timers.yaml", "--force")
+    assert (done.exit_code, nothing in done.stderr) == (1, True), done.output
+    assert Path("timers.yaml").read_text() == "of yesterday"
+
+
+@pytest.mark.parametrize("text", ["CRON_TZ=Asia/Tokyo\n0 9 * * * a\n", "0 9 * * * a\n"])
+@pytest.mark.parametrize("from_stdin", [False, True])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(
+    offline: Run, crontab: Path, text: str, from_stdin: bool
+) -> None:
+    crontab.write_text(text, encoding="utf-8-sig")
+    source = "-" if from_stdin else str(crontab)
+    given = {"input": f"\ufeff{text}"} if from_stdin else {}
+    done = offline("import", "crontab", source, "--timezone", "Asia/Tokyo", "--target-url", URL, **given)
+    assert done.exit_code == 0, done.output
+    (made,) = yaml.safe_load(done.stdout)
+    assert (made["key"], made["schedule"]["timezone"]) == ("a", "Asia/Tokyo")
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        ("0 9 * * * a\n".encode("utf-16"), "it is text in UTF-16"),
+        (b"# x\n0 9 * * * \xff\n", "not text in UTF-8 (line 2)"),
+    ],
+)
+def test_text_that_is_not_utf_8_is_told(offline: Run, crontab: Path, raw: bytes, reason: str) -> None:
+    crontab.write_bytes(raw)
+    done = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", URL)
+    assert (done.exit_code, reason in done.stderr) == (1, True)
+
+
+SOURCES = {
+    "crontab": ("0 9 * * * close\n", "--timezone", "UTC"),
+    "xxl-job": (
+        "INSERT INTO xxl_job_info (id, executor_handler, trigger_status, schedule_type, schedule_conf) "
+        "VALUES (1, 'close', 1, 'FIX_RATE', '60');",
+        "--timezone",
+        "UTC",
+    ),
+    "quartz": (QUARTZ_DDL + quartz_trigger("close", "0 0 9 * * ?"),),
+    "celery-beat": ("beat_schedule = {'close': {'task': 'close', 'schedule': 60}}",),
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_work_that_takes_long_is_done_once_at_a_time(offline: Run, tmp_path: Path, source: str) -> None:
+    """With the usual time-out and retries, a job of 25 s would run three times at once."""
+    text, *words = SOURCES[source]
+    file = tmp_path / {"crontab": "tab", "celery-beat": "beat_of_long_work.py"}.get(source, "tab.sql")
+    file.write_text(text)
+    done = offline("import", source, file, *words, "--target-url", URL)
+    (made,) = yaml.safe_load(done.stdout)
+    assert (made["overlap"], made["retry"], made["target"]["timeout"]) == ("skip", {"attempts": 1}, "10m")
+    options = ("--timeout", "90s", "--ack-timeout", "2h", "--attempts", "3", "--overlap", "queueOne")
+    (made,) = yaml.safe_load(offline("import", source, file, *words, "--target-url", URL, *options).stdout)
+    assert (made["overlap"], made["retry"]) == ("queueOne", {"attempts": 3})
+    assert (made["target"]["timeout"], made["target"]["ackTimeout"]) == ("1m30s", "2h")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.importing.imports import NOW, database, imported, refusals
-from wangtimer.cli.importing.quartz_tables import read_quartz_tables
+from wangtimer.cli.importing.quartz_tables import read_properties, read_quartz_tables
 from wangtimer.cli.importing.tables import BadSource
 
 # As tables_mysql_innodb.sql of Quartz 2.3 makes them, less keys.
@@ -89,6 +89,7 @@ def test_cron_triggers_become_timers_of_the_quartz_dialect(source: str) -> None:
     assert close.document["target"] == {
         "url": "https://jobs.example/closeJob",
         "json": {"job": "J.closeJob", "class": "com.example.Close", "data": {"limit": "100"}},
+        "timeout": "10m",
     }
     assert close.document["misfire"] == {"policy": "skip", "grace": "1m"}
     assert close.notes == ("its job data are a Java object and are not taken over",)
@@ -120,7 +121,7 @@ def test_what_is_no_timer_is_refused(tmp_path: Path) -> None:
     )
     found = refusals(read_quartz_tables(database(tmp_path / "quartz.db", DDL + bad)))
     assert "excludes the days of the Quartz calendar 'cn'" in found["trigger G.holidays"]
-    assert found["trigger G.nowhere"] == "its zone 'Mars/Olympus' is not an IANA zone"
+    assert found["trigger G.nowhere"].startswith("'Mars/Olympus' is not an IANA time zone; ")
     assert found["trigger G.daily"] == "its type is DAILY_I, and only CRON and SIMPLE can be read"
     assert found["trigger G.fast"] == "its interval is 500 ms, and the shortest here is a second"
     assert found["trigger G.past"] == "it has no future moment"
@@ -151,3 +152,45 @@ def test_another_prefix_may_be_named(tmp_path: Path) -> None:
     assert len(read_quartz_tables(url, "MY_")) == 6
     with pytest.raises(BadSource, match="has no table qrtz_triggers"):
         read_quartz_tables(url)
+
+
+# As Properties.store of Java 17 writes it.
+STORED = (
+    "#\n#Sun Nov 29 12:06:58 UTC 2026\npath=C\\:\\\\data\nmy\\ key=v\nat=12\\:30\nname=\\u017C\\u00F3\\u0142w\n"
+    "text=line1\\nline2\nurl=https\\://shop.example/x?a\\=b\nsmile=\\uD83D\\uDE00\nempty=\nspace=\\ a \n"
+)
+
+
+def test_properties_are_read_as_java_reads_them() -> None:
+    assert read_properties(STORED) == {
+        "path": "C:\\data",
+        "my key": "v",
+        "at": "12:30",
+        "name": "żółw",
+        "text": "line1\nline2",
+        "url": "https://shop.example/x?a=b",
+        "smile": "😀",
+        "empty": "",
+        "space": " a ",
+    }
+    by_hand = "! a comment \\\r\n  a : b\\\n   c\r\n\td  e\nf\n\xa0g=\x85h\n\n  # another\ni = \\\\"
+    assert read_properties(by_hand) == {"a": "bc", "d": "e", "f": "", "\xa0g": "\x85h", "i": "\\"}
+
+
+@pytest.mark.parametrize("written", [f"x'{STORED.encode().hex()}'", f"'\\x{STORED.encode().hex()}'"])
+def test_properties_come_from_a_blob_of_any_server(tmp_path: Path, written: str) -> None:
+    dump = tmp_path / "quartz.sql"
+    dump.write_text(f"SET standard_conforming_strings = on;\n{DDL}{cron('t', '0 0 9 ? * MON', data=written)}")
+    found = imported(read_quartz_tables(str(dump)))["G.t"]
+    assert found.document["target"]["json"]["data"]["url"] == "https://shop.example/x?a=b"
+    assert found.notes == ()
+
+
+def test_a_fixed_zone_of_java_is_the_iana_zone_of_the_other_sign(tmp_path: Path) -> None:
+    triggers = cron("t", "0 0 9 ? * MON", zone="GMT+08:00") + cron("u", "0 0 9 ? * MON", zone="GMT+05:30")
+    entries = read_quartz_tables(database(tmp_path / "quartz.db", DDL + triggers))
+    assert "'GMT+05:30' is not an IANA time zone; " in refusals(entries)["trigger G.u"]
+    found = imported(entries[:1])["G.t"]
+    assert found.document["schedule"]["timezone"] == "Etc/GMT-8"
+    # Monday 2026-11-30 09:00 in Shanghai.
+    assert found.moments[0] == 1_796_000_400_000

@@ -1,43 +1,23 @@
-"""Tables over dumps of several servers, and folders of CSV files."""
+"""Tables: folders of CSV files, and the values of rows."""
 
+import csv
 from pathlib import Path
 
 import pytest
 
-from tests.cli.importing.imports import imported
+from tests.cli.importing.imports import NOW, SHANGHAI, imported
+from wangtimer.cli.importing.entries import NotTaken
 from wangtimer.cli.importing.quartz_tables import read_quartz_tables
-from wangtimer.cli.importing.sql_dump import BadDump, read_dump
-from wangtimer.cli.importing.tables import flag_of, moment_of, number_of, shown_source
-
-
-@pytest.mark.parametrize(
-    ("text", "row"),
-    [
-        # mysqldump
-        (
-            "CREATE TABLE `t` (\n  `a` int NOT NULL COMMENT 'x, (y',\n  `b` text,\n  PRIMARY KEY (`a`),\n"
-            "  KEY `k` (`b`(9))\n) ENGINE=InnoDB;\nINSERT INTO `t` VALUES (1,'it\\'s; (a), \\\\ \\n');\n",
-            {"a": 1, "b": "it's; (a), \\ \n"},
-        ),
-        (
-            "CREATE TABLE `t` (`a` blob, `b` blob);\nINSERT INTO `t` VALUES (_binary 'x\\0',0xACED);\n",
-            {"a": "x\0", "b": b"\xac\xed"},
-        ),
-        # pg_dump --inserts
-        (
-            "CREATE TABLE public.t (\n    a character varying(9) NOT NULL,\n    b bytea\n);\n"
-            "INSERT INTO public.t VALUES ('c:\\dir ''x''', '\\xaced');\n",
-            {"a": "c:\\dir 'x'", "b": b"\xac\xed"},
-        ),
-        ("INSERT INTO public.t (a, b) VALUES (true, -1.5);\n", {"a": 1, "b": -1.5}),
-        # sqlite3 .dump
-        ("CREATE TABLE \"t\" (a, -- the first\n b int);\nINSERT INTO t VALUES(NULL,X'6162');\n", {"b": b"ab"}),
-        ("CREATE TABLE t(a INTEGER PRIMARY KEY, b int);\nINSERT INTO \"t\" VALUES(7,+8);\n", {"a": 7, "b": 8}),
-    ],
-)  # fmt: skip
-def test_each_dump_has_its_own_ways(text: str, row: dict[str, object]) -> None:
-    found = read_dump(text)["t"]
-    assert [{name: one[name] for name in row} for one in found] == [row]
+from wangtimer.cli.importing.sql_dump import Unread
+from wangtimer.cli.importing.tables import (
+    BadSource,
+    flag_of,
+    moment_of,
+    number_of,
+    read_tables,
+    shown_source,
+)
+from wangtimer.cli.importing.xxl_job_table import read_xxl_job
 
 
 def test_a_folder_has_a_csv_file_of_each_table(tmp_path: Path) -> None:
@@ -58,7 +38,7 @@ def test_a_folder_has_a_csv_file_of_each_table(tmp_path: Path) -> None:
 def test_values_are_read_as_each_database_gives_them() -> None:
     row = {
         "n": "7.0",
-        "none": "NULL",
+        "none": None,
         "t": "t",
         "f": "0",
         "at": "2026-11-25 08:00:00+08:00",
@@ -74,10 +54,40 @@ def test_a_url_is_shown_without_its_password() -> None:
     assert shown_source("jobs.sql") == "jobs.sql"
 
 
-@pytest.mark.parametrize("end", ["", "\\"])
-def test_no_character_of_a_text_that_does_not_end_is_looked_at_twice(end: str) -> None:
-    """Else this one would take an hour."""
-    hostile = "'" + "\\'" * 1_000_000 + end
-    assert read_dump(f"CREATE TABLE t (a int, b text DEFAULT {hostile}") == {"t": []}
-    with pytest.raises(BadDump):
-        read_dump(f"CREATE TABLE t (a text);\nINSERT INTO t VALUES ({hostile}")
+def test_what_a_row_does_not_have_is_told() -> None:
+    row = {"a": "x", "at": "soon", "unread": Unread("is now()"), "far": "0001-01-01 00:00:00+14:00"}
+    for read, name, reason in (
+        (number_of, "a", "its a 'x' is not a whole number"),
+        (moment_of, "at", "its at 'soon' is not a moment"),
+        (moment_of, "far", "is not a moment"),
+        (flag_of, "unread", r"its unread is now\(\)"),
+    ):
+        with pytest.raises(NotTaken, match=reason):
+            read(row, name)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("id,executor_handler\n1,a,b\n", "line 2: 3 values for 2 columns"),
+        ("id,executor_handler\n1\n", "line 2: 1 values for 2 columns"),
+        ("id;executor_handler\n1;a\n", "has no column id, executor_handler, trigger_status"),
+        ('id,a\n1,"b\n', "unexpected end of data"),
+    ],
+)
+def test_a_csv_file_whose_rows_are_not_those_of_its_head_is_refused(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    (tmp_path / "jobs.csv").write_text(text)
+    with pytest.raises(BadSource, match=reason):
+        read_xxl_job(str(tmp_path / "jobs.csv"), SHANGHAI, NOW)
+
+
+def test_a_text_of_a_csv_file_may_have_any_sign(tmp_path: Path) -> None:
+    text = "a\u2028b\fc\r\nd"
+    rows = [["id", "executor_handler", "executor_param", "trigger_status"], ["1", "h", text, r"\N"]]
+    with (tmp_path / "jobs.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    assert read_tables(str(tmp_path / "jobs.csv"), ["t"])["t"] == [
+        {"id": "1", "executor_handler": "h", "executor_param": text, "trigger_status": None}
+    ]

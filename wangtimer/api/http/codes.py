@@ -66,7 +66,10 @@ class ErrorCode(Enum):
         40303,
         "The app is disabled: its keys are refused, and operators can change nothing of it until they enable it.",
     )
-    TOO_MANY_TIMERS = 40304, "The app would have more timers than it may; both numbers are in the message."
+    TOO_MANY_TIMERS = (
+        40304,
+        "The app would have more timers, or more bytes of them, than it may; both numbers are in the message.",
+    )
     TOO_MANY_FIRINGS = (
         40305,
         "The app's enabled timers would plan more firings a second than they may; both figures are in the message.",

@@ -4,11 +4,12 @@ A cursor names a key, not a count: rows that come and go between two pages neith
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
 import orjson
+import structlog
 from pydantic import BaseModel
 
 from wangtimer.api.http.codes import ErrorCode
@@ -22,7 +23,10 @@ MOST_NUMBER = 2**63 - 1
 # The parameters that say which page. All others must stay the same from page to page.
 _OF_PAGES = {"limit", "cursor", "page_index", "page_size", "sort"}
 
+log = structlog.get_logger()
+
 Row = TypeVar("Row")
+Shown = TypeVar("Shown")
 
 
 def of_list(order: str, query: BaseModel) -> str:
@@ -55,11 +59,25 @@ def name_behind(order: str, cursor: str | None) -> str:
 
 
 def page_of(
-    order: str, found: Sequence[Row], most: int, name_of: Callable[[Row], str]
-) -> tuple[Sequence[Row], str | None]:
-    """Return the rows of a page by name, and the cursor of the next page; `found` has one row more if there is one."""
+    order: str, found: Sequence[Row], most: int, name_of: Callable[[Row], str], show: Callable[[Row], Shown]
+) -> tuple[list[Shown], str | None]:
+    """Return a page by name as it is shown, and the next page's cursor; `found` has one row more if there is one."""
     rows = found[:most]
-    return rows, write(order, name_of(rows[-1]), 0) if len(found) > most else None
+    cursor = write(order, name_of(rows[-1]), 0) if len(found) > most else None
+    return shown_each(rows, name_of, show), cursor
+
+
+def shown_each(
+    rows: Iterable[Row], name_of: Callable[[Row], object], show: Callable[[Row], Shown]
+) -> list[Shown]:
+    """Return rows as they are shown; one that cannot be is named in the log, and does not fail the list."""
+    found = []
+    for row in rows:
+        try:
+            found.append(show(row))
+        except Exception as error:
+            log.error("row_cannot_be_shown", row=name_of(row), error=repr(error)[:200])
+    return found
 
 
 def _decode(cursor: str) -> bytes:

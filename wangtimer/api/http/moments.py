@@ -10,6 +10,14 @@ from wangtimer.core.time.rfc3339 import read_moment
 
 # A time, and an offset whose + has become a space.
 _LOST_PLUS = re.compile(r"\d\d:\d\d(?:\.\d+)? \d\d:\d\d\Z", re.ASCII)
+_NUMBER = re.compile(r"\d{9,14}", re.ASCII)
+# A moment in ISO 8601 or nearly: date, hours and minutes, seconds, offset.
+_PARTS = re.compile(
+    r"(\d{4}-\d\d-\d\d)?(?:[Tt ]|(?=\Z))(?:(\d\d:\d\d)(:\d\d(?:\.\d{1,9})?)? ?([Zz]|[+-]\d\d(?::?\d\d)?)?)?",
+    re.ASCII,
+)
+NO_MOMENT = "is not a moment in RFC 3339 with its offset"
+EXAMPLE = "2030-12-31T09:00:00+08:00"
 # Whole numbers below this are moments before 1973 in ms, or up to the year 5138 in seconds.
 LOOKS_LIKE_SECONDS = 10**11
 
@@ -40,12 +48,35 @@ def _read_text(text: str, field: str) -> int:
     try:
         return read_moment(text)
     except ValueError:
-        mend = (
-            "in a URL a + stands for a space: write + as %2B, or use Z"
-            if _LOST_PLUS.search(text)
-            else "write it as in 2026-11-20T18:16:51.123Z"
-        )
-        raise _bad(field, f"{shown(text)} is not a moment in RFC 3339 with its offset", mend) from None
+        reason, mend, meant = _fault_of(text)
+        raise _bad(field, f"{shown(text)} {reason}", mend, meant) from None
+
+
+def _fault_of(text: str) -> tuple[str, str, str | None]:
+    """Return what is wrong with a text that is not a moment, what to write, and the moment that was meant."""
+    if _LOST_PLUS.search(text):
+        return NO_MOMENT, "in a URL a + stands for a space: write + as %2B, or use Z", None
+    if _NUMBER.fullmatch(text):
+        meant = text if len(text) > len(str(LOOKS_LIKE_SECONDS)) else f"{text}000"
+        return "is a number in quotes", f"write ms since 1970 without quotes, as in {meant}", None
+    found = _PARTS.fullmatch(text.strip())
+    if found is None:
+        return NO_MOMENT, f"write it as in {EXAMPLE}", None
+    date, time, seconds, offset = found.groups()
+    if date is None:
+        return "has no date", f"write it as in {EXAMPLE}", None
+    if time is None:
+        return "has no time of day", f"add it with its offset, as in {date}T09:00:00+08:00", None
+    if offset is None:
+        mend = f"add its offset from UTC, as in {date}T{time}{seconds or ':00'}+08:00, or Z for UTC"
+        return "has no offset", mend, None
+    right = "Z" if offset in "Zz" else f"{offset[:3]}:{offset[3:].lstrip(':') or '00'}"
+    meant = f"{date}T{time}{seconds or ':00'}{right}"
+    try:
+        read_moment(meant)
+    except ValueError:
+        return "has a day, a time or an offset that there is not", f"write it as in {EXAMPLE}", None
+    return "has no seconds" if seconds is None else "has its offset in another form", f"write {meant}", meant
 
 
 def _within_range(moment: int, field: str) -> int:
@@ -54,5 +85,5 @@ def _within_range(moment: int, field: str) -> int:
     return moment
 
 
-def _bad(field: str, reason: str, mend: str) -> Refused:
-    return Refused(ErrorCode.BAD_SCHEDULE, field, reason, mend)
+def _bad(field: str, reason: str, mend: str, meant: str | None = None) -> Refused:
+    return Refused(ErrorCode.BAD_SCHEDULE, field, reason, mend, meant)

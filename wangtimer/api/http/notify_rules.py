@@ -9,9 +9,10 @@ from urllib.parse import SplitResult, urlsplit
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.callback.origin import read_url
+from wangtimer.callback.origin import origins_of
 from wangtimer.callback.request import METHODS
 from wangtimer.callback.reserved import folded, is_ours
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.timers.named_target import why_not_behind
 from wangtimer.core.timers.timer import Notify
 
@@ -96,12 +97,23 @@ def check_same_place(call: Notify, kept_from: Notify) -> None:
 
 
 def check_same_origin(url: str, kept_from: str) -> None:
-    """Raise `Refused` where a call's kept secrets would go elsewhere: to another scheme, host or port."""
-    if read_url(url)[0].key != read_url(kept_from)[0].key:
-        raise _bad_url(
+    """Raise `Refused` where kept secrets would go elsewhere: to another scheme, host or port, or broker."""
+    if not origins_of(url) <= origins_of(kept_from):
+        raise Refused(
+            ErrorCode.BAD_CALLBACK,
+            _field_of_place(url),
             "the secrets that it keeps were given for another scheme, host or port",
             "write each secret anew, in the same request",
         )
+
+
+def _field_of_place(url: str) -> str:
+    if not is_message_url(url):
+        return f"{_CALL}.url"
+    kind = place_from(url).kind
+    return {PlaceKind.CONSUMERS: "consumers.fallbackUrl", PlaceKind.CELERY: "celery.broker"}.get(
+        kind, "queue.broker"
+    )
 
 
 def check_changed_url(url: str | None) -> str:

@@ -7,19 +7,13 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from selectors import EVENT_READ
 from socket import SO_LINGER, SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any
 
 from gunicorn import util
 from gunicorn.http.body import ChunkedReader
-from gunicorn.http.errors import (
-    ChunkMissingTerminator,
-    InvalidChunkExtension,
-    InvalidChunkSize,
-    LimitRequestHeaders,
-    LimitRequestLine,
-    ParseException,
-)
+from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, ParseException
 from gunicorn.workers.gthread import TConn, ThreadWorker
 from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 
@@ -129,7 +123,10 @@ class PatientSocket(socket):
     def _readable(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
         try:
             yield from chunks
-        except (InvalidChunkSize, InvalidChunkExtension, ChunkMissingTerminator):
+        except CostlyBody:
+            raise
+        except ParseException:
+            # A chunk's size, or a trailer, which the error quotes.
             self.is_late = True
             raise BrokenBody from None
 
@@ -186,7 +183,11 @@ class PatientSocket(socket):
 
 
 class WebWorker(ThreadWorker):  # type: ignore[misc]
-    """A worker whose threads no client can hold."""
+    """A worker whose threads no client can hold.
+
+    A new connection gets one with its first byte, and is closed if none comes in the time for a head. Where there are
+    as many connections as one process takes, the longest silent one makes room.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -195,18 +196,34 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
         self._next_sign_at = 0.0
 
     def notify(self) -> None:
-        """Give a sign of life if the last one is a second old."""
+        """Give a sign of life if the last one is a second old; called at each turn of the loop, before it accepts."""
+        if self.nr_conns >= self.worker_connections:
+            self._drop_longest_silent()
         now = time.monotonic()
         if now >= self._next_sign_at:
             self._next_sign_at = now + SIGN_EVERY_S
             super().notify()
 
     def enqueue_req(self, conn: TConn) -> None:
-        """Hand a connection to a thread."""
-        if not isinstance(conn.sock, PatientSocket):
-            conn.sock = PatientSocket(fileno=conn.sock.detach())
-            conn.sock.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
-        super().enqueue_req(conn)
+        """Hand a connection to a thread, a new one once it has sent something. The main thread calls it."""
+        if conn.data_ready:
+            super().enqueue_req(conn)
+            return
+        conn.sock = PatientSocket(fileno=conn.sock.detach())
+        conn.sock.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
+        conn.sock.setblocking(False)
+        conn.timeout = time.monotonic() + self._head_s
+        self.pending_conns.append(conn)
+        self.poller.register(conn.sock, EVENT_READ, partial(self.on_pending_socket_readable, conn))
+
+    def _drop_longest_silent(self) -> None:
+        spans = ((self.pending_conns, self._head_s), (self.keepalived_conns, self.cfg.keepalive))
+        since = {conns[0].timeout - span: conns for conns, span in spans if conns}
+        if since:
+            conn = since[min(since)].popleft()
+            self.poller.unregister(conn.sock)
+            self.nr_conns -= 1
+            conn.close()
 
     def handle(self, conn: TConn) -> Any:
         """Read a request and answer it."""

@@ -1,6 +1,6 @@
 """Metrics for Prometheus: firings long due without an outcome, parked outcomes, queues, parts that are away."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, wait
 from math import inf
 
@@ -15,6 +15,7 @@ from wangtimer.api.operations.probe import Probe
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
@@ -100,7 +101,8 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
     return [
         _gauge(
             "wangtimer_overdue_firings",
-            f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST})",
+            f"Firings due over {SILENT_AFTER_MS // 1_000} s ago without an outcome (counted up to {COUNTED_AT_MOST}); "
+            "not those that wait for a target, a limit or a pause",
             overdue.number,
         ),
         _gauge(
@@ -123,6 +125,11 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
             0.0 if unplanned is None else max(0, now - unplanned) / 1_000,
         ),
         _gauge(
+            "wangtimer_purge_lag_seconds",
+            "For how long the oldest settled firing has been past its retention",
+            _purge_lag_ms(wiring, now) / 1_000,
+        ),
+        _gauge(
             "wangtimer_client_certificate_seconds_left",
             "Until the first client certificate of an app expires, below 0 once it has; +Inf where no app has one",
             (ending[0].expires_at - now) / 1_000 if ending else inf,
@@ -133,6 +140,12 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
             ((ending_keys[0].expires_at or 0) - now) / 1_000 if ending_keys else inf,
         ),
     ]
+
+
+def _purge_lag_ms(wiring: Wiring, now: int) -> int:
+    kept_since = now - wiring.settings.retention_days * DAY_MS
+    oldest = wiring.firings.oldest_settled(kept_since, COUNTED_AT_MOST)
+    return 0 if oldest is None else kept_since - oldest
 
 
 def _now_ms(clock: Clock) -> int | None:
@@ -153,10 +166,16 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             "Share of WANGTIMER_OUTBOX_MB in use: from 0.5 on arming slows down, at 1 nothing is armed",
             wiring.outbox.bytes() / (wiring.settings.outbox_mb * 1_000_000),
         ),
+        _memory(wiring.store_memory.parts()),
         _gauge(
             "wangtimer_window_seconds",
             "How far ahead Redis holds every planned firing; below WANGTIMER_WINDOW_S while it refills after a loss",
             held_s,
+        ),
+        _gauge(
+            "wangtimer_target_waiting_firings",
+            "Firings that wait in Redis for a place at their target, or for their app's share of all places",
+            wiring.lanes.waiting_for_targets(),
         ),
         _gauge(
             "wangtimer_throttled_firings",
@@ -200,6 +219,15 @@ def _of_store(wiring: Wiring) -> list[Metric]:
             wiring.refusal_count.total(),
         ),
     ]
+
+
+def _memory(parts: Mapping[str, int]) -> Metric:
+    figure = GaugeMetricFamily(
+        "wangtimer_store_memory_bytes", "What the store's Redis uses its memory for", labels=("part",)
+    )
+    for part, used in parts.items():
+        figure.add_metric((part,), used)
+    return figure
 
 
 def _of_failing_hosts(present: Sequence[FailingHost], now_ms: float) -> list[Metric]:

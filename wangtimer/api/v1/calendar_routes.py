@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, ClassVar, Literal, get_args
 
 from flask_openapi.blueprint import APIBlueprint
@@ -112,7 +113,9 @@ class CalendarResource:
         if len(found) > query.limit:
             last_is_own, last = found[query.limit - 1]
             cursor = cursors.write(listed, last.calendar.name, int(last_is_own))
-        return CalendarPage(items=[_shown(one) for _, one in found[: query.limit]], next_cursor=cursor)
+        rows = [one for _, one in found[: query.limit]]
+        items = cursors.shown_each(rows, attrgetter("calendar.name"), _shown)
+        return CalendarPage(items=items, next_cursor=cursor)
 
     def get(self, path: CalendarPath, header: AppHeader) -> ShownCalendar:
         """Read a calendar, and how many timers use its latest days."""

@@ -32,11 +32,14 @@ class ShownFailingHost(Sent):
     host: Annotated[
         str,
         Field(
-            description="scheme, host and port; of a broker `broker:NAME`",
+            description="scheme, host and port, then `/` and the first segment of the path or `#` and the name of the "
+            "target; of a broker `broker:NAME`",
             examples=["https://shop.example:443"],
         ),
     ]
-    since: Annotated[Text, Field(description="the first failure that no answer followed")]
+    since: Annotated[
+        Text, Field(description="the first failure that no answer followed, nor a silence of over 36 hours")
+    ]
     last_failed_at: Annotated[Text, Field(description="the last failure so far")]
     last_error: Annotated[
         str, Field(description="what came of that call", examples=["timed out after 10000 ms", "HTTP 503"])

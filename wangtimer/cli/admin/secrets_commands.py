@@ -18,6 +18,7 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
+from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
@@ -89,7 +90,7 @@ def _rotate(settings: Settings) -> None:
     ):
         seals, redis_keys = Seals(settings.secret_key_ring), Keys(settings.key_prefix)
         rotation = SecretRotation(database, seals)
-        definitions = DefinitionStore(redis, redis_keys, 3 * settings.step_s, BadTimers())
+        definitions = DefinitionStore(redis, redis_keys, RedisClock(redis), 3 * settings.step_s, BadTimers())
         count, bad, are_forgotten = 0, dict[int, str](), True
         page = RotatedPage([], {}, 0)
         while page.last_id is not None:

@@ -56,6 +56,9 @@ class ApplyCommand(OnceCommand):
 @click.option("--prune", is_flag=True, help="Delete the timers of the set that the files do not have.")
 @click.option("--dry-run", is_flag=True, help="Only show the differences; exit code 2 where there are any.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option(
+    "--allow-empty", is_flag=True, help="With --prune and --yes: the set may be left without a timer."
+)
 @asking
 def apply(
     asked: Asked,
@@ -64,6 +67,7 @@ def apply(
     prune: bool,
     dry_run: bool,
     yes: bool,
+    allow_empty: bool,
 ) -> None:
     """Make an app's timers what files say: those that are missing are created, those that differ are changed.
 
@@ -90,8 +94,17 @@ def apply(
         return
     if dry_run:
         click.get_current_context().exit(DIFFERENCES)
+    question = f"Apply to app {asked.client.app!r}?"
+    if prune and found.leaves_nothing:
+        # A file that lost its timers by mistake looks the same.
+        every = (
+            f"The files have no timer of the set {set_name!r}: all {len(found.unlisted)} would be deleted."
+        )
+        if yes and not allow_empty:
+            raise Failed(f"{every} If that is meant, add --allow-empty.")
+        question = f"{every} {question}"
     if not yes:
-        click.confirm(f"Apply to app {asked.client.app!r}?", abort=True, err=True)
+        click.confirm(question, abort=True, err=True)
     done = carry_out(asked, found, prune)
     for line in done.faults:
         show_trouble(line)

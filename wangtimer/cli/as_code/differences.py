@@ -53,6 +53,11 @@ class Differences:
     over: list[Wanted] = field(default_factory=list)
     unlisted: list[Row] = field(default_factory=list)
 
+    @property
+    def leaves_nothing(self) -> bool:
+        """Tell whether the set has timers, and none of them would be left without those that the files do not have."""
+        return bool(self.unlisted) and not (self.created or self.changed or self.unseen or self.unchanged)
+
 
 def differences_of(wanted: Iterable[Wanted], rows: Sequence[Row], set_name: str | None) -> Differences:
     """Return the differences between what files ask for and the rows that the service has of it and of its set."""

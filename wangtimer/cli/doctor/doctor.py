@@ -78,7 +78,7 @@ def examine() -> list[Finding]:
         *check_bind(settings.http_bind),
         *check_secret_keys(settings),
         *check_sql(settings.database_url),
-        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL"),
+        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL", settings.store_planned_mb),
         *check_broker(settings, app),
         *check_queues(settings),
         *check_stream(settings),

@@ -12,16 +12,22 @@ from wangtimer.store.redis.connection import RedisConnection
 
 OLDEST_REDIS, OLDEST_VALKEY = 7, 7
 NEARLY_FULL = 0.9
+# Room for definitions: 200,000 timers that are near, at 400 bytes each.
+DEFINITIONS_MB = 80
 
 Info = Mapping[str, Any]
 
 
-def check_redis(url: str, part: str, setting: str) -> Iterator[Finding]:
-    """Yield the findings about the Redis at the URL of `setting`; nothing is written."""
+def check_redis(url: str, part: str, setting: str, planned_mb: int = 0) -> Iterator[Finding]:
+    """Yield the findings about the Redis at the URL of `setting`; nothing is written.
+
+    `planned_mb` is what settings let it take, beside definitions.
+    """
     connection = RedisConnection(url)
     try:
         info: Info = connection.command(lambda client: client.info())
         yield from _judged(info, connection.command(_save_points), part, setting)
+        yield from _planned(info, planned_mb, part)
     except StoreAway as away:
         yield error(part, str(away), f"look at {setting}, the server, and the network between")
     except NoPermissionError:
@@ -87,6 +93,26 @@ def _memory(info: Info, part: str) -> Iterator[Finding]:
             f"it has evicted {info['evicted_keys']} keys since it started",
             "give it a maxmemory-policy of noeviction, and memory of its own",
         )
+
+
+def _planned(info: Info, planned_mb: int, part: str) -> Iterator[Finding]:
+    """Compare what it may use with what settings let it take."""
+    most_mb = int(info.get("maxmemory", 0)) // 1_000_000
+    machine_mb = int(info.get("total_system_memory", 0)) // 1_000_000
+    used_mb = int(info.get("used_memory", 0)) // 1_000_000
+    if not planned_mb:
+        return
+    words = f"the window, lanes, outcomes and consumers may take {planned_mb:,} MB, and it uses {used_mb:,} MB now"
+    room_mb, of_what = (most_mb, "its maxmemory") if most_mb else (machine_mb, "the memory of its machine")
+    if room_mb and room_mb < planned_mb + DEFINITIONS_MB:
+        yield warning(
+            part,
+            f"{words}; {of_what} is {room_mb:,} MB",
+            f"give it {planned_mb + DEFINITIONS_MB:,} MB and more for definitions (docs/how-to/scale.md), or lower the "
+            "settings",
+        )
+    else:
+        yield ok(part, words)
 
 
 def _persistence(info: Info, save_points: str | None, part: str) -> Iterator[Finding]:

@@ -13,13 +13,14 @@ from types import ModuleType
 from typing import Any
 
 from celery import Celery
-from celery.schedules import crontab, maybe_schedule, schedule, solar
+from celery.schedules import BaseSchedule, crontab, maybe_schedule, schedule, solar
 
 from wangtimer.cli.importing.celery_reading import read_celery_crontab
 from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TheirMoments
 from wangtimer.cli.importing.intervals import every_so_often
 from wangtimer.cli.importing.keys import fit_for_key, numbering
 from wangtimer.cli.importing.tables import BadSource
+from wangtimer.cli.importing.their_moments import zone_of
 
 SCHEDULES = ("beat_schedule", "CELERY_BEAT_SCHEDULE", "CELERYBEAT_SCHEDULE")
 ZONES = ("timezone", "CELERY_TIMEZONE")
@@ -42,7 +43,7 @@ def read_celery_module(source: str, zone: str | None, now: int) -> list[Found]:
     beat = _beat_of(source, zone)
     key_of = numbering()
     return [
-        _found(str(name), entry, beat.zone, now, key_of(fit_for_key(str(name))))
+        _found(str(name), entry, str(beat.zone), now, key_of(fit_for_key(str(name))))
         for name, entry in beat.entries.items()
     ]
 
@@ -54,24 +55,23 @@ def _found(name: str, entry: Any, zone: str, now: int, key: str) -> Found:
         if not isinstance(entry, Mapping) or not entry.get("task"):
             raise NotTaken("it names no task")  # noqa: TRY301 - told like all other refusals
         as_v1, moments = _schedule(asked, bool(entry.get("relative")), zone, now)
-        body = {
-            "task": str(entry["task"]),
-            "args": list(entry.get("args") or ()),
-            "kwargs": dict(entry.get("kwargs") or {}),
-        }
-        _refuse_no_json(body)
-        options = entry.get("options") or {}
-        notes = (f"its options are not taken over: {', '.join(map(str, options))}",) if options else ()
-        return Entry(place, str(asked), key, str(entry["task"]), as_v1, body, moments, notes=notes)
+        body = _body(entry)
+        given = entry.get("options")
+        options = {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
+        return Entry(place, str(asked), key, str(entry["task"]), as_v1, body, moments, options=options)
     except NotTaken as error:
         return Refusal(place, str(asked), str(error))
 
 
 def _schedule(asked: Any, is_relative: bool, zone: str, now: int) -> tuple[Mapping[str, Any], TheirMoments]:
-    found = maybe_schedule(asked, is_relative)
+    try:
+        is_schedule = isinstance(asked, int | float | timedelta | BaseSchedule)
+        found = maybe_schedule(asked, is_relative) if is_schedule else asked
+    except (ValueError, OverflowError) as error:
+        raise NotTaken(f"its schedule is no interval ({error})") from None
     # Only these classes are known; a subclass of one may mean anything.
     if type(found) is crontab:
-        return read_celery_crontab(_crontab_fields(found), zone)
+        return read_celery_crontab(_crontab_fields(found), zone_of(zone).key)
     if type(found) is schedule:
         if found.relative:
             raise NotTaken(
@@ -101,11 +101,13 @@ def _crontab_fields(found: Any) -> dict[str, Any]:
     return {name: getattr(found, name) for name in CRONTAB_FIELDS}
 
 
-def _refuse_no_json(body: Mapping[str, Any]) -> None:
+def _body(entry: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        json.dumps(body)
-    except (TypeError, ValueError) as error:
+        args, kwargs = list(entry.get("args") or ()), dict(entry.get("kwargs") or {})
+        json.dumps([args, kwargs], allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
         raise NotTaken(f"its arguments are not JSON ({error})") from None
+    return {"task": str(entry["task"]), "args": args, "kwargs": kwargs}
 
 
 def _beat_of(source: str, zone: str | None) -> _Beat:

@@ -4,16 +4,18 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.crontab_reading import FIELDS, MACROS, CrontabZone, read_crontab
 from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal
 from wangtimer.cli.importing.keys import fit_for_key, numbering
+from wangtimer.cli.importing.their_moments import zone_of
 
 SYSTEM_FILES = ("/etc/crontab", "/etc/cron.d/", "/etc/anacrontab")
 _VARIABLE = re.compile(
     r"""("(?P<quoted>[^"]*)"|'(?P<single>[^']*)'|(?P<plain>[^\s="']+))\s*=\s*(?P<value>.*)"""
 )
+_SPACE = re.compile(r"[ \t]+")
 _ASSIGNMENT = re.compile(r"\w+=\S*\s+")
 _DIRECTORY = re.compile(r"cd\s[^;&|]*(?:&&|;)\s*")
 # A % ends the command; the text after it is its input, where % is a new line. \% is a percent sign.
@@ -57,8 +59,9 @@ def read_crontab_file(
     reading = _Reading(file, is_system, daemon, tz_is_of_job)
     key_of = numbering()
     found: list[Found] = []
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = raw.strip()
+    # Cron knows no other end of a line, and no other space.
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip(" \t\r")
         if not line or line.startswith("#"):
             continue
         if variable := _VARIABLE.fullmatch(line):
@@ -93,9 +96,9 @@ def _entry(reading: _Reading, place: str, line: _Line, key: str) -> Entry:
 
 def _split(line: str, is_system: bool) -> _Line:
     count = 1 if line.startswith("@") else len(FIELDS)
-    parts = line.split(None, count + is_system)
+    parts = _SPACE.split(line.lstrip(" \t"), count + is_system)
     if len(parts) <= count + is_system:
-        raise NotTaken("it has no command" if parts else "it is empty")
+        raise NotTaken("it has no command")
     when = " ".join(parts[:count])
     if when == "@reboot":
         raise NotTaken("@reboot is not a moment: start it with the machine, for example by systemd")
@@ -120,14 +123,7 @@ def _zone_of(reading: _Reading) -> CrontabZone:
             "give --tz-of-job for the first, or write CRON_TZ for the second"
         )
     named = variables.get("CRON_TZ", "")
-    return CrontabZone(reading.daemon, _zone(named) if named else None)
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NotTaken(f"CRON_TZ={name} is not an IANA zone") from None
+    return CrontabZone(reading.daemon, zone_of(named) if named else None)
 
 
 def _key(zone: ZoneInfo | None) -> str | None:
@@ -141,9 +137,10 @@ def _unquoted(value: str) -> str:
 
 def _program(command: str) -> str:
     """Return the name of the program that a command starts: the last part of its path."""
-    while found := (_ASSIGNMENT.match(command) or _DIRECTORY.match(command)):
-        command = command[found.end() :]
-    words = command.split()
+    at = 0
+    while found := (_ASSIGNMENT.match(command, at) or _DIRECTORY.match(command, at)):
+        at = found.end()
+    words = command[at:].split(None, 1)
     return PurePath(words[0]).name if words else command
 
 

@@ -47,7 +47,7 @@ MACROS = {
     "@midnight": "0 0 * * *",
     "@hourly": "0 * * * *",
 }
-_PART = re.compile(r"(?P<low>\*|[0-9]+|[a-z]+)(-(?P<high>[0-9]+|[a-z]+))?(/(?P<step>[0-9]+))?")
+_PART = re.compile(r"(?P<low>\*|[0-9]{1,9}|[a-z]+)(-(?P<high>[0-9]{1,9}|[a-z]+))?(/(?P<step>[0-9]{1,9}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class CrontabZone:
 
 def read_crontab(expression: str, where: CrontabZone) -> WallSchedule:
     """Return the wall times at which cron runs a line; raises `NotTaken` for a line that cron itself refuses."""
-    texts = dict(zip(FIELDS, MACROS.get(expression, expression).lower().split(), strict=True))
+    texts = dict(zip(FIELDS, MACROS.get(expression, expression).lower().split(" "), strict=True))
     values = {name: _values(name, text) for name, text in texts.items()}
     is_either = not texts["day of month"].startswith("*") and not texts["day of week"].startswith("*")
 

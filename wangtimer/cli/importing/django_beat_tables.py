@@ -10,8 +10,16 @@ from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, The
 from wangtimer.cli.importing.intervals import every_so_often, only_once
 from wangtimer.cli.importing.keys import fit_for_key, numbering
 from wangtimer.cli.importing.sql_dump import Row
-from wangtimer.cli.importing.tables import flag_of, moment_of, number_of, read_tables, table_of, text_of
-from wangtimer.cli.importing.their_moments import ms_of
+from wangtimer.cli.importing.tables import (
+    flag_of,
+    moment_of,
+    number_of,
+    read_tables,
+    shown_moment,
+    table_of,
+    text_of,
+)
+from wangtimer.cli.importing.their_moments import ms_of, zone_of
 from wangtimer.core.numbers_as_written import read_json
 
 TASKS = "django_celery_beat_periodictask"
@@ -21,6 +29,7 @@ CLOCKED = "django_celery_beat_clockedschedule"
 SOLAR = "django_celery_beat_solarschedule"
 # The columns by which a task names its schedule, with the table of each.
 KINDS = {"crontab_id": CRONTABS, "interval_id": INTERVALS, "clocked_id": CLOCKED, "solar_id": SOLAR}
+COLUMNS = ("id", "name", "task", "args", "kwargs", "enabled", "crontab_id", "interval_id")
 CRONTAB_FIELDS = ("minute", "hour", "day_of_week", "day_of_month", "month_of_year")
 OPTIONS = ("queue", "exchange", "routing_key", "priority", "headers", "expire_seconds")
 # A task that Celery makes for its own results.
@@ -34,7 +43,7 @@ Tables = Mapping[str, Mapping[int, Row]]
 def read_django_beat(source: str, now: int) -> list[Found]:
     """Return the periodic tasks of a database; raises `BadSource`."""
     read = read_tables(source, [TASKS, *KINDS.values()])
-    tasks = table_of(read, TASKS, source)
+    tasks = table_of(read, TASKS, source, *COLUMNS)
     tables = {name: {number_of(row, "id") or 0: row for row in read.get(name, [])} for name in KINDS.values()}
     key_of = numbering()
     return [
@@ -67,7 +76,7 @@ def _found(row: Row, tables: Tables, now: int, key: str) -> Found:
             body,
             moments,
             is_enabled=flag_of(row, "enabled"),
-            notes=tuple(_notes(row)),
+            options={name: text for name in OPTIONS if (text := text_of(row, name)) not in ("", "{}")},
         )
     except NotTaken as error:
         return Refusal(place, original, str(error))
@@ -93,12 +102,12 @@ def _original(kind: str, of: Row) -> str:
 def _schedule(row: Row, kind: str, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments]:
     if kind == CRONTABS:
         fields = {name: text_of(of, name) or "*" for name in CRONTAB_FIELDS}
-        return read_celery_crontab(fields, text_of(of, "timezone") or "UTC")
+        return read_celery_crontab(fields, zone_of(text_of(of, "timezone") or "UTC").key)
     if kind == CLOCKED:
-        at = _moment(of, "clocked_time")
+        at = moment_of(of, "clocked_time")
         if at is None:
             raise NotTaken("it has no clocked_time")
-        return {"at": _shown(at)}, only_once(ms_of(at))
+        return {"at": shown_moment(at)}, only_once(ms_of(at))
     if kind == SOLAR:
         raise NotTaken(f"it is a solar schedule ({text_of(of, 'event')}), which no cron expression can say")
     return _interval(row, of, now)
@@ -108,22 +117,22 @@ def _interval(row: Row, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments
     period = text_of(of, "period")
     try:
         interval_ms = timedelta(**{period: number_of(of, "every") or 0}) // timedelta(milliseconds=1)
-    except TypeError:
+    except (TypeError, OverflowError):
         raise NotTaken(
             f"its period {period!r} is not days, hours, minutes, seconds or microseconds"
         ) from None
-    last = _moment(row, "last_run_at") or _moment(row, "start_time")
+    last = moment_of(row, "last_run_at") or moment_of(row, "start_time")
     schedule, moments = interval(interval_ms, now)
     if last is None:
         return schedule, moments
-    return schedule | {"anchorAt": _shown(last)}, every_so_often(interval_ms, ms_of(last))
+    return schedule | {"anchorAt": shown_moment(last)}, every_so_often(interval_ms, ms_of(last))
 
 
 def _bounded(
     row: Row, schedule: dict[str, Any], moments: TheirMoments, kind: str, now: int
 ) -> tuple[dict[str, Any], TheirMoments]:
     """Return the schedule within the task's start and end. A one-off task has one moment from `now` (ms UTC) on."""
-    start, end = _moment(row, "start_time"), _moment(row, "expires")
+    start, end = moment_of(row, "start_time"), moment_of(row, "expires")
     is_once = flag_of(row, "one_off")
     if is_once and (number_of(row, "total_run_count") or 0):
         raise NotTaken("it is a one-off task that has already run")
@@ -133,10 +142,10 @@ def _bounded(
         # Its one moment is counted from a start; a file of timers has to say which.
         start = max(start or EPOCH, EPOCH + timedelta(milliseconds=now))
     if start is not None:
-        schedule = schedule | {"startAt": _shown(start)}
+        schedule = schedule | {"startAt": shown_moment(start)}
     if end is not None:
         # It does not run at the end itself.
-        schedule = schedule | {"endAt": _shown(end - timedelta(milliseconds=1))}
+        schedule = schedule | {"endAt": shown_moment(end - timedelta(milliseconds=1))}
     if is_once:
         schedule = schedule | {"maxFirings": 1}
 
@@ -148,25 +157,9 @@ def _bounded(
     return schedule, bounded
 
 
-def _notes(row: Row) -> list[str]:
-    options = [name for name in OPTIONS if text_of(row, name) not in ("", "{}", "NULL")]
-    return [f"its options are not taken over: {', '.join(options)}"] if options else []
-
-
 def _json(row: Row, name: str, nothing: Any) -> Any:
     try:
         text = text_of(row, name)
         return read_json(text) if text else nothing
     except (ValueError, RecursionError):
         raise NotTaken(f"its {name} are not JSON: {text_of(row, name)[:60]}") from None
-
-
-def _moment(row: Row, name: str) -> datetime | None:
-    try:
-        return moment_of(row, name)
-    except ValueError:
-        raise NotTaken(f"its {name} {text_of(row, name)!r} is not a moment") from None
-
-
-def _shown(moment: datetime) -> str:
-    return moment.isoformat(timespec="milliseconds")

@@ -1,7 +1,7 @@
 """The entries of a source: those that can become timers, and those that cannot."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 # Takes a moment and a number; returns that many moments after it, ascending, all in ms UTC.
@@ -18,8 +18,8 @@ class Entry:
 
     `place` is where the entry is (a line, a row), `original` its schedule as written there. `name` is what it calls,
     for `{name}` in the URL of the target; `key` names the timer. `schedule` and `misfire` are in v1's form; `body` is
-    what the timer sends. `moments` are the source's, by a reading of its dialect that is independent of ours. `notes`
-    name the parts that have no counterpart.
+    what the timer sends, and `options` how the source would send it. `moments` are the source's, by a reading of its
+    dialect that is independent of ours. `notes` name the parts that have no counterpart.
     """
 
     place: str
@@ -33,6 +33,7 @@ class Entry:
     misfire: Mapping[str, Any] | None = None
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,19 +2,25 @@
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from typing import Any, get_args
+from zoneinfo import ZoneInfo
 
 import click
 
-from wangtimer.cli.importing.entries import Found, Refusal
+from wangtimer.cli.importing.entries import Found, NotTaken, Refusal
 from wangtimer.cli.importing.tables import BadSource, shown_source
 from wangtimer.cli.importing.target_mapping import TargetMapping
+from wangtimer.cli.importing.their_moments import zone_of
 from wangtimer.cli.terminal.asking import Failed, end_of_many
+from wangtimer.cli.terminal.files import BadText, decoded
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.parameter_types import SPAN
+from wangtimer.cli.timers.field_options import timer_fields
+from wangtimer.cli.timers.timer_options import options
+from wangtimer.client.timer_fields import Overlap
 
 EXIT_CODES = (
     "Exit codes: 0 all entries became timers; 1 none did, or the source cannot be read; 2 wrong use; "
@@ -32,12 +38,14 @@ class ZoneName(click.ParamType[ZoneInfo]):
         if isinstance(value, ZoneInfo):
             return value
         try:
-            return ZoneInfo(value)
-        except (ZoneInfoNotFoundError, ValueError, OSError):
-            self.fail(f"{value!r} is no IANA zone; write one such as Asia/Shanghai", param, ctx)
+            return zone_of(value)
+        except NotTaken as error:
+            self.fail(str(error), param, ctx)
 
 
 ZONE = ZoneName()
+# The fields of a timer that an import may be given.
+_TERMS = ("target_timeout", "target_acktimeout", "retry_attempts", "overlap")
 
 
 @click.group("import", cls=OnceGroup, epilog=EXIT_CODES)
@@ -49,17 +57,22 @@ def import_timers() -> None:
     """
 
 
-def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
-    """Return a decorator for a command that reads entries: it adds options and makes timers of the entries."""
+def _importing(
+    source_name: str, *further: Any
+) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
+    """Return a decorator for a command that reads entries: it adds options and makes timers of the entries.
+
+    `further` are options of the source's own about what its timers call.
+    """
 
     def decorate(command: Callable[..., list[Found]]) -> Callable[..., None]:
         @click.argument("source")
         @click.option(
             "--target-url",
-            required=True,
             metavar="URL",
             help="The URL to call; {name} in it stands for what the source calls, {key} for the timer's key.",
         )
+        @options(*further)
         @click.option(
             "--target",
             "targets",
@@ -69,6 +82,26 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
         )
         @click.option("--method", help="POST by default.")
         @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more.")
+        @click.option(
+            "--timeout", "target_timeout", type=SPAN, help="So long a call may take; 10m by default."
+        )
+        @click.option(
+            "--ack-timeout",
+            "target_acktimeout",
+            type=SPAN,
+            help="So long a target that answers 202 may take until it says that it is done.",
+        )
+        @click.option(
+            "--attempts",
+            "retry_attempts",
+            type=click.IntRange(1),
+            help="How often a call is made at most; 1 by default.",
+        )
+        @click.option(
+            "--overlap",
+            type=click.Choice(get_args(Overlap)),
+            help="What becomes of a firing while another one is not done; skip by default.",
+        )
         @click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated.")
         @click.option(
             "--out",
@@ -84,7 +117,7 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
         @wraps(command)
         def run(
             source: str,
-            target_url: str,
+            target_url: str | None,
             targets: tuple[str, ...],
             method: str | None,
             headers: tuple[str, ...],
@@ -98,13 +131,18 @@ def _importing(source_name: str) -> Callable[[Callable[..., list[Found]]], Calla
                 raise click.UsageError(
                     f"--out: {out} exists; name another file, or overwrite it with --force"
                 )
-            mapping = _mapping(target_url, targets, method, headers)
+            terms = timer_fields({name: arguments.pop(name) for name in _TERMS})
+            mapping = _mapping(target_url, targets, method, headers, arguments.pop("through", None))
             now = int(time.time() * 1_000)
             try:
                 found = command(source, now=now, **arguments)
             except BadSource as error:
                 raise Failed(str(error)) from None
-            _finish(source_name, source, found, mapping, now, accept_clock_changes, tags, out)
+            except NotTaken as error:
+                raise Failed(f"{shown_source(source)}: {error}") from None
+            if not found:
+                raise Failed(f"{shown_source(source)} has no entry; nothing is written")
+            _finish(source_name, source, found, mapping, now, accept_clock_changes, tags, terms, out)
 
         return run
 
@@ -132,8 +170,9 @@ def crontab(
     from wangtimer.cli.importing.crontab_file import is_system_crontab, read_crontab_file
 
     try:
-        text = sys.stdin.read() if source == "-" else Path(source).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
+        text = decoded(raw)
+    except (OSError, BadText) as error:
         raise BadSource(f"{source}: {error}") from None
     is_system = file_format == "system" if file_format else is_system_crontab(source)
     return read_crontab_file(text, source, is_system, timezone, tz_of_job)
@@ -166,7 +205,14 @@ def quartz(source: str, now: int, table_prefix: str) -> list[Found]:  # noqa: AR
 
 
 @import_timers.command("celery-beat", cls=OnceCommand, epilog=EXIT_CODES)
-@_importing("celery-beat")
+@_importing(
+    "celery-beat",
+    click.option(
+        "--through",
+        metavar="TARGET",
+        help="In place of --target-url: a target whose Celery workers run the tasks (wangtimer targets set --celery).",
+    ),
+)
 @click.option(
     "--timezone", type=ZONE, help="Replaces the app's own zone; in tables each crontab has its own."
 )
@@ -193,6 +239,7 @@ def _finish(
     now: int,
     accepts_clock_changes: bool,
     tags: tuple[str, ...],
+    terms: Mapping[str, Any],
     out: Path | None,
 ) -> None:
     # Imported here: the API's rules take a second to import, and no other command needs them.
@@ -200,10 +247,11 @@ def _finish(
     from wangtimer.cli.importing.imported import Importing
     from wangtimer.cli.importing.timers_file import timers_file
 
-    outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags).each(found))
+    outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags, terms).each(found))
     text = timers_file(shown_source(source), outcomes, now)
     if out is None:
-        click.echo(text, nl=False)
+        # A file of timers is UTF-8, whatever the terminal is.
+        click.echo(text.encode(), nl=False)
     else:
         try:
             out.write_text(text, encoding="utf-8")
@@ -215,14 +263,23 @@ def _finish(
 
 
 def _mapping(
-    url: str, targets: tuple[str, ...], method: str | None, headers: tuple[str, ...]
+    url: str | None,
+    targets: tuple[str, ...],
+    method: str | None,
+    headers: tuple[str, ...],
+    through: str | None,
 ) -> TargetMapping:
+    if through is not None and (url is not None or targets or method or headers):
+        raise click.UsageError("--through: a target of Celery has no URL, method or headers of a timer's own")
+    if through is None and url is None:
+        raise click.UsageError("say what to call: --target-url, as in https://shop.example/jobs/{name}")
     try:
         return TargetMapping(
-            url,
+            url or "",
             dict(_pair(one, "=", "--target", "NAME=URL") for one in targets),
             method,
             dict(_pair(one, ":", "--header", "NAME:VALUE") for one in headers),
+            through,
         )
     except ValueError as error:
         raise click.UsageError(str(error)) from None

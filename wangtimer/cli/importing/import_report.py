@@ -1,6 +1,7 @@
 """The report of an import: for each entry, its timer or the reason for refusing it."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
@@ -36,10 +37,16 @@ def _of_timer(one: Imported) -> Iterator[str]:
     yield f"{one.entry.key}  {one.entry.place}: {one.entry.original}"
     yield f"         {describe(one.schedule, Language.EN)}{'' if one.entry.is_enabled else '; disabled'}"
     target = one.document["target"]
-    yield f"         {target.get('method', 'POST')} {shown_target(target['url'])}"
+    yield f"         {_call(target)}"
     yield f"         {_moments(one)}"
     for note in one.notes:
         yield f"         note: {note}"
+
+
+def _call(target: Mapping[str, Any]) -> str:
+    if "celery" in target:
+        return f"task {target['celery']['task']} through {target['name']}"
+    return f"{target.get('method', 'POST')} {shown_target(target['url'])}"
 
 
 def _moments(one: Imported) -> str:

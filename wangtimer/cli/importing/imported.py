@@ -1,7 +1,7 @@
 """Makes timers of a source's entries and compares each with its entry."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from wangtimer.cli.as_code.wanted_timer import any_calendar, read_wanted
@@ -11,6 +11,8 @@ from wangtimer.cli.importing.target_mapping import TargetMapping
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.schedules.schedule import Schedule
 
+# The work of a scheduler's entry is done by nobody else meanwhile, and not again if it fails, until its owner says so.
+TERMS: Mapping[str, Any] = {"overlap": "skip", "retry": {"attempts": 1}, "target": {"timeout": "10m"}}
 # Any app will do: the meaning of the timers does not depend on it.
 ANY_APP = "import"
 
@@ -28,13 +30,14 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Importing:
-    """Makes timers of entries at `now` (ms UTC)."""
+    """Makes timers of entries at `now` (ms UTC). `terms` are fields of each timer instead of `TERMS`."""
 
     source: str
     mapping: TargetMapping
     now: int
     accepts_clock_changes: bool = False
     tags: tuple[str, ...] = ()
+    terms: Mapping[str, Any] = field(default_factory=dict)
 
     def each(self, found: Iterable[Found]) -> Iterator[Imported | Refusal]:
         """Yield the timer or the refusal of each entry."""
@@ -56,14 +59,21 @@ class Importing:
         moments, notes = hold_against(entry.moments, wanted.schedule, self.now, self.accepts_clock_changes)
         if not moments:
             raise NotTaken("it has no future moment")
-        return Imported(entry, document, wanted.schedule, moments, (*entry.notes, *notes))
+        left = [name for name in entry.options if self.mapping.through is None or name != "queue"]
+        of_options = (f"its options are not taken over: {', '.join(left)}",) if left else ()
+        return Imported(entry, document, wanted.schedule, moments, (*entry.notes, *of_options, *notes))
 
     def _document_of(self, entry: Entry) -> dict[str, Any]:
+        # A message is sent in no time, and who runs a task does so as ever.
+        usual = {} if self.mapping.through is not None else TERMS
+        terms = {**usual, **self.terms}
+        target = {**usual.get("target", {}), **terms.pop("target", {})}
         document: dict[str, Any] = {
             "key": entry.key,
             "schedule": dict(entry.schedule),
-            "target": self.mapping.target_of(entry),
+            "target": {**self.mapping.target_of(entry), **target},
             "tags": [f"from={self.source}", *entry.tags, *self.tags],
+            **terms,
         }
         if entry.misfire is not None:
             document["misfire"] = dict(entry.misfire)

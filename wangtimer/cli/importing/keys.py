@@ -16,14 +16,16 @@ def fit_for_key(text: str) -> str:
 
 def numbering() -> Callable[[str], str]:
     """Return a function that makes names unique: the second of a name gets `-2`, and so on."""
-    given: set[str] = set()
+    given: dict[str, int] = {}
 
     def next_of(name: str) -> str:
-        key, number = name, 1
+        key, number = name, given.get(name, 0)
         while key in given:
             number += 1
-            key = f"{name}-{number}"
-        given.add(key)
+            key = f"{name}-{number + 1}"
+        given[key] = 0
+        if key != name:
+            given[name] = number
         return key
 
     return next_of

@@ -34,9 +34,9 @@ SATURDAY, SUNDAY = 6, 7
 SHORTEST_MONTH = 28
 ONE_DAY = timedelta(days=1)
 
-_PART = re.compile(r"(?P<low>\*|[0-9]+|[A-Z]+)?(-(?P<high>[0-9]+|[A-Z]+))?(/(?P<step>[0-9]+))?")
-_FROM_END = re.compile(r"L(-(?P<back>[0-9]+))?(?P<nearest>W)?")
-_NEAREST = re.compile(r"(?P<day>[0-9]+)W")
+_PART = re.compile(r"(?P<low>\*|[0-9]{1,9}|[A-Z]+)?(-(?P<high>[0-9]{1,9}|[A-Z]+))?(/(?P<step>[0-9]{1,9}))?")
+_FROM_END = re.compile(r"L(-(?P<back>[0-9]{1,9}))?(?P<nearest>W)?")
+_NEAREST = re.compile(r"(?P<day>[0-9]{1,9})W")
 _NTH = re.compile(r"(?P<weekday>[0-9]|[A-Z]{3})(#(?P<place>[1-5])|(?P<last>L))")
 
 IsDay = Callable[[date], bool]

@@ -1,16 +1,26 @@
 """Quartz's tables of a JDBC job store: its cron and simple triggers."""
 
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TheirMoments
 from wangtimer.cli.importing.intervals import every_so_often, only_once
 from wangtimer.cli.importing.keys import fit_for_key, numbering
 from wangtimer.cli.importing.quartz_reading import read_quartz
 from wangtimer.cli.importing.sql_dump import Row
-from wangtimer.cli.importing.tables import number_of, read_tables, table_of, text_of
+from wangtimer.cli.importing.tables import (
+    moment_at,
+    number_of,
+    read_tables,
+    shown_moment,
+    table_of,
+    text_of,
+    value_of,
+)
+from wangtimer.cli.importing.their_moments import zone_of
+from wangtimer.core.time.meant_zones import zone_of_offset
 
 PREFIX = "QRTZ_"
 TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS = (
@@ -19,19 +29,32 @@ TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS = (
     "SIMPLE_TRIGGERS",
     "JOB_DETAILS",
 )
+COLUMNS = ("trigger_name", "trigger_group", "job_name", "trigger_state", "trigger_type", "start_time")
 IGNORED, SMART = -1, 0
 CRON_MISFIRES = {IGNORED: "fire_all", SMART: "fire_latest", 1: "fire_latest", 2: "skip"}
 # The default of org.quartz.jobStore.misfireThreshold.
 GRACE = "1m"
 PAUSED = frozenset({"PAUSED", "PAUSED_BLOCKED", "ERROR"})
 JAVA_OBJECT = b"\xac\xed"
+_HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2})*)")
+# A comment, or a name and a value. An escaped end of line folds it.
+_ESCAPE, _SPACE = r"\\(?:\r\n|.)", r"[ \t\f]*+"
+_PROPERTY = re.compile(
+    rf"[ \t\f\r\n]*+(?:[#!][^\r\n]*+|(?P<name>(?:[^\\=: \t\f\r\n]++|{_ESCAPE})*+){_SPACE}[=:]?{_SPACE}"
+    rf"(?P<value>(?:[^\\\r\n]++|{_ESCAPE})*+))",
+    re.DOTALL,
+)
+_ESCAPED = re.compile(
+    r"\\(?:u(?P<code>[0-9a-fA-F]{4})|(?P<fold>(?:\r\n|\r|\n)[ \t\f]*)|(?P<sign>.))", re.DOTALL
+)
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_quartz_tables(source: str, prefix: str = PREFIX) -> list[Found]:
     """Return the triggers of a job store; raises `BadSource`."""
     names = {name: f"{prefix}{name}".lower() for name in (TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS)}
     tables = read_tables(source, names.values())
-    triggers = table_of(tables, names[TRIGGERS], source)
+    triggers = table_of(tables, names[TRIGGERS], source, *COLUMNS)
     details = {
         kind: {_identity(row): row for row in tables.get(names[kind], [])}
         for kind in (CRON_TRIGGERS, SIMPLE_TRIGGERS)
@@ -92,17 +115,17 @@ def _schedule(row: Row, cron: Row | None, simple: Row | None) -> tuple[Mapping[s
 
 
 def _cron_schedule(row: Row, cron: Row) -> tuple[Mapping[str, Any], TheirMoments]:
-    expression, name = text_of(cron, "cron_expression"), text_of(cron, "time_zone_id")
-    try:
-        zone = ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise NotTaken(f"its zone {name!r} is not an IANA zone") from None
+    expression, zone = text_of(cron, "cron_expression"), _zone(text_of(cron, "time_zone_id"))
     start_ms, end_ms = number_of(row, "start_time") or 0, number_of(row, "end_time") or 0
-    schedule: dict[str, Any] = {"cron": " ".join(expression.split()), "dialect": "quartz", "timezone": name}
+    schedule: dict[str, Any] = {
+        "cron": " ".join(expression.split()),
+        "dialect": "quartz",
+        "timezone": zone.key,
+    }
     if start_ms:
-        schedule["startAt"] = _shown(start_ms)
+        schedule["startAt"] = _shown_ms(start_ms)
     if end_ms:
-        schedule["endAt"] = _shown(end_ms)
+        schedule["endAt"] = _shown_ms(end_ms)
     reading = read_quartz(expression, zone)
 
     def moments(after_ms: int, count: int) -> list[int]:
@@ -112,20 +135,26 @@ def _cron_schedule(row: Row, cron: Row) -> tuple[Mapping[str, Any], TheirMoments
     return schedule, moments
 
 
+def _zone(name: str) -> ZoneInfo:
+    """Return the zone of a name of Java's: of IANA, or as in GMT+08:00, whose IANA name has the other sign."""
+    fixed = zone_of_offset(name) if name.startswith("GMT") else None
+    return zone_of(fixed or name)
+
+
 def _simple_schedule(row: Row, simple: Row) -> tuple[Mapping[str, Any], TheirMoments]:
     interval_ms, repeats = number_of(simple, "repeat_interval") or 0, number_of(simple, "repeat_count") or 0
     start_ms, end_ms = number_of(row, "start_time") or 0, number_of(row, "end_time") or 0
     if repeats == 0:
-        return {"at": _shown(start_ms)}, only_once(start_ms)
+        return {"at": _shown_ms(start_ms)}, only_once(start_ms)
     if interval_ms < 1_000:
         raise NotTaken(f"its interval is {interval_ms} ms, and the shortest here is a second")
-    schedule: dict[str, Any] = {"every": f"{interval_ms}ms", "anchorAt": _shown(start_ms)}
-    schedule["startAt"] = _shown(start_ms)
+    schedule: dict[str, Any] = {"every": f"{interval_ms}ms", "anchorAt": _shown_ms(start_ms)}
+    schedule["startAt"] = _shown_ms(start_ms)
     if repeats > 0:
         schedule["maxFirings"] = repeats + 1
     if end_ms:
         # A simple trigger does not fire at its end itself.
-        schedule["endAt"] = _shown(end_ms - 1)
+        schedule["endAt"] = _shown_ms(end_ms - 1)
     theirs = every_so_often(interval_ms, start_ms, None if repeats < 0 else repeats + 1)
 
     def moments(after_ms: int, count: int) -> list[int]:
@@ -156,23 +185,39 @@ def _data(row: Row, job: Row) -> tuple[dict[str, str], list[str]]:
     For the same name the trigger's value wins.
     """
     data: dict[str, str] = {}
-    unread = 0
+    unread = False
     for one in (job, row):
-        value = one.get("job_data")
-        raw = value.encode(errors="surrogateescape") if isinstance(value, str) else value
-        if not raw:
-            continue
-        if bytes(raw).startswith(JAVA_OBJECT) or b"=" not in bytes(raw):
-            unread += 1
-            continue
-        data |= _properties(bytes(raw).decode("latin-1"))
-    notes = ["its job data are a Java object and are not taken over"] if unread else []
-    return data, notes
+        raw = _bytes_of(value_of(one, "job_data"))
+        if raw.startswith(JAVA_OBJECT) or not (raw.startswith(b"#") or b"=" in raw or not raw):
+            unread = True
+        else:
+            data |= read_properties(raw.decode("latin-1"))
+    return data, ["its job data are a Java object and are not taken over"] if unread else []
 
 
-def _properties(text: str) -> dict[str, str]:
-    lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
-    return {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
+def _bytes_of(value: Any) -> bytes:
+    """Return a blob: a driver's, MySQL's text, or the hexadecimal digits of PostgreSQL."""
+    if not isinstance(value, str):
+        return bytes(value or b"")
+    if found := _HEX.fullmatch(value):
+        return bytes.fromhex(found[1])
+    return value.encode(errors="surrogateescape")
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """Return the properties of a text as `java.util.Properties.load` reads them."""
+    found = (one for one in _PROPERTY.finditer(text) if one["name"] or one["value"])
+    return {_unescaped(one["name"]): _unescaped(one["value"]) for one in found}
+
+
+def _unescaped(text: str) -> str:
+    def sign_of(one: re.Match[str]) -> str:
+        if one["code"]:
+            return chr(int(one["code"], 16))
+        return "" if one["fold"] else _ESCAPES.get(one["sign"], one["sign"])
+
+    # A sign beyond 16 bits is written as two.
+    return _ESCAPED.sub(sign_of, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _refuse_calendar(row: Row) -> None:
@@ -191,5 +236,5 @@ def _job(row: Row) -> tuple[str, str]:
     return text_of(row, "job_group"), text_of(row, "job_name")
 
 
-def _shown(moment_ms: int) -> str:
-    return datetime.fromtimestamp(moment_ms / 1_000, UTC).isoformat(timespec="milliseconds")
+def _shown_ms(moment_ms: int) -> str:
+    return shown_moment(moment_at(moment_ms))

@@ -1,142 +1,279 @@
-"""Reads the rows of tables from a dump of SQL statements, of mysqldump, pg_dump --inserts or sqlite3."""
+"""Reads the rows of tables from a dump of SQL statements, of mysqldump, pg_dump or sqlite3.
+
+A dump shows which server wrote it. In MySQL's texts a backslash escapes the next sign; in others it is a sign itself. A
+text with a backslash is `Unread` where the dump does not show its server.
+"""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Collection
+from typing import Any, NamedTuple
 
 Row = dict[str, Any]
 
-_STATEMENT = re.compile(
-    r"^\s*(?:(?P<create>CREATE\s+TABLE(?:\s+IF\s+NOT\s+EXISTS)?)|INSERT\s+(?:IGNORE\s+)?INTO|REPLACE\s+INTO)\s+"
-    r"(?P<name>[\w.`\"]+)",
-    re.IGNORECASE | re.MULTILINE,
+NO_SERVER = (
+    "has a backslash, and the dump does not show which server wrote it: dump it with its head (without --compact), "
+    "or give the URL of the database"
 )
-_COLUMN = re.compile(r"\s*(?:[`\"](?P<quoted>\w+)[`\"]|(?P<plain>\w+))(?:\s|\Z)")
-_COMMENT = re.compile(r"--[^\n]*")
-# A text that does not end reaches to the end, so that no character of it is looked at twice.
-_TEXT = r"'(?P<text>(?:[^'\\]++|\\.?|'')*+)(?:'|\Z)"
-# The tokens of a list of columns; a text or comment is one token.
-_SIGN = re.compile(rf"{_TEXT}|--[^\n]*|[(),]", re.DOTALL)
-_NO_COLUMNS = frozenset({"PRIMARY", "KEY", "UNIQUE", "INDEX", "CONSTRAINT", "FOREIGN", "FULLTEXT", "CHECK"})
-_COLUMNS = re.compile(r"\s*\(([\w\s,`\"]+)\)\s*(?=VALUES)", re.IGNORECASE)
-_VALUES = re.compile(r"\s*VALUES\s*", re.IGNORECASE)
-_VALUE = re.compile(
-    r"\s*(?:(?P<null>NULL)|(?P<truth>TRUE|FALSE)"
-    r"|(?:0x|[xX]'|'\\\\?x)(?P<hex>[0-9A-Fa-f]*)'?(?=\s*[,)])"
-    rf"|(?:_\w+\s+)?[EN]?{_TEXT}(?:::\w+)?"
-    r"|(?P<number>[-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?))\s*",
-    re.IGNORECASE | re.DOTALL,
-)
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "Z": "\x1a", "b": "\b"}
-_ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
+NO_VALUE = "is {}, which only its server works out: give the URL of the database"
 
 
 class BadDump(ValueError):
     """A dump cannot be read; the message says where."""
 
 
-def read_dump(text: str) -> dict[str, list[Row]]:
-    """Return the rows of each table by its name; names of tables and columns in lower case.
+class Unread(NamedTuple):
+    """A value that is not known here; `reason` goes on after the column's name."""
 
-    Values are text, numbers, bytes and None. Raises `BadDump`.
+    reason: str
+
+
+class _Dialect:
+    """How a server writes: `text` is one of its texts; `other` is what else may hold a semicolon, comma or bracket."""
+
+    def __init__(self, text: str, other: str = r"--[^\n]*", has_escapes: bool | None = False) -> None:
+        token = rf"{text}|{other}|`[^`]*+`|\"[^\"]*+\"|/\*.*?\*/|[A-Za-z_][\w$]*+|[#-]|/(?!\*)|\$(?!\w*\$)"
+        self.statement = re.compile(rf"(?:[^'\"`$/#A-Za-z_;-]++|{token})*+(?P<end>;|\Z)?", re.DOTALL)
+        self.part = re.compile(rf"(?:[^'\"`$/#A-Za-z_;(),-]++|{token})*+(?P<end>[(),])?", re.DOTALL)
+        self.value = re.compile(
+            r"(?P<null>NULL)|(?P<truth>TRUE|FALSE)|(?:0x|x')(?P<hex>[0-9a-f]*)'?|b'(?P<bits>[01]{1,64})'"
+            rf"|(?:_\w+\s+|N)?(?P<text>{text})(?:::[\w ]+)?|(?P<number>[-+]?[0-9]+(?:\.[0-9]*)?(?:e[-+]?[0-9]+)?)",
+            re.IGNORECASE | re.DOTALL,
+        )
+        # None: not known.
+        self.has_escapes = has_escapes
+
+
+_PLAIN, _ESCAPING = r"'(?:[^']++|'')*+'", r"'(?:[^'\\]++|\\.|'')*+'"
+_MYSQL = _Dialect(_ESCAPING, r'"(?:[^"\\]++|\\.|"")*+"|--(?!\S)[^\n]*|#[^\n]*', has_escapes=True)
+_POSTGRES = _Dialect(_PLAIN, rf"[eE]{_ESCAPING}|\$(?P<tag>\w*)\$.*?\$(?P=tag)\$|--[^\n]*")
+_SQLITE = _Dialect(_PLAIN)
+# After a backslash a quotation mark may be the end, or may not.
+_UNKNOWN = _Dialect(r"'(?:[^'\\]++|''|\\++(?!'))*+'", has_escapes=None)
+# A dialect by what stands before the first row; the first that is found counts.
+_SHOWN_BY = {
+    r"^SET standard_conforming_strings = off": _UNKNOWN,
+    r"^-- PostgreSQL database dump|^SET standard_conforming_strings|^COPY\s": _POSTGRES,
+    r"^PRAGMA foreign_keys": _SQLITE,
+    r"^-- (?:MySQL|MariaDB) dump|^/\*M?!|`|\bENGINE\s*=|\bAUTO_INCREMENT\b": _MYSQL,
+}
+_FIRST_ROW = re.compile(r"^[ \t]*+(?:INSERT|REPLACE|COPY)\s[^'(]*+", re.IGNORECASE | re.MULTILINE)
+
+_SPACE = re.compile(r"(?:\s++|--[^\n]*|#[^\n]*|/\*.*?\*/)*+", re.DOTALL)
+_ID = r"(?:[\w$]+|`[^`]+`|\"[^\"]+\"|\[[^\]]+\])"
+_NAME = rf"\s+(?P<name>{_ID}(?:\s*\.\s*{_ID})*+)\s*"
+_LIST = rf"(?:\(\s*(?P<columns>{_ID}(?:\s*,\s*{_ID})*+)\s*\)\s*)?"
+_CREATE = re.compile(rf"CREATE(?:\s+\w+)?\s+TABLE(?:\s+IF\s+NOT\s+EXISTS)?{_NAME}\(", re.IGNORECASE)
+_INSERT = re.compile(
+    rf"(?:INSERT|REPLACE)(?:\s+(?:OR\s+\w+|IGNORE|DELAYED|LOW_PRIORITY|HIGH_PRIORITY))*+(?:\s+INTO)?{_NAME}{_LIST}"
+    r"(?P<rows>(?:OVERRIDING\s+\w+\s+VALUE\s+)?VALUES?\s*(?=\())?",
+    re.IGNORECASE,
+)
+_COPY = re.compile(rf"COPY{_NAME}{_LIST}(?P<rows>FROM\s+stdin\s*;[^\n]*\n)?", re.IGNORECASE)
+_CHANGE = re.compile(rf"(?:UPDATE|DELETE\s+FROM|TRUNCATE(?:\s+TABLE)?){_NAME}", re.IGNORECASE)
+_NEXT_ROW = re.compile(r"\s*,\s*(?=\()")
+_AFTER_ROWS = re.compile(r"\s*(?:(?:AS\s+\w+\s+)?ON\s|RETURNING\s|;|\Z)", re.IGNORECASE)
+_END_OF_COPY = re.compile(r"^\\\.\r?$", re.MULTILINE)
+# The statements of a routine are not the dump's own. It ends at `DELIMITER ;` or at `END;`.
+_DELIMITED = re.compile(
+    r"DELIMITER[ \t](?:.*?^DELIMITER[ \t]+;|.*)", re.IGNORECASE | re.DOTALL | re.MULTILINE
+)
+_ROUTINE = re.compile(
+    r"CREATE\s(?>[^'\"(]*?\b(?:TRIGGER|PROCEDURE|FUNCTION)\b)[^$]*?\bBEGIN\b", re.IGNORECASE | re.DOTALL
+)
+_END_OF_ROUTINE = re.compile(r"END\s*;", re.IGNORECASE)
+
+_COLUMN = re.compile(rf"(?P<name>{_ID})(?!\S)")
+_NO_COLUMNS = frozenset(
+    {"primary", "key", "unique", "index", "constraint", "foreign", "fulltext", "spatial", "check"}
+)
+_ESCAPED = re.compile(r"\\(.)|''", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "Z": "\x1a", "b": "\b", "%": r"\%", "_": r"\_"}
+_COPY_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v"}
+
+
+def read_dump(text: str, wanted: Collection[str]) -> tuple[dict[str, list[Row]], list[str]]:
+    """Return the rows of the wanted tables by their names, and the names of other tables that have rows.
+
+    Names of tables and columns are in lower case. Values are text, bytes, None and `Unread`. Raises `BadDump`.
     """
-    has_escapes = "INSERT INTO `" in text
-    columns: dict[str, list[str]] = {}
-    rows: dict[str, list[Row]] = {}
-    at = 0
-    while found := _STATEMENT.search(text, at):
-        table, at = _bare(found["name"]), found.end()
-        if found["create"]:
-            columns[table] = _columns_of(text, at)
-            rows.setdefault(table, [])
-            continue
-        names = columns.get(table)
-        if own := _COLUMNS.match(text, at):
-            names, at = [_bare(one) for one in own[1].split(",")], own.end()
-        if names is None:
-            raise BadDump(f"line {_line(text, at)}: no CREATE TABLE gives the columns of {table}")
-        for values, at in _rows(text, at, has_escapes):  # noqa: B020 - each row ends where the next begins
-            if len(values) != len(names):
-                raise BadDump(
-                    f"line {_line(text, at)}: {len(values)} values for {len(names)} columns of {table}"
-                )
-            rows.setdefault(table, []).append(dict(zip(names, values, strict=True)))
-    return rows
+    reading = _Reading(text, frozenset(wanted))
+    reading.read()
+    return reading.rows, sorted(reading.passed_over)
 
 
-def _rows(text: str, at: int, has_escapes: bool) -> Iterator[tuple[list[Any], int]]:
-    head = _VALUES.match(text, at)
-    if head is None:
-        return
-    at = head.end()
-    while text[at : at + 1] == "(":
-        values, at = _row(text, at + 1, has_escapes)
-        yield values, at
-        following = re.compile(r"\s*,\s*(?=\()").match(text, at)
-        if following is None:
+def _dialect_of(text: str) -> _Dialect:
+    first = _FIRST_ROW.search(text)
+    head = text if first is None else text[: first.end()]
+    shown = (of for sign, of in _SHOWN_BY.items() if re.search(sign, head, re.IGNORECASE | re.MULTILINE))
+    return next(shown, _UNKNOWN)
+
+
+class _Reading:
+    """The state of reading a dump."""
+
+    def __init__(self, text: str, wanted: frozenset[str]) -> None:
+        self._text, self._wanted, self._dialect = text, wanted, _dialect_of(text)
+        self._columns: dict[str, list[str]] = {}
+        self.rows: dict[str, list[Row]] = {}
+        self.passed_over: set[str] = set()
+
+    def read(self) -> None:
+        """Read all statements."""
+        at, is_in_routine = 0, False
+        while (at := _end_of(_SPACE, self._text, at)) < len(self._text):
+            if is_in_routine:
+                is_in_routine = not _END_OF_ROUTINE.match(self._text, at)
+                at = self._end_of_statement(at)
+            elif delimited := _DELIMITED.match(self._text, at):
+                at = delimited.end()
+            elif found := _COPY.match(self._text, at):
+                at = self._copy(found)
+            else:
+                end = self._end_of_statement(at)
+                is_in_routine = _ROUTINE.match(self._text, at, end) is not None
+                self._statement(at, end)
+                at = end
+        if is_in_routine:
+            raise self._bad(at, "a trigger or routine before it does not end: dump the tables only")
+
+    def _end_of_statement(self, at: int) -> int:
+        found = self._dialect.statement.match(self._text, at)
+        assert found is not None
+        if found["end"] is None:
+            raise self._unended(found.end())
+        return found.end()
+
+    def _statement(self, at: int, end: int) -> None:
+        if found := _CREATE.match(self._text, at, end):
+            self._create(found)
+        elif found := _INSERT.match(self._text, at, end):
+            if self._is_wanted(found):
+                self._insert(found)
+        elif (found := _CHANGE.match(self._text, at, end)) and self.rows.get(_bare(found["name"])):
+            raise self._bad(
+                at, f"{self._text[at : at + 40]!r} changes rows, and only those inserted are read"
+            )
+
+    def _is_wanted(self, found: re.Match[str]) -> bool:
+        table = _bare(found["name"])
+        if table not in self._wanted:
+            self.passed_over.add(table)
+        return table in self._wanted
+
+    def _create(self, found: re.Match[str]) -> None:
+        table = _bare(found["name"])
+        if table not in self._wanted:
             return
-        at = following.end()
+        if table in self._columns:
+            raise self._bad(found.start(), f"a second table {table}: dump one database only")
+        parts, _ = self._parts(found.end())
+        names = (_COLUMN.match(part, _end_of(_SPACE, part, 0)) for part in parts)
+        self._columns[table] = [
+            _bare(one["name"]) for one in names if one is not None and one["name"].lower() not in _NO_COLUMNS
+        ]
+        self.rows.setdefault(table, [])
 
-
-def _row(text: str, at: int, has_escapes: bool) -> tuple[list[Any], int]:
-    values: list[Any] = []
-    while found := _VALUE.match(text, at):
-        values.append(_value(found, has_escapes))
+    def _insert(self, found: re.Match[str]) -> None:
+        if found["rows"] is None:
+            raise self._unread_rows(found)
         at = found.end()
-        sign = text[at : at + 1]
-        at += 1
-        if sign == ")":
-            return values, at
-        if sign != ",":
-            break
-    raise BadDump(f"line {_line(text, at)}: {text[at : at + 30]!r} is not a value")
+        while True:
+            begin = at
+            parts, at = self._parts(at + 1)
+            self._add(found, begin, [self._value(part.strip()) for part in parts])
+            following = _NEXT_ROW.match(self._text, at)
+            if following is None:
+                break
+            at = following.end()
+        if not _AFTER_ROWS.match(self._text, at):
+            raise self._bad(at, f"{self._text[at : at + 30]!r} after a row")
 
+    def _copy(self, found: re.Match[str]) -> int:
+        """Read the lines of a COPY, and return where they end."""
+        is_wanted = self._is_wanted(found)
+        if found["rows"] is None:
+            if is_wanted:
+                raise self._unread_rows(found)
+            return self._end_of_statement(found.start())
+        end = _END_OF_COPY.search(self._text, found.end())
+        if end is None:
+            raise self._bad(found.start(), "the rows of COPY have no end")
+        at = found.end()
+        for line in self._text[at : end.start()].split("\n")[:-1] if is_wanted else ():
+            self._add(found, at, [_copied(value) for value in line.removesuffix("\r").split("\t")])
+            at += len(line) + 1
+        return end.end()
 
-def _value(found: re.Match[str], has_escapes: bool) -> Any:
-    if found["null"]:
-        return None
-    if found["truth"]:
-        return int(found["truth"].upper() == "TRUE")
-    if found["hex"] is not None:
-        return bytes.fromhex(found["hex"])
-    if found["number"]:
-        number = found["number"]
-        return int(number) if number.lstrip("+-").isdecimal() else float(number)
-    return _unescaped(found["text"], has_escapes)
+    def _add(self, found: re.Match[str], at: int, values: list[Any]) -> None:
+        table = _bare(found["name"])
+        own = found["columns"]
+        names = [_bare(one) for one in own.split(",")] if own else self._columns.get(table)
+        if names is None:
+            raise self._bad(at, f"no CREATE TABLE gives the columns of {table}")
+        if len(values) != len(names):
+            raise self._bad(at, f"{len(values)} values for {len(names)} columns of {table}")
+        self.rows.setdefault(table, []).append(dict(zip(names, values, strict=True)))
 
+    def _parts(self, at: int) -> tuple[list[str], int]:
+        """Return the parts of a bracketed list that begins at `at`, and where it ends."""
+        parts, begin, depth = [], at, 1
+        while depth:
+            found = self._dialect.part.match(self._text, at)
+            assert found is not None
+            at, sign = found.end(), found["end"]
+            if sign is None:
+                raise self._unended(at)
+            depth += {"(": 1, ")": -1, ",": 0}[sign]
+            if depth == 0 or (sign == "," and depth == 1):
+                parts.append(self._text[begin : at - 1])
+                begin = at
+        return parts, at
 
-def _unescaped(text: str, has_escapes: bool) -> str:
-    if not has_escapes:
+    def _value(self, written: str) -> Any:
+        found = self._dialect.value.fullmatch(written)
+        if found is None or (found["hex"] is not None and written[0] in "xX" and len(found["hex"]) % 2):
+            return Unread(NO_VALUE.format(repr(written[:40])))
+        if found["null"]:
+            return None
+        if found["truth"]:
+            return str(int(found["truth"].upper() == "TRUE"))
+        if (digits := found["hex"]) is not None:
+            return bytes.fromhex(digits if len(digits) % 2 == 0 else f"0{digits}")
+        if found["bits"]:
+            return str(int(found["bits"], 2))
+        return found["number"] or self._unescaped(found["text"][1:-1])
+
+    def _unescaped(self, text: str) -> str | Unread:
+        if self._dialect.has_escapes:
+            return _ESCAPED.sub(lambda one: "'" if one[1] is None else _ESCAPES.get(one[1], one[1]), text)
+        if self._dialect.has_escapes is None and "\\" in text:
+            return Unread(NO_SERVER)
         return text.replace("''", "'")
-    return _ESCAPED.sub(lambda one: "'" if one[1] is None else _ESCAPES.get(one[1], one[1]), text)
+
+    def _unread_rows(self, found: re.Match[str]) -> BadDump:
+        return self._bad(
+            found.start(), f"{found[0].strip()[:60]!r} has no rows that can be read: dump them as VALUES"
+        )
+
+    def _unended(self, at: int) -> BadDump:
+        sure = f"{self._text[at : at + 30]!r} does not end"
+        unsure = f"{sure}, or {NO_SERVER}"
+        return self._bad(at, sure if self._dialect.has_escapes is not None else unsure)
+
+    def _bad(self, at: int, reason: str) -> BadDump:
+        return BadDump(f"line {self._text.count(chr(10), 0, at) + 1}: {reason}")
 
 
-def _columns_of(text: str, at: int) -> list[str]:
-    """Return the columns of a CREATE TABLE whose column list begins after `at`."""
-    parts = (_COMMENT.sub("", part) for part in _parts(text, text.find("(", at) + 1))
-    found = [_COLUMN.match(part) for part in parts]
-    columns = [one for one in found if one is not None and (one["plain"] or "").upper() not in _NO_COLUMNS]
-    return [(one["quoted"] or one["plain"]).lower() for one in columns]
-
-
-def _parts(text: str, at: int) -> Iterator[str]:
-    """Yield the parts of a bracketed list that begins at `at`. Commas within brackets and texts do not divide it."""
-    begin, depth = at, 1
-    for sign in _SIGN.finditer(text, at):
-        if sign[0] == "(":
-            depth += 1
-        elif sign[0] == ")":
-            depth -= 1
-        if depth == 0 or (sign[0] == "," and depth == 1):
-            yield text[begin : sign.start()]
-            begin = sign.end()
-        if depth == 0:
-            return
+def _copied(value: str) -> str | None:
+    if value == r"\N":
+        return None
+    return re.sub(r"\\(.)", lambda one: _COPY_ESCAPES.get(one[1], one[1]), value)
 
 
 def _bare(name: str) -> str:
-    return name.strip().rpartition(".")[2].strip('`"').lower()
+    return name.rpartition(".")[2].strip(' \t\r\n`"[]').lower()
 
 
-def _line(text: str, at: int) -> int:
-    return text.count("\n", 0, at) + 1
+def _end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
+    found = pattern.match(text, at)
+    return at if found is None else found.end()

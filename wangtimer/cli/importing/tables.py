@@ -1,15 +1,23 @@
 """Tables of another scheduler: over SQLAlchemy, from a dump of SQL, or from CSV files."""
 
 import csv
+import io
+import re
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from wangtimer.cli.importing.sql_dump import BadDump, Row, read_dump
+from wangtimer.cli.importing.entries import NotTaken
+from wangtimer.cli.importing.sql_dump import BadDump, Row, Unread, read_dump
+from wangtimer.cli.terminal.asking import show_trouble
+from wangtimer.cli.terminal.files import BadText, decoded
 
 # The longest text column of a scheduler; csv's own limit is too short for a long parameter.
 MOST_OF_A_FIELD = 16 * 1_048_576
+# As tools write NULL into a CSV file.
+NULLS = ("NULL", r"\N")
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}(?:\.0{0,9})?")
 
 
 class BadSource(Exception):
@@ -20,7 +28,7 @@ def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
     """Return the rows of the wanted tables that a source has, by table name; all names in lower case.
 
     `source` is an SQLAlchemy URL, a dump of SQL statements, a folder with `TABLE.csv` files, or one CSV file with the
-    first wanted table. Raises `BadSource`.
+    first wanted table. Tables of a dump that are not wanted are told. Raises `BadSource`.
     """
     names = [name.lower() for name in wanted]
     if "://" in source:
@@ -32,19 +40,25 @@ def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
             return {name: _csv(files[name]) for name in names if name in files}
         if path.suffix.lower() == ".csv":
             return {names[0]: _csv(path)}
-        found = read_dump(path.read_text(encoding="utf-8", errors="surrogateescape"))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        # Blobs of MySQL are bytes among the text.
+        found, others = read_dump(decoded(path.read_bytes(), "surrogateescape"), names)
+    except (OSError, BadText, csv.Error) as error:
         raise BadSource(f"{source}: {error}") from None
     except BadDump as error:
         raise BadSource(f"{source}, {error}") from None
-    return {name: found[name] for name in names if name in found}
+    if others:
+        show_trouble(f"{source}: rows of other tables are not read: {', '.join(others)}")
+    return found
 
 
-def table_of(tables: Mapping[str, list[Row]], name: str, source: str) -> list[Row]:
-    """Return the rows of a table that must be there; raises `BadSource`."""
-    if name.lower() not in tables:
+def table_of(tables: Mapping[str, list[Row]], name: str, source: str, *columns: str) -> list[Row]:
+    """Return the rows of a table that must be there, with these columns; raises `BadSource`."""
+    rows = tables.get(name.lower())
+    if rows is None:
         raise BadSource(f"{shown_source(source)} has no table {name}")
-    return tables[name.lower()]
+    if rows and (missing := [one for one in columns if one not in rows[0]]):
+        raise BadSource(f"{shown_source(source)}: the table {name} has no column {', '.join(missing)}")
+    return rows
 
 
 def shown_source(source: str) -> str:
@@ -53,18 +67,36 @@ def shown_source(source: str) -> str:
     return f"{scheme}://{rest.rpartition('@')[2]}" if there else source
 
 
-def text_of(row: Row, name: str) -> str:
-    """Return a column as stripped text; "" where it is missing or NULL."""
+def value_of(row: Row, name: str) -> Any:
+    """Return a column as it is, None where it is missing; raises `NotTaken` where it could not be read."""
     value = row.get(name)
-    if isinstance(value, bytes):
-        return value.decode(errors="replace").strip()
-    return "" if value is None else str(value).strip()
+    if isinstance(value, Unread):
+        raise NotTaken(f"its {name} {value.reason}")
+    return value
+
+
+def whole_text_of(row: Row, name: str) -> str:
+    """Return a column as text; "" where it is missing or NULL. Raises `NotTaken` for what is not UTF-8."""
+    value = value_of(row, name)
+    try:
+        text = value.decode() if isinstance(value, bytes) else "" if value is None else str(value)
+        text.encode()
+    except UnicodeError:
+        raise NotTaken(f"its {name} is not text in UTF-8: dump it as utf8mb4 or UTF8") from None
+    return text
+
+
+def text_of(row: Row, name: str) -> str:
+    """Return a column as text, without the space around it."""
+    return whole_text_of(row, name).strip()
 
 
 def number_of(row: Row, name: str) -> int | None:
-    """Return a column as a whole number; None where it is missing, empty or NULL."""
+    """Return a column as a whole number; None where it is missing, empty or NULL. Raises `NotTaken` for another."""
     text = text_of(row, name)
-    return int(float(text)) if text and text.lower() != "null" else None
+    if text and not _WHOLE.fullmatch(text):
+        raise NotTaken(f"its {name} {text[:40]!r} is not a whole number")
+    return int(text.partition(".")[0]) if text else None
 
 
 def flag_of(row: Row, name: str) -> bool:
@@ -73,20 +105,43 @@ def flag_of(row: Row, name: str) -> bool:
 
 
 def moment_of(row: Row, name: str) -> datetime | None:
-    """Return a column with a moment, in UTC where it has no offset; None where it is empty."""
-    value = row.get(name)
-    if not isinstance(value, datetime):
-        text = text_of(row, name)
-        if not text or text.lower() == "null":
-            return None
-        value = datetime.fromisoformat(text)
-    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    """Return a column with a moment, in UTC where it has no offset; None where it is empty. Raises `NotTaken`."""
+    value = value_of(row, name)
+    try:
+        if not isinstance(value, datetime):
+            text = text_of(row, name)
+            if not text:
+                return None
+            value = datetime.fromisoformat(text)
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
+        raise NotTaken(f"its {name} {text_of(row, name)[:40]!r} is not a moment") from None
+
+
+def moment_at(ms: int) -> datetime:
+    """Return a moment given in ms UTC; raises `NotTaken` for one that no calendar has."""
+    try:
+        return datetime.fromtimestamp(ms / 1_000, UTC)
+    except (ValueError, OverflowError, OSError):
+        raise NotTaken(f"{ms} is not a moment in ms since 1970") from None
+
+
+def shown_moment(moment: datetime) -> str:
+    """Return a moment as v1 writes it."""
+    return moment.isoformat(timespec="milliseconds")
 
 
 def _csv(path: Path) -> list[Row]:
     csv.field_size_limit(MOST_OF_A_FIELD)
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return [_lowered(row) for row in csv.DictReader(file)]
+    lines = csv.reader(io.StringIO(decoded(path.read_bytes()), newline=""), strict=True)
+    names = [name.strip().lower() for name in next(lines, ())]
+    rows = []
+    for line in lines:
+        if line and len(line) != len(names):
+            raise csv.Error(f"line {lines.line_num}: {len(line)} values for {len(names)} columns")
+        if line:
+            rows.append(dict(zip(names, (None if one in NULLS else one for one in line), strict=True)))
+    return rows
 
 
 def _over_sql(url: str, names: list[str]) -> dict[str, list[Row]]:
@@ -107,9 +162,11 @@ def _over_sql(url: str, names: list[str]) -> dict[str, list[Row]]:
                 for name in names
                 if name in there
             }
-    except (SQLAlchemyError, ArgumentError, ImportError) as error:
+    except (SQLAlchemyError, ArgumentError, ImportError, ValueError) as error:
         raise BadSource(f"{shown_source(url)}: {str(error).splitlines()[0]}") from None
 
 
 def _lowered(row: Mapping[Any, Any]) -> Row:
-    return {str(name).lower(): value for name, value in row.items()}
+    """Return a row as a driver gives it, with names in lower case, and with blobs as bytes."""
+    blobs = (bytearray, memoryview)
+    return {str(name).lower(): bytes(one) if isinstance(one, blobs) else one for name, one in row.items()}

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
+from wangtimer.cli.importing.entries import NotTaken
+from wangtimer.core.time.meant_zones import unknown_zone
+from wangtimer.core.time.zones import read_zone
+
 LAST_DAY = date(2199, 12, 31)
 # In any zone, a later wall time comes at most this much before an earlier one.
 MOST_SET_BACK = timedelta(hours=4)
@@ -46,7 +50,7 @@ class WallSchedule:
         while day <= LAST_DAY:
             if self.is_day(day):
                 for hour in sorted(self.hours):
-                    begin = datetime(day.year, day.month, day.day, hour)
+                    begin = datetime(day.year, day.month, day.day, hour)  # noqa: DTZ001  a wall clock's
                     yield begin, self._times_in(begin)
             day += ONE_DAY
 
@@ -58,6 +62,15 @@ class WallSchedule:
     def _cannot_precede(self, hour: datetime, moment_ms: int) -> bool:
         last_wall = datetime.fromtimestamp(moment_ms / 1_000, self.zone).replace(tzinfo=None)
         return hour - MOST_SET_BACK > last_wall
+
+
+def zone_of(name: str) -> ZoneInfo:
+    """Return the zone of a name; raises `NotTaken`, with the zone that was meant where it can be told."""
+    try:
+        return read_zone(name)
+    except KeyError:
+        error = unknown_zone(name)
+        raise NotTaken(f"{error.reason}; {error.mend}") from None
 
 
 def passes_of(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:

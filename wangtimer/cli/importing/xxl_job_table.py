@@ -1,7 +1,7 @@
 """XXL-JOB's table `xxl_job_info`, of versions 2.0 to 3.x."""
 
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -10,9 +10,19 @@ from wangtimer.cli.importing.intervals import every_so_often
 from wangtimer.cli.importing.keys import fit_for_key, numbering
 from wangtimer.cli.importing.quartz_reading import read_quartz
 from wangtimer.cli.importing.sql_dump import Row
-from wangtimer.cli.importing.tables import number_of, read_tables, table_of, text_of
+from wangtimer.cli.importing.tables import (
+    moment_at,
+    number_of,
+    read_tables,
+    shown_moment,
+    table_of,
+    text_of,
+    whole_text_of,
+)
 
 TABLE = "xxl_job_info"
+# All versions have these.
+COLUMNS = ("id", "executor_handler", "trigger_status")
 # A trigger that is this late is a misfire.
 GRACE = "5s"
 MISFIRES = {
@@ -26,12 +36,13 @@ WITHOUT_COUNTERPART = {
     "executor_timeout": ("0", "its timeout, in s"),
     "alarm_email": ("", "mail about failures"),
 }
+_SECONDS = re.compile("[1-9][0-9]{0,9}")
 BROADCAST = "SHARDING_BROADCAST"
 
 
 def read_xxl_job(source: str, zone: ZoneInfo, now: int) -> list[Found]:
     """Return the jobs of an XXL-JOB; `zone` is that of its admin server. Raises `BadSource`."""
-    rows = table_of(read_tables(source, [TABLE]), TABLE, source)
+    rows = table_of(read_tables(source, [TABLE]), TABLE, source, *COLUMNS)
     key_of = numbering()
     return [_found(row, zone, now, key_of(_key(row))) for row in sorted(rows, key=_id)]
 
@@ -48,7 +59,7 @@ def _found(row: Row, zone: ZoneInfo, now: int, key: str) -> Found:
             key,
             handler,
             schedule,
-            {"handler": handler, "param": text_of(row, "executor_param")},
+            {"handler": handler, "param": whole_text_of(row, "executor_param")},
             moments,
             is_enabled=number_of(row, "trigger_status") == 1,
             misfire=MISFIRES.get(text_of(row, "misfire_strategy") or "DO_NOTHING"),
@@ -65,10 +76,10 @@ def _schedule(row: Row, original: str, zone: ZoneInfo, now: int) -> tuple[Mappin
         schedule = {"cron": " ".join(original.split()), "dialect": "quartz", "timezone": zone.key}
         return schedule, read_quartz(original, zone).moments
     if kind == "FIX_RATE":
-        if not original.isdecimal() or not int(original):
+        if not _SECONDS.fullmatch(original):
             raise NotTaken(f"its interval {original!r} is not a number of seconds")
         interval_s, anchor_ms = int(original), number_of(row, "trigger_next_time") or now
-        anchor = datetime.fromtimestamp(anchor_ms / 1_000, UTC).isoformat(timespec="milliseconds")
+        anchor = shown_moment(moment_at(anchor_ms))
         return {"every": f"{interval_s}s", "anchorAt": anchor}, every_so_often(interval_s * 1_000, anchor_ms)
     if kind == "NONE":
         raise NotTaken("it has no schedule: it is started by hand or by another job")

@@ -6,6 +6,8 @@ import click
 
 from wangtimer.core.near_misses import near_miss
 
+# The parameters that are cron expressions.
+_CRONS = ("schedule_cron", "expression")
 # Other programs' words for our commands.
 _MEANT = {
     **dict.fromkeys(("get", "describe", "read", "info"), "show"),
@@ -25,6 +27,7 @@ class OnceCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the arguments; raises a usage error where an option with one value is repeated."""
         _refuse_second_values(self, ctx, args)
+        _refuse_unquoted_cron(self, ctx, args)
         return super().parse_args(ctx, args)
 
 
@@ -70,4 +73,19 @@ def _refuse_second_values(command: click.Command, ctx: click.Context, args: list
         if times > 1 and takes_one_value(parameter):
             raise click.UsageError(
                 f"{parameter.opts[0]} takes one value, but is given {times} times; give it once", ctx
+            )
+
+
+def _refuse_unquoted_cron(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """Refuse a cron expression without quotes: the shell makes several words of it, and files of each *."""
+    if ctx.resilient_parsing:
+        return
+    values, further, _ = command.make_parser(ctx).parse_args(list(args))
+    for parameter in command.params:
+        value = values.get(parameter.name or "")
+        is_broken = isinstance(value, str) and len(value.split()) == 1 and not value.startswith("@")
+        if further and is_broken and parameter.name in _CRONS:
+            option = f"{parameter.opts[0]} " if isinstance(parameter, click.Option) else ""
+            raise click.UsageError(
+                f"a cron expression is one word: put it in quotes, as in {option}'0 9 * * 1-5'", ctx
             )

@@ -18,17 +18,23 @@ PLAIN_COLUMNS = 10_000_000
 
 def show_json(data: object) -> None:
     """Print data as JSON. Non-Latin scripts stay readable; control characters are escaped."""
-    click.echo(_harmless(json.dumps(data, ensure_ascii=False, indent=2)))
+    click.echo(_json(data, indent=2))
 
 
 def json_line(data: object) -> str:
     """Return data as JSON on one line, in the style of `show_json`."""
-    return _harmless(json.dumps(data, ensure_ascii=False, separators=(",", ":")))
+    return _json(data, separators=(",", ":"))
 
 
 def show_json_line(data: object) -> None:
     """Print data as JSON on one line."""
     click.echo(json_line(data))
+
+
+def _json(data: object, **form: Any) -> str:
+    """Return data as JSON; as ASCII where standard output does not have all signs."""
+    is_unicode = (sys.stdout.encoding or "utf-8").lower().startswith("utf")
+    return _harmless(json.dumps(data, ensure_ascii=not is_unicode, **form))
 
 
 def _harmless(text: str) -> str:

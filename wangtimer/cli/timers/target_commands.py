@@ -1,6 +1,6 @@
 """`wangtimer targets ...`: calls in one place, which timers name."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import click
@@ -21,6 +21,40 @@ _FIELDS = tuple(FieldOption("target", field) for field in described(NamedTargetP
 _CLEARED = {one.field.name: one for one in _FIELDS if one.field.about.can_be_cleared}
 _VERSION = click.option(
     "--version", type=click.IntRange(1), help="Refuse if the target has changed since this version."
+)
+
+
+# What a target is instead of a URL, by its option: its field, what the option names, and further options of parts.
+_KINDS: Mapping[str, tuple[str, str, Mapping[str, str]]] = {
+    "celery": ("celery", "broker", {"queue": "queue"}),
+    "messages": (
+        "queue",
+        "broker",
+        {
+            "exchange": "exchange",
+            "routing_key": "routingKey",
+            "stream": "stream",
+            "max_length": "maxLength",
+            "list_name": "list",
+        },
+    ),
+    "consumers": ("consumers", "group", {"fallback_url": "fallbackUrl"}),
+}
+_KIND_OPTIONS = (
+    click.option(
+        "--celery", metavar="BROKER", help="Instead of a URL: Celery workers of a broker run tasks."
+    ),
+    click.option("--queue", help="The queue of those workers; celery by default."),
+    click.option("--messages", metavar="BROKER", help="Instead of a URL: a broker gets messages."),
+    click.option("--exchange", help="Of RabbitMQ, with --routing-key."),
+    click.option("--routing-key"),
+    click.option("--stream", help="Of Redis."),
+    click.option("--max-length", type=click.IntRange(1), help="Of a stream, about."),
+    click.option("--list", "list_name", help="Of Redis."),
+    click.option(
+        "--consumers", metavar="GROUP", help="Instead of a URL: consumers that connect get firings."
+    ),
+    click.option("--fallback-url", help="What is called while no consumer is connected."),
 )
 
 
@@ -46,8 +80,13 @@ def show(asked: Asked, name: str) -> None:
 
 @targets.command("set", cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
-@click.option("--target", "url_to_call", metavar="URL", help="The URL to call. A new target needs one.")
-@options(*(one.click_option() for one in (*_FIELDS, *RETRY)), *CALL)
+@click.option(
+    "--target",
+    "url_to_call",
+    metavar="URL",
+    help="The URL to call. A new target needs one, or --celery, --messages, --consumers.",
+)
+@options(*_KIND_OPTIONS, *(one.click_option() for one in (*_FIELDS, *RETRY)), *CALL)
 @click.option(
     "--drop-header", "dropped", multiple=True, metavar="HEADER", help="Remove this header; may be repeated."
 )
@@ -72,6 +111,7 @@ def set_target(
 ) -> None:
     """Make a target, or change the given fields of it; the rest stays. It counts for all timers that name it."""
     changes: dict[str, Any] = {**target_changes(url_to_call, headers, body, dropped)}
+    changes |= _kind(fields)
     for one in _FIELDS:
         if (value := fields.get(one.parameter)) not in (None, ()):
             changes[one.field.name] = list(value) if isinstance(value, tuple) else value
@@ -95,11 +135,25 @@ def delete(asked: Asked, name: str, version: int | None) -> None:
     asked.tell({"deleted": name}, lambda _: show_line(f"{name} is deleted"))
 
 
+def _kind(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a target is instead of a URL, in v1's form; raises a usage error for parts of nothing."""
+    found: dict[str, Any] = {}
+    for option, (field, of, parts) in _KINDS.items():
+        inner = {name: fields[part] for part, name in parts.items() if fields[part] is not None}
+        if fields[option] is not None:
+            found[field] = {of: fields[option], **inner}
+        elif inner:
+            raise click.UsageError(f"{' and '.join(sorted(inner))} is of a target with --{option}")
+    return found
+
+
 def _set(asked: Asked, name: str, version: int | None, changes: Any) -> ChangedTarget:
     try:
         return asked.client.patch_target(name, version=version, **changes)
     except NotFound:
-        if version is not None or "url" not in changes:
+        if version is not None or changes.keys().isdisjoint(
+            ("url", *(field for field, _, _ in _KINDS.values()))
+        ):
             raise
         return asked.client.put_target(name, **changes)
 
@@ -144,6 +198,9 @@ def _show_changed(changed: ChangedTarget) -> None:
 def _call(one: NamedTarget) -> str:
     if "celery" in one:
         return f"Celery: {one['celery']['broker']}, queue {one['celery']['queue']}"
+    if "consumers" in one:
+        fallback = one["consumers"].get("fallbackUrl")
+        return f"consumers: {one['consumers']['group']}{f', else {fallback}' if fallback else ''}"
     if "queue" in one:
         return ", ".join(f"{name} {value}" for name, value in one["queue"].items())
     return f"{one['method']} {one['url']}"

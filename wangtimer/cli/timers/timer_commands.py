@@ -19,9 +19,11 @@ from wangtimer.cli.timers.follow_command import follow
 from wangtimer.cli.timers.timer_options import (
     CALL,
     FILTERS,
+    TASK,
     filter_of,
     options,
     target_changes,
+    task_of,
 )
 from wangtimer.cli.timers.timer_tables import (
     show_changed,
@@ -76,7 +78,7 @@ def show(asked: Asked, timer: str) -> None:
 @timers.command()
 @click.argument("key")
 @_TARGET
-@options(*SCHEDULE, *TERMS, *CALL)
+@options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @asking
 def create(
     asked: Asked, key: str, url_to_call: str | None, headers: tuple[str, ...], body: str | None, **fields: Any
@@ -92,7 +94,7 @@ def create(
 @timers.command()
 @click.argument("key")
 @_TARGET
-@options(*SCHEDULE, *TERMS, *CALL)
+@options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @_VERSION
 @asking
 def put(
@@ -195,11 +197,13 @@ def preview(asked: Asked, count: int, **fields: Any) -> None:
 
 def _whole_timer(url: str | None, headers: tuple[str, ...], body: str | None, fields: dict[str, Any]) -> Any:
     """Return a whole timer without its key; raises a usage error unless the options have one rule and one target."""
+    task = task_of(fields)
     refuse_unclear(fields)
     new = timer_fields(fields)
     if (url is None) is ("name" not in new.get("target", {})):
         raise click.UsageError("say what to call: exactly one of --target and --through")
-    return new | {"target": {**target_changes(url, headers, body), **new.get("target", {})}}
+    call = {**target_changes(url, headers, body), **new.get("target", {})}
+    return new | {"target": call if task is None else call | {"celery": task}}
 
 
 timers.add_command(bulk)

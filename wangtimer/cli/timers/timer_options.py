@@ -1,5 +1,6 @@
 """Options that select timers, and options of a timer's call."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,12 @@ Command = Callable[..., None]
 CALL = (
     click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more."),
     click.option("--body", help="Sent as it is; @FILE reads it from a file."),
+)
+TASK = (
+    click.option("--task", help="The Celery task to run; --through names a target of Celery."),
+    click.option("--args", metavar="JSON", help="""Its arguments, as in '[42]'."""),
+    click.option("--kwargs", metavar="JSON", help="""Its arguments by name, as in '{"all": true}'."""),
+    click.option("--queue", help="Another queue than the target's."),
 )
 FILTERS_BUT_KEY = (
     click.option("--key-prefix"),
@@ -60,6 +67,35 @@ def target_changes(
     return changes
 
 
+def task_of(options: dict[str, Any]) -> Any:
+    """Take the options of a task out of all options, and return the task in v1's form; None where there is none."""
+    task, args, kwargs, queue = (options.pop(name) for name in ("task", "args", "kwargs", "queue"))
+    if task is None:
+        for name, value in (("args", args), ("kwargs", kwargs), ("queue", queue)):
+            if value is not None:
+                raise click.UsageError(f"--{name} is of a Celery task: name the task with --task")
+        return None
+    return given(
+        {
+            "task": task,
+            "args": _read_json("--args", args, list),
+            "kwargs": _read_json("--kwargs", kwargs, dict),
+            "queue": queue,
+        }
+    )
+
+
+def _read_json(option: str, text: str | None, kind: type) -> Any:
+    try:
+        found = None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        found = text
+    if text is not None and not isinstance(found, kind):
+        example = "[42]" if kind is list else '{"all": true}'
+        raise click.UsageError(f"{option}: {text!r} is not JSON as in '{example}'")
+    return found
+
+
 def _read_headers(headers: tuple[str, ...]) -> dict[str, str | list[str]]:
     found: dict[str, list[str]] = {}
     for header in headers:
@@ -74,7 +110,7 @@ def _read_body(body: str) -> str:
     if not body.startswith("@"):
         return body
     try:
-        with open(body[1:], encoding="utf-8") as file:
+        with open(body[1:], encoding="utf-8", newline="") as file:
             return file.read()
     except (OSError, UnicodeDecodeError) as error:
         raise click.UsageError(f"--body: {error}") from None

@@ -32,8 +32,8 @@ _calling: ContextVar[Caller | None] = ContextVar("calling", default=None)
 
 
 @contextmanager
-def calling(caller: Caller) -> Iterator[None]:
-    """Let the changes of the block be on record as this caller's."""
+def calling(caller: Caller | None) -> Iterator[None]:
+    """Let the changes of the block be on record as this caller's; None: as nobody's."""
     token = _calling.set(caller)
     try:
         yield

@@ -20,6 +20,7 @@ class AppLimit(StrEnum):
     REQUESTS_AT_ONCE = "requestsAtOnce"
     REPLAYS_PER_HOUR = "replaysPerHour"
     CALENDAR_BYTES = "calendarBytes"
+    TIMER_BYTES = "timerBytes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,17 @@ DESCRIBED: Mapping[AppLimit, Described] = {
     AppLimit.CALENDAR_BYTES: Described(
         "bytes of all its calendars as they are stored, at most", 1_000_000_000
     ),
+    AppLimit.TIMER_BYTES: Described(
+        "bytes of the calls and excluded days of all its timers as they are stored, at most; deleted ones do not count",
+        1_000_000_000_000,
+    ),
 }
 
 
 # Those held against a total, which is kept only for apps with one of them.
-COUNTED_LIMITS = frozenset({AppLimit.TIMERS.value, AppLimit.FIRINGS_PER_SECOND.value})
+COUNTED_LIMITS = frozenset(
+    {AppLimit.TIMERS.value, AppLimit.FIRINGS_PER_SECOND.value, AppLimit.TIMER_BYTES.value}
+)
 
 
 @dataclass(frozen=True, slots=True)

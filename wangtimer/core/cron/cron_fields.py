@@ -40,6 +40,9 @@ UNIX_MEND = (
 
 # Intervals as other schedulers write them: @every 5m, rate(5 minutes).
 _INTERVAL = re.compile(r"\s*(@every\b|rate\s*\()", re.IGNORECASE)
+# As AWS writes an expression, and as Go's schedulers name its zone.
+_AWS = re.compile(r"\s*cron\s*\(\s*(?P<fields>\S+(?:\s+\S+){4})\s+(?P<year>\S+?)\s*\)\s*", re.IGNORECASE)
+_ZONED = re.compile(r"\s*(?:CRON_)?TZ=(?P<zone>\S+)\s+(?P<expression>.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,13 @@ def field_texts(expression: str, dialect: CronDialect = CronDialect.UNIX) -> dic
     if _INTERVAL.match(expression):
         mend = "write the interval as everyMs, in place of cron"
         raise InvalidSchedule("cron", f"{expression!r} is an interval", mend)
+    if found := _AWS.fullmatch(expression):
+        year = "" if found["year"] in "*?" else f" {found['year']}"
+        mend = f'write 0 {" ".join(found["fields"].split())}{year} with "cronDialect": "quartz"'
+        raise InvalidSchedule("cron", f"{expression!r} is an expression of AWS", mend)
+    if found := _ZONED.fullmatch(expression):
+        mend = f'write the zone apart, as "timezone": "{found["zone"]}"'
+        raise InvalidSchedule("cron", f"{expression!r} has its zone in it", mend, found["expression"])
     is_quartz = dialect is CronDialect.QUARTZ
     texts = expression.split() if is_quartz else MACROS.get(expression.lower(), expression).split()
     if len(texts) not in FIELD_NAMES or (is_quartz and len(texts) == FEWEST_FIELDS):

@@ -37,6 +37,8 @@ MOST_BEFORE_LAST = 30
 PART = re.compile(r"(?P<low>\*|[a-z0-9]+)?(-(?P<high>[a-z0-9]+))?(/(?P<step>[0-9]+))?")
 NEAREST = re.compile(r"(?P<day>[0-9]+)w")
 FROM_END = re.compile(r"l(-(?P<before>[0-9]+))?(?P<is_moved>w)?")
+# No dialect has it.
+BEFORE_LAST_WEEKDAY = re.compile(r"lw-([0-9]{1,2})")
 NTH = re.compile(r"(?P<weekday>[a-z]{3}|[0-9]+)(#(?P<place>[1-5])|l)")
 
 
@@ -154,8 +156,17 @@ def _within(name: str, part: str, text: str) -> int:
 
 
 def _unreadable(name: str, part: str) -> InvalidSchedule:
+    near = f"; there is {found}" if (found := nearest_before_last(name, part)) else ""
     return InvalidSchedule(
         "cron",
         f"{name} {part!r} cannot be read in the quartz dialect",
-        f"{name} takes {FIELD_RANGES[name]}, with * , - and /",
+        f"{name} takes {FIELD_RANGES[name]}, with * , - and /{near}",
     )
+
+
+def nearest_before_last(field: str, text: str) -> str:
+    """Return what is near LW-1, as people write the last working day but one; "" for any other text."""
+    found = BEFORE_LAST_WEEKDAY.fullmatch(text) if field == "day" else None
+    if found is None:
+        return ""
+    return f"L-{found[1]}W, the Monday to Friday nearest to the last day but {found[1]}"

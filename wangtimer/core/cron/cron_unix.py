@@ -17,6 +17,7 @@ from croniter.croniter import (
 )
 
 from wangtimer.core.cron.cron_meaning import DAYS_OF_WEEK, LAST, Days, Meaning
+from wangtimer.core.cron.cron_quartz import nearest_before_last
 from wangtimer.core.errors import InvalidSchedule
 
 DAYS_OF_MONTH, MONTHS = 31, 12
@@ -29,6 +30,15 @@ FIELD_RANGES = {
     "weekday": "0-7 or sun-sat (0 and 7 are Sunday), L5 or 5#2",
     "year": "1970-2099",
 }
+# In English, whatever the machine's language.
+FULL_NAMES = {
+    "weekday": ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"),
+    "month": (
+        *("january", "february", "march", "april", "may", "june", "july"),
+        *("august", "september", "october", "november", "december"),
+    ),
+}
+_NAMES = re.compile(r"[A-Za-z]{2,}")
 NAMED_VALUES = {"month": M_ALPHAS, "weekday": DOW_ALPHAS, "day": {"l": 31}}
 RANDOM_OR_HASHED = re.compile(r"[hr]($|\(|/)")
 RANGE = re.compile(r"(?P<low>\w+)-(?P<high>\w+)(?P<step>/\w+)?(#\w+)?")
@@ -153,7 +163,7 @@ def _refuse_misread_range(name: str, found: re.Match[str]) -> None:
     low, high = _number(name, found["low"]), _number(name, found["high"])
     if name == "weekday" and (low, high) == (7, 0):
         low = 0
-    if low == high:
+    if low is not None and low == high:
         raise InvalidSchedule(
             "cron", f"{name} {found[0]!r} is a range from a value to itself", f"write {found['low']} or *"
         )
@@ -173,10 +183,13 @@ def _unreadable(by_name: dict[str, str]) -> InvalidSchedule:
     """Return the error for what croniter refused; it names the field at fault if there is only one."""
     for name, text in by_name.items():
         if not _croniter_reads(dict.fromkeys(by_name, "*") | {name: text}):
+            meant = {field: _with_short_names(field, written) for field, written in by_name.items()}
+            is_meant = meant != by_name and _croniter_reads(meant)
             return InvalidSchedule(
                 "cron",
                 f"{name} {text!r} cannot be read",
                 f"{name} takes {FIELD_RANGES[name]}, with * , - and /{_known_to_quartz(name, text.lower())}",
+                " ".join(meant.values()) if is_meant else None,
             )
     return InvalidSchedule(
         "cron",
@@ -185,8 +198,20 @@ def _unreadable(by_name: dict[str, str]) -> InvalidSchedule:
     )
 
 
+def _with_short_names(field: str, text: str) -> str:
+    """Return a field with the names of three letters in place of names that are written out, or with two letters."""
+
+    def short(word: re.Match[str]) -> str:
+        names = [name for name in FULL_NAMES.get(field, ()) if name.startswith(word[0].lower())]
+        return names[0][:3] if len(names) == 1 else word[0]
+
+    return _NAMES.sub(short, text)
+
+
 def _known_to_quartz(name: str, text: str) -> str:
     """Return the end of a mend that names the quartz dialect, if only that can read the day; else ""."""
+    if near := nearest_before_last(name, text):
+        return f'; "cronDialect": "quartz" has {near}'
     if not (pattern := ONLY_QUARTZ.get(name)) or not pattern.fullmatch(text):
         return ""
     meaning = " (6L is the last Friday there)" if text == "6l" else ""

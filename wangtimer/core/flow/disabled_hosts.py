@@ -2,21 +2,23 @@
 
 from dataclasses import dataclass
 
-# The app, and the scheme, host and port that it calls.
-HostKey = tuple[str, str]
+from wangtimer.core.flow.slicing import WayKey
+
+# The app, and what it calls: scheme, host and port, and the part of them, as in keys of ways.
+HostKey = WayKey
 
 # Each callback process reads the names of all disabled hosts every few seconds.
 MOST_DISABLED = 1_000
 # So that no app takes the room of all others.
 MOST_OF_AN_APP = 100
-# Scheme, name of at most 253 characters, port.
+# Scheme, name of at most 253 characters, port, part.
 ORIGIN_CHARACTERS = 300
 ERROR_CHARACTERS = 255
 
 
 @dataclass(frozen=True, slots=True)
 class DisabledHost:
-    """A host (`origin`: scheme, host and port) that an app's calls reach no more; moments in ms UTC.
+    """A host, or a part of it (`origin`, as `HostKey` has it), that an app's calls reach no more; moments in ms UTC.
 
     It failed each call from `since` to `failed_at`, and is disabled since `disabled_at`; `error` says what came of the
     last of them.

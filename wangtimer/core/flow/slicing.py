@@ -1,5 +1,6 @@
 """Where a firing waits: slices, and how many buckets a minute is cut into."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,6 +11,12 @@ LANE_CHARACTERS = 300
 BUCKETS_A_QUEUE = 256
 # A lane of a host begins with this and the number of its queue; one of the common queue with neither.
 _QUEUE_MARK = "q"
+# The kinds of lanes that name a host.
+_OF_HOSTS = ("host", "host-limit", "app-at-host")
+# The app, and the part of a host that it calls: scheme, host and port; then `/` and the first segment of the path, or
+# `#` and the name of the target. What stands behind the port may be missing. Whether it answers is judged for each.
+WayKey = tuple[str, str]
+_HOST_AND_PART = re.compile(r"((?:[a-z]+://)?[^/#]*)(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -55,10 +62,10 @@ class Slice:
 class SharedLane:
     """Firings that are due, or nearly, and found no room: at their host, or for their app.
 
-    They wait here, outside every process, in order of due moment. `key` is `host:` with the host, its port and the
-    app, or `app:` and the app. Where a limit that somebody set leaves no call now, it is `limit:` and the app,
-    `host-limit:` and the host, or `app-at-host:` with the host and the app. Or it is `pause:` and what an operator
-    paused.
+    They wait here, outside every process, in order of due moment. `key` is `host:` with the host, its port, the part
+    of it that is called (as `WayKey` says) and the app, or `app:` and the app. Where a limit that somebody set leaves
+    no call now, it is `limit:` and the app, `host-limit:` and the host, or `app-at-host:` with the host and the app. Or
+    it is `pause:` and what an operator paused.
 
     What is not one app's has a lane for each queue of its own: `q`, the number of the queue and a colon stand before
     its key.
@@ -72,9 +79,12 @@ class SharedLane:
         return cls(f"{_mark(queue)}host:{host}"[:LANE_CHARACTERS])
 
     @classmethod
-    def of_way(cls, app: str, host: str) -> "SharedLane":
-        """Return the lane of an app's calls to a host, which fails them or has no place for more."""
-        return cls._of_both("host", app, host)
+    def of_way(cls, app: str, host: str, part: str = "") -> "SharedLane":
+        """Return the lane of an app's calls to a part of a host, which fails them or has no place for more.
+
+        Without a part: of those to all parts that have no lane of their own, and of an earlier version's.
+        """
+        return cls._of_both("host", app, f"{host}{part}")
 
     @classmethod
     def of_app(cls, app: str) -> "SharedLane":
@@ -168,7 +178,12 @@ class SharedLane:
     @property
     def host(self) -> str | None:
         """The host and port whose calls wait here, with its limits or without; None in any other lane."""
-        return self.name.partition(" ")[0] if self.kind in ("host", "host-limit", "app-at-host") else None
+        return parted(self.name.partition(" ")[0])[0] if self.kind in _OF_HOSTS else None
+
+    @property
+    def part(self) -> str:
+        """The part of its host that is called; "" where it has none of its own."""
+        return parted(self.name.partition(" ")[0])[1] if self.kind == "host" else ""
 
     @property
     def tag(self) -> str:
@@ -179,6 +194,12 @@ class SharedLane:
     def ends_at(self) -> int:
         """0: it belongs to no minute."""
         return 0
+
+
+def parted(text: str) -> tuple[str, str]:
+    """Return a host, with its scheme if it has one, and the part of it that is called; that is "" if it has none."""
+    found = _HOST_AND_PART.fullmatch(text)
+    return (text, "") if found is None else (found[1], found[2])
 
 
 def _mark(queue: int) -> str:

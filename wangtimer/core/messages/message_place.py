@@ -18,6 +18,8 @@ PLACE_CHARACTERS = 255
 # of an array makes it close the channel: https://www.rabbitmq.com/docs/sender-selected
 ROUTING_HEADERS = ("CC", "BCC")
 _BROKER_HOST = "broker:"
+# What stands in place of a URL's query where all of it is secret.
+_MASK = "***"
 # What stands for our own Redis, through which consumers get their firings; no broker of an operator has this name.
 CONSUMERS_BROKER = "consumers"
 
@@ -67,8 +69,13 @@ def is_message_url(url: str) -> bool:
 
 @lru_cache(maxsize=1_024)
 def place_from(url: str) -> MessagePlace:
-    """Read back what `MessagePlace.url` wrote; raises ValueError."""
+    """Read back what `MessagePlace.url` wrote; raises ValueError.
+
+    Where the query is masked, as an earlier state stored it, only broker and kind are known.
+    """
     parts = urlsplit(url)
+    if is_message_url(url) and parts.query == _MASK:
+        return MessagePlace(parts.netloc, PlaceKind(parts.path.removeprefix("/")), _MASK)
     said = {
         name: values[0]
         for name, values in parse_qs(parts.query, keep_blank_values=True, strict_parsing=True).items()
@@ -84,6 +91,15 @@ def place_from(url: str) -> MessagePlace:
         None if most is None else int(most),
         said.get("otherwise", ""),
     )
+
+
+def ends_of(url: str) -> frozenset[tuple[str, str]]:
+    """Return where what a target sends may go, each as a scheme and a host with its port, or a broker: by a fallback
+    too.
+    """
+    fallback = place_from(url).fallback if is_message_url(url) else ""
+    parts = (urlsplit(one.lower()) for one in (url, fallback) if one)
+    return frozenset((part.scheme, part.netloc) for part in parts)
 
 
 def consumers_place(group: str, fallback: str = "") -> MessagePlace:
@@ -107,9 +123,9 @@ def origin_of(shown: str) -> str:
     return shown if name == shown else f"{SCHEME}{name}"
 
 
-def refuse_call_parts(path: str, method: str) -> None:
+def refuse_call_parts(path: str, method: str, has_secret_query: bool) -> None:
     """Raise `InvalidInput` for what only a call over HTTP has, in a timer whose target is a place for messages."""
-    for field, given in (("path", path), ("method", method)):
+    for field, given in (("path", path), ("method", method), ("secretQuery", has_secret_query)):
         if given:
             reason = "the target sends messages, which have none"
             raise InvalidInput(

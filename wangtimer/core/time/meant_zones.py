@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from tzlocal.windows_tz import win_tz
+
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.near_misses import Names
 from wangtimer.core.time.zones import zone_names
@@ -60,19 +62,25 @@ def unknown_zone(written: str) -> InvalidSchedule:
 
 
 def meant_zone(written: str) -> str | None:
-    """Return the zone that was meant: it was written in another case, without region, misspelt, or by another city.
+    """Return the zone that was meant: it was written in another case, without region, misspelt, by another city, or
+    by its name in Windows.
 
     None if that cannot be told; an abbreviation such as CST stands for several.
     """
     city = written.rpartition("/")[2]
     zones, cities = _zones(), _cities()
-    same = zones.same_as(written) or _by_city(cities.same_as(city)) or _of_offset(written)
+    same = (
+        zones.same_as(written)
+        or _by_city(cities.same_as(city))
+        or zone_of_offset(written)
+        or _windows_names().get(written.casefold())
+    )
     if same or len(city) < LEAST_LETTERS or not city.replace("_", "").replace(" ", "").isalpha():
         return same
     return zones.meant_by(written) or _by_city(cities.meant_by(city))
 
 
-def _of_offset(written: str) -> str | None:
+def zone_of_offset(written: str) -> str | None:
     """Return the zone of an offset in whole hours. UTC+8 is Etc/GMT-8: the sign says what to add to get UTC."""
     found = _OFFSET.fullmatch(written.strip())
     if found is None:
@@ -83,6 +91,12 @@ def _of_offset(written: str) -> str | None:
 
 def _by_city(city: str | None) -> str | None:
     return None if city is None else _zone_of_city()[city]
+
+
+@lru_cache(maxsize=1)
+def _windows_names() -> dict[str, str]:
+    """Return the zone of each name of Windows, as in China Standard Time."""
+    return {name.casefold(): zone for name, zone in win_tz.items()}
 
 
 @lru_cache(maxsize=1)

@@ -111,7 +111,7 @@ def refuse_misfit(target: NamedTarget, own: Definition, why_no_task: WhyNoTask) 
     base, given = target.call, own.notify
     if not is_message_url(base.url):
         return
-    refuse_call_parts(given.url, given.method)
+    refuse_call_parts(given.url, given.method, given.marks.query)
     refuse_headers_that_route(base.url, given.headers)
     refuse_without_answer(base.url, own.timeouts, own.form)
     place = place_from(base.url)

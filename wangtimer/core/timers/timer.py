@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.ending import ENDLESS, Ending
-from wangtimer.core.schedules.schedule import Bounded, Schedule
+from wangtimer.core.schedules.schedule import Bounded, Schedule, rule_of
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
@@ -96,8 +96,10 @@ class Definition(NamedTuple):
 
     @property
     def stored(self) -> "Definition":
-        """As it is kept: a deleted timer makes no call any more, so none is kept."""
-        return self._replace(notify=NO_CALL) if self.status is TimerStatus.DELETED else self
+        """As it is kept: a deleted timer makes no call and has no moment any more, so no call and bounds are kept."""
+        if self.status is not TimerStatus.DELETED:
+            return self
+        return self._replace(notify=NO_CALL, schedule=rule_of(self.schedule))
 
     def still_wants(self, fire_at: int) -> bool:
         """Whether it is enabled and its present schedule contains this moment."""

@@ -11,8 +11,10 @@ import orjson
 
 from wangtimer.core.kinds.kinds import kind_of, rule_from_text
 from wangtimer.core.retry import RetryPolicy, policy_from_text
+from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
+from wangtimer.core.schedules.schedule import Once, Schedule, bounds_in, rule_of
+from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.call_form import UNTOUCHED, form_from, form_text
 from wangtimer.core.timers.keep_output import KeepOutput
@@ -20,13 +22,17 @@ from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNMARKED, UNREAD, Definition, Notify, TimerStatus
-from wangtimer.store.bounds import bounded, bounds_of
+from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.call_text import call_from_stored, marks_from, stored_call
+from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, digest_of, names_days
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
 from wangtimer.store.timeouts_text import timeouts_fields, timeouts_from
 
+# s; Redis keeps a definition for so long after its timer's last near moment: retries come in that time, and a process
+# that was held up may still write an older one. What comes later asks SQL.
+KEPT_AFTER_S = 900
 # Texts read at once take at most so many bytes together.
 READ_BYTES = 1_000_000
 # A definition that Redis does not have counts as so many bytes: hardly any text is longer.
@@ -58,14 +64,17 @@ class DefinitionStore:
         self,
         connection: RedisConnection,
         keys: Keys,
-        seconds_to_live: int,
+        clock: Clock,
+        longest_s: int,
         bad_timers: BadTimers,
     ) -> None:
         self._connection = connection
         self._keys = keys
-        self._seconds_to_live = seconds_to_live
+        self._clock = clock
+        self._longest_s = longest_s
         self._bad_timers = bad_timers
         self._remembered = Remembered()
+        self._days = CalendarDays(connection, keys, clock, longest_s)
 
     def put(self, definitions: Iterable[Definition]) -> None:
         """Write definitions unless a newer one is there, and renew the expiry of all.
@@ -73,16 +82,24 @@ class DefinitionStore:
         Of equal versions the later one counts: the first may be of a commit that SQL has lost.
         One that cannot be written is noted and left out: a reader that misses it asks SQL.
         """
+        now = self._clock.now_ms()
         calls: list[ScriptCall] = []
         bad: dict[int, str] = {}
+        named: set[Calendar] = set()
         for one in definitions:
             try:
                 text = definition_text(one)
+                bounds = bounds_in(one.schedule)
+                if bounds is not None and bounds.excluded is not None and names_days(bounds.excluded):
+                    named.add(bounds.excluded)
             except Exception as error:
                 bad[one.timer_id] = reason_of("its definition cannot be written to Redis", error)
                 continue
             key = self._keys.definition(one.timer_id)
-            calls.append(ScriptCall(script("define"), [key], [one.version, text, self._seconds_to_live]))
+            calls.append(
+                ScriptCall(script("define"), [key], [one.version, text, lives_s(one, now, self._longest_s)])
+            )
+        self._days.tell(named)
         if len(calls) == 1:
             # Each change of one timer does this: alone it takes a fifth less CPU than in a pipeline.
             self._connection.run("define", calls[0].keys, calls[0].arguments)
@@ -120,16 +137,13 @@ class DefinitionStore:
         definitions = (self._keys.definition(timer_id) for timer_id in timer_ids)
         keys = [self._keys.told, self._keys.signing, *definitions]
         told, mark, *texts = self._connection.run_for_bytes("define_read", keys, [READ_BYTES])
+        known = {timer_id: text for timer_id, text in zip(timer_ids, texts, strict=False) if text is not None}
+        sizes = {one: len(known[one]) if one in known else UNKNOWN_BYTES for one in timer_ids[: len(texts)]}
         found: Readable[int, Definition] = Readable()
-        sizes: dict[int, int] = {}
-        for timer_id, text in zip(timer_ids, texts, strict=False):
-            sizes[timer_id] = UNKNOWN_BYTES if text is None else len(text)
-            if text is None:
-                continue
-            try:
-                found[timer_id] = self._recall(timer_id, text)
-            except Exception as error:
-                found.bad[timer_id] = reason_of("its definition in Redis cannot be read", error)
+        if unread := self._recall_all(known, found):
+            self._days.read(unread.values())
+            # Of days that Redis lost SQL is asked, as of a definition that it lost.
+            self._recall_all({timer_id: known[timer_id] for timer_id in unread}, found)
         if found.bad:
             self._bad_timers.note(found.bad)
         until = None if told is None else int(told)
@@ -182,14 +196,46 @@ class DefinitionStore:
         """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
         return self._connection.reconnects.seconds_since
 
+    def _recall_all(self, texts: Mapping[int, bytes], found: Readable[int, Definition]) -> dict[int, str]:
+        """Read texts into `found`; return the digests of the days that must be read first, by timer."""
+        unread: dict[int, str] = {}
+        for timer_id, text in texts.items():
+            try:
+                found[timer_id] = self._recall(timer_id, text)
+            except DaysUnread as days:
+                unread[timer_id] = days.digest
+            except Exception as error:
+                found.bad[timer_id] = reason_of("its definition in Redis cannot be read", error)
+        return unread
+
     def _recall(self, timer_id: int, text: bytes) -> Definition:
         remembered = self._remembered.recall(timer_id, text)
         if remembered is not None:
             return remembered
-        definition = _from_text(timer_id, text)
+        definition = _from_text(timer_id, text, self._days)
         if definition.schedule.only_moment is None:  # else it will hardly be asked for again
             self._remembered.keep(timer_id, text, definition)
         return definition
+
+
+def lives_s(one: Definition, now: float, longest_s: int) -> int:
+    """Return for how many seconds Redis keeps a definition that is written at `now` (ms UTC).
+
+    A timer that recurs has it for `longest_s`, until it is told again. A one-shot's, and that of a timer whose end is
+    near, ends with the last moment. A moment that is further away is told again when it is near. A timer that is off
+    has it so that no older one comes back.
+    """
+    if not one.is_enabled:
+        return min(KEPT_AFTER_S, longest_s)
+    last = one.schedule.only_moment
+    if last is None and (bounds := bounds_in(one.schedule)) is not None and bounds.last_ms is not None:
+        last = bounds.last_ms + (bounds.jitter_ms or 0)
+    if last is None:
+        return longest_s
+    ahead_s = max(0, int(last - now) // 1_000)
+    if one.schedule.only_moment is not None and ahead_s > longest_s:
+        ahead_s = 0
+    return min(ahead_s + KEPT_AFTER_S, longest_s)
 
 
 def definition_text(one: Definition) -> str:
@@ -211,7 +257,7 @@ def definition_text(one: Definition) -> str:
         "at_ms": stored.at_ms,
         "cron": None if stored.text is None else [stored.text, stored.timezone],
         "every": None if stored.every_ms is None else [stored.every_ms, stored.anchor_ms, stored.timezone],
-        "bounds": bounds_of(schedule),
+        "bounds": _bounds(schedule),
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
         "notify": [call.url, call.method, call.headers, call.body, *sealed],
     }
@@ -233,7 +279,7 @@ def definition_text(one: Definition) -> str:
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
-def _from_text(timer_id: int, text: bytes) -> Definition:
+def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
     version, _, json = text.partition(b" ")
     fields: dict[str, Any] = orjson.loads(json)
     url, method, headers, body, *sealed = fields["notify"]
@@ -243,7 +289,7 @@ def _from_text(timer_id: int, text: bytes) -> Definition:
         app=fields["app"],
         version=int(version),
         status=_STATUSES[fields["status"]],
-        schedule=_schedule(fields, timer_id),
+        schedule=_schedule(fields, timer_id, days),
         notify=_call(fields, url, method, tuple(map(tuple, headers)), body, *sealed),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
@@ -268,11 +314,23 @@ def _call(
     return call_from_stored(call) if sealed else call
 
 
-def _schedule(fields: dict[str, Any], timer_id: int) -> Schedule:
+def _schedule(fields: dict[str, Any], timer_id: int, days: CalendarDays) -> Schedule:
     if fields["at_ms"] is not None:
         return Once(fields["at_ms"])
     rule = rule_from_text(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
-    return bounded(rule, fields.get("bounds"), timer_id)
+    bounds = fields.get("bounds")
+    # An older version wrote the days themselves.
+    if bounds is not None and (digest := bounds.get("excluded", {}).get("days_in")) is not None:
+        bounds["excluded"] = days.get(digest)
+    return bounded(rule, bounds, timer_id)
+
+
+def _bounds(schedule: Schedule) -> BoundFields | None:
+    """Return a schedule's bounds, with the digest of the excluded days in the place of uploaded ones."""
+    bounds, fields = bounds_in(schedule), bounds_of(schedule)
+    if bounds is None or fields is None or bounds.excluded is None or not names_days(bounds.excluded):
+        return fields
+    return fields | {"excluded": {"name": bounds.excluded.name, "days_in": digest_of(bounds.excluded)}}
 
 
 def _policy(text: str | None) -> RetryPolicy | None:

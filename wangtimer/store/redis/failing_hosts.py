@@ -9,7 +9,7 @@ import structlog
 
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.host_names import one_name
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, parted
 from wangtimer.core.messages.message_place import broker_host, is_message_url
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.connection import RedisConnection
@@ -27,7 +27,7 @@ FORGOTTEN_AFTER_S = 7 * 86_400
 
 @dataclass(frozen=True, slots=True)
 class FailingHost:
-    """A host (`origin`: scheme, host and port) that fails each call of an app; moments in ms UTC.
+    """A host, or a part of it (`origin`, as `HostKey` has it), that fails each call of an app; moments in ms UTC.
 
     It fails `since` the first failure that no answer followed, as far as its teller knows; `failed_at` is the last one
     so far, and `error` says what came. `told_at` is when a process last told of it.
@@ -48,9 +48,9 @@ class FailingHost:
     @property
     def lanes(self) -> tuple[SharedLane, ...]:
         """Where its calls wait: for the host, or for a limit of calls to it; an earlier version's with other apps'."""
-        host = _host_of(self.origin)
+        host, part = _host_of(self.origin)
         return (
-            SharedLane.of_way(self.app, host),
+            SharedLane.of_way(self.app, host, part),
             SharedLane.of_host(host),
             SharedLane.of_host_limit(host),
             SharedLane.of_app_at_host(self.app, host),
@@ -106,12 +106,12 @@ def surplus(entries: Sequence[FailingHost], now_ms: float) -> list[FailingHost]:
     return latest[len(kept) :]
 
 
-def _host_of(origin: str) -> str:
-    place = origin.partition("://")[2]
+def _host_of(origin: str) -> tuple[str, str]:
+    place, part = parted(origin.partition("://")[2])
     if is_message_url(origin):
-        return broker_host(place)
+        return broker_host(place), part
     name, _, port = place.rpartition(":")
-    return f"{one_name(name.strip('[]'))}:{port}"
+    return f"{one_name(name.strip('[]'))}:{port}", part
 
 
 def _field(key: HostKey) -> str:

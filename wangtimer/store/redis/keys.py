@@ -66,6 +66,14 @@ class Keys:
         """Return the key of a timer's definition."""
         return f"{self._prefix}:def:{timer_id}"
 
+    def control_pace(self, app: str) -> str:
+        """Return the key of the moment from which on an app's answers may give timers their next ones."""
+        return f"{self._prefix}:control-pace:{app}"
+
+    def days(self, digest: str) -> str:
+        """Return the key of the days of a calendar."""
+        return f"{self._prefix}:days:{digest}"
+
     def off(self, timer_id: int, since: int) -> str:
         """Return the key that says since when Redis knew that a timer, off since a moment (ms UTC), is off."""
         return f"{self._prefix}:off:{timer_id}:{since}"

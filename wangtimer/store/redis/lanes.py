@@ -153,6 +153,11 @@ class LaneStore:
                     found.append(lane)
         return found
 
+    def waiting_for_targets(self) -> int:
+        """Return how many firings wait in Redis for a place at their target, or for their app's share of all places."""
+        lanes = [lane for lane in self.index() if not lane.is_of_limit and lane.paused is None]
+        return sum(self.waiting_in(lanes).values())
+
     def throttled(self) -> int:
         """Return how many firings wait in Redis for limits of calls."""
         return sum(self.waiting_in([lane for lane in self.index() if lane.is_of_limit]).values())

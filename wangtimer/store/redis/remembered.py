@@ -3,12 +3,15 @@
 from sys import getsizeof
 from threading import Lock
 
+from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.timer import Definition
 
 # About 20,000 definitions without a body.
 MOST_BYTES = 30_000_000
 # Bytes of a definition beside its text and its body.
 OWN_BYTES = 1_200
+# Bytes counted for each excluded day. Timers with the same days share them, but each may be the only one that is left.
+DAY_BYTES = 8
 
 
 class Remembered:
@@ -45,4 +48,7 @@ class Remembered:
 
 
 def _cost(text: bytes, definition: Definition) -> int:
-    return OWN_BYTES + len(text) + getsizeof(definition.notify.body)
+    bounds = bounds_in(definition.schedule)
+    excluded = None if bounds is None else bounds.excluded
+    days = 0 if excluded is None else len(excluded.days) + len(excluded.working)
+    return OWN_BYTES + len(text) + getsizeof(definition.notify.body) + DAY_BYTES * days

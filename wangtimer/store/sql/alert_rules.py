@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import structlog
@@ -16,7 +17,7 @@ from wangtimer.store.alert_text import UnopenedDestination, rule_from, rule_text
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import behind, by_index, readable_page
 from wangtimer.store.sql.retold_troubles import tell_again
 from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
 
@@ -47,10 +48,9 @@ class AlertRuleStore:
 
     def page(self, app: str, after: str, limit: int) -> list[AlertRule]:
         """Return an app's rules by name, from behind one, to be shown; one that cannot be read is left out."""
-        query = select(alert_rules).where(alert_rules.c.app == app, alert_rules.c.name > after)
-        ordered = query.order_by(alert_rules.c.name).limit(limit)
-        rows = self._database.read(lambda sql: sql.execute(ordered).all())
-        return read_rules(rows, self._seals, may_be_unopened=True)
+        query, key = select(alert_rules).where(alert_rules.c.app == app), [alert_rules.c.name]
+        read = partial(rule_from, seals=self._seals, may_be_unopened=True)
+        return readable_page(self._database, query, key, [after], limit, read)
 
     def get(self, app: str, name: str) -> AlertRule | None:
         """Return a rule whose messages can be sent; None where there is none, or it cannot be read here."""

@@ -141,7 +141,7 @@ class AlertTroubles:
             are_new = any(one.key.is_of_host and one.opened_at == now for one in found)
             return JudgedNotes(len(rows), are_new, without_room, len(rows) == most)
 
-        return self._database.write(work, Step.SQL_JUDGE_ALERTS)
+        return self._database.write(work, Step.SQL_JUDGE_ALERTS, waits_for_locks=False)
 
     def look(self, app: str, after: LookKey, limit: int, now: int, forgotten_before: int = 0) -> LookedAt:
         """Look which of an app's troubles behind a key are over, of `limit` at most: they end, and rules may tell it.
@@ -175,7 +175,8 @@ class AlertTroubles:
 
     def _end_found(self, found: Looks, now: int) -> None:
         if found.over or found.old or found.ripe:
-            self._database.write(partial(self._end, found=found, now=now), Step.SQL_END_TROUBLES)
+            ending = partial(self._end, found=found, now=now)
+            self._database.write(ending, Step.SQL_END_TROUBLES, waits_for_locks=False)
 
     def _looked_back(self, found: Looks, now: int) -> list[Trouble]:
         """Return those that are over by firings further back, of a few timers, of others in their turn.

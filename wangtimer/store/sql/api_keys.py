@@ -10,7 +10,7 @@ from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.apps.stored_key import StoredKey
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.keyset import by_index, readable_page
 from wangtimer.store.sql.tables import api_keys, apps
 
 # ms; the last use of a key is written this often at most.
@@ -61,10 +61,8 @@ class ApiKeyStore:
 
     def page(self, app: str | None, limit: int, after_id: str = "") -> list[StoredKey]:
         """Return up to `limit` keys of an app by id, from behind an id; `app` None: the operators' keys."""
-        query = select(api_keys).where(_is_of(app), api_keys.c.id > after_id)
-        query = query.order_by(api_keys.c.id).limit(limit)
-        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
-        return [_key_of(row) for row in rows]
+        query, key = select(api_keys).where(_is_of(app)), [api_keys.c.id]
+        return readable_page(self._database, query, key, [after_id], limit, lambda row: _key_of(row._mapping))
 
     def revoke(self, app: str | None, key_id: str, now: int) -> StoredKey | None:
         """End a key for good and return it; None where the app has none of this id. Twice has the effect of once."""

@@ -16,6 +16,7 @@ from wangtimer.core.errors import LimitReached, StoreAway
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.app_total import NOTHING, WITHOUT_LIMIT, Total, counted, refusal, together
 from wangtimer.store.sql.tables import apps
+from wangtimer.store.sql.timer_rows import bytes_of
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.total_slots import divide, locked, move, move_within
 
@@ -133,13 +134,18 @@ class AppTotals:
         """Take timers of any apps, as they were, out of the totals: their firings, and themselves if deleted."""
         by_app: dict[str, Total] = {}
         for timer in gone:
+            app = timer.definition.app
+            if not self.are_kept(app):
+                continue
             own = counted(timer)
-            less = own if is_deleted else Total(0, own.firings_a_day)
-            by_app[timer.definition.app] = by_app.get(timer.definition.app, NOTHING) + less
+            less = own + Total(bytes=bytes_of(timer)) if is_deleted else Total(0, own.firings_a_day)
+            by_app[app] = by_app.get(app, NOTHING) + less
         self._take(sql, by_app)
 
     def take_timers(self, sql: Connection, apps_of: Iterable[str]) -> None:
-        """Take timers that plan nothing out of the totals; each stands as its app."""
+        """Take timers that plan nothing out of the totals; each stands as its app. Their bytes count on until the next
+        count.
+        """
         self._take(sql, {app: Total(number) for app, number in Counter(apps_of).items()})
 
     def _take(self, sql: Connection, by_app: dict[str, Total]) -> None:

@@ -18,6 +18,7 @@ from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.retry import RetryPolicy, changed_policy, readable_policies
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import readable_page
 from wangtimer.store.sql.tables import apps
 from wangtimer.store.sql.total_slots import forget_total
 
@@ -77,9 +78,10 @@ class AppStore:
 
     def page(self, limit: int, after: str = "") -> list[RegisteredApp]:
         """Return up to `limit` apps by name, from behind a name."""
-        query = select(apps).where(apps.c.name > after).order_by(apps.c.name).limit(limit)
-        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
-        return [_app_of(row) for row in rows]
+        key = [apps.c.name]
+        return readable_page(
+            self._database, select(apps), key, [after], limit, lambda row: _app_of(row._mapping)
+        )
 
     def disabled(self) -> dict[str, int]:
         """Return by name when each disabled app was disabled (ms UTC)."""

@@ -6,15 +6,15 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Select, func, insert, select, true
-from sqlalchemy.engine import Dialect, RowMapping
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, true
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.apps.audited_change import AuditedChange, AuditedKind, AuditEntry
 from wangtimer.core.apps.caller import Caller, who_calls
 from wangtimer.core.fail_points import Step
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import by_index, readable_page
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
@@ -106,18 +106,15 @@ class AuditLog:
         Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
         """
         query = by_index(select(audit).where(*_matching(wanted)), _INDEXES[_seek(wanted)], audit)
-        query = query.order_by(*(column.desc() for column in _ORDER))
-        if last is not None:
-            query = query.where(behind(_ORDER, last, descending=True))
         found: list[AuditEntry] = []
         for part in self._parts(wanted, last):
-            found += self._entries(query.where(part).limit(limit - len(found)))
+            room = limit - len(found)
+            found += readable_page(
+                self._database, query.where(part), _ORDER, last, room, _entry, descending=True
+            )
             if len(found) == limit:
                 break
         return found
-
-    def _entries(self, query: Select[Any]) -> list[AuditEntry]:
-        return [_entry(row) for row in self._database.read(lambda sql: sql.execute(query).mappings().all())]
 
     def _parts(self, wanted: AuditFilter, last: tuple[int, int] | None) -> Iterator[ColumnElement[bool]]:
         """Yield conditions of each part of the time, the latest first: one, where the index has only what is wanted."""
@@ -178,6 +175,6 @@ def _seek(wanted: AuditFilter) -> str:
     return "" if wanted.app is None else "app"
 
 
-def _entry(row: RowMapping) -> AuditEntry:
-    values: dict[str, Any] = dict(row)
-    return AuditEntry(**values | {"fields": tuple(orjson.loads(row["fields"] or "[]"))})
+def _entry(row: Row[Any]) -> AuditEntry:
+    values = dict(row._mapping)
+    return AuditEntry(**values | {"fields": tuple(orjson.loads(row.fields or "[]"))})

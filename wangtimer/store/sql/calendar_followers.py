@@ -57,7 +57,8 @@ class Following:
 class Page:
     """What one transaction did: timers as they then stand, firings that wait, timers refused and why.
 
-    `apart` are timers that must be planned first. `is_done`: no timer has older days any more.
+    `apart` are timers that must be planned first. `is_done`: no timer has older days any more. `is_held`: somebody else
+    holds those that have.
     """
 
     changed: list[Timer] = field(default_factory=list)
@@ -65,6 +66,7 @@ class Page:
     refused: dict[int, str] = field(default_factory=dict)
     apart: list[Timer] = field(default_factory=list)
     is_done: bool = False
+    is_held: bool = False
 
 
 # Returns how a timer follows a calendar; None if it has its days already. May raise to refuse.
@@ -74,8 +76,8 @@ Follow = Callable[[Timer, Calendar], Following | None]
 class CalendarFollowers:
     """`timer.calendar_at` says which upload a timer's days come from; a negative one, which upload it cannot take.
 
-    So the rows themselves hold the work that an upload causes. If a process dies, the next goes on; two at once wait
-    for each other's rows.
+    So the rows themselves hold the work that an upload causes. If a process dies, the next goes on; of two at once each
+    passes over the rows that the other holds.
     """
 
     def __init__(self, database: Database, bad_timers: BadTimers) -> None:
@@ -120,7 +122,8 @@ class CalendarFollowers:
                 page.is_done = True
                 return page
             query = by_index(select(timers).where(_to_follow(upload)), "timer_follows", timers)
-            query = query.order_by(timers.c.calendar_at, timers.c.id).limit(limit).with_for_update()
+            query = query.order_by(timers.c.calendar_at, timers.c.id).limit(limit)
+            query = query.with_for_update(skip_locked=True)
             rows = sql.execute(query).mappings().all()
             in_time = _InTime(rows, is_time_over)
             followings, same = _sorted_out(in_time, calendar, now, follow, page)
@@ -129,9 +132,10 @@ class CalendarFollowers:
             _refuse(sql, upload, page.refused)
             if len(rows) < limit and in_time.is_all and not page.apart:
                 page.is_done = _finish(sql, upload)
+                page.is_held = not page.is_done
             return page
 
-        page = self._database.write(work, Step.SQL_FOLLOW_CALENDAR)
+        page = self._database.write(work, Step.SQL_FOLLOW_CALENDAR, waits_for_locks=False)
         if page.refused:
             self._bad_timers.note(page.refused)
         return page

@@ -13,7 +13,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, Operationa
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from wangtimer.core import fail_points
-from wangtimer.core.errors import StoreAway, TookTooLong
+from wangtimer.core.errors import RowsLocked, StoreAway, TookTooLong
 from wangtimer.core.fail_points import Step
 from wangtimer.store.sql.tables import metadata
 
@@ -27,6 +27,16 @@ _COLLISIONS = {1213, _LOCK_WAIT}
 _MISTAKES = {1054, 1146, 1176, 1305, 1064, 1153}
 # MariaDB, MySQL: the server ended a statement for its time. What its transaction did before stands.
 _OVER_TIME = {1969, 3024}
+# The server takes no writes: it has left its cluster, or was demoted. Its name may lead to another server by now.
+_DEMOTED = {1047, 1290, 1792, 1836, 3100}
+_IS_DEMOTED = "SELECT @@global.read_only, @@global.innodb_read_only"
+# s; connections are opened anew once in so long at most, so that a server that stays read-only is not asked for more.
+RENEWED_FOR_S = 1.0
+# s; a connection lives for so long, so that no process stays with a server that its name has left. Each process takes
+# another share of it, so that they do not all come in the same second.
+OLDEST_CONNECTION_S = 60
+# s; a transaction in which nothing is asked for so long is over. A write waits for locks for longer: 9 times a second.
+IDLE_S = 6
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
 # s; how long a client waits for an answer, and how long the server may work on a statement: less, so that it never
@@ -35,10 +45,14 @@ READ_TIMEOUT_S = 5
 STATEMENT_S = 4.5
 # Run once on each connection. MariaDB runs the parts in /*M! */, MySQL those in /*!80000 */. Schema upgrades and other
 # statements of a DBA have no such bound.
+# A session that asks nothing within a transaction is of a process that froze, or whose host is gone. MariaDB ends it,
+# and so its locks. MySQL only ends idle sessions, later: none of ours idles so long, as its pool opens a new one.
 # With in_predicate_conversion_threshold MariaDB would turn 1,000 ids into a table, and without statistics read all
 # timers for it: so that is off.
 _BOUNDS = (
-    f"SET innodb_lock_wait_timeout = 4 /*M! , max_statement_time = {STATEMENT_S} */"
+    f"SET innodb_lock_wait_timeout = 1, wait_timeout = {OLDEST_CONNECTION_S + 10}"
+    f" /*M! , max_statement_time = {STATEMENT_S} */"
+    f" /*M! , idle_transaction_timeout = {IDLE_S} */"
     " /*M! , in_predicate_conversion_threshold = 0 */"
     f" /*!80000 , max_execution_time = {int(STATEMENT_S * 1_000)} */"
 )
@@ -60,6 +74,7 @@ class Database:
         # On its connections each statement commits. It has none until one is wanted.
         self._committing = _committing_engine(self.engine, pool_size)
         self._sleep = sleep
+        self._renewed_at = float("-inf")
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -84,9 +99,10 @@ class Database:
     ) -> Result:
         """Run `work` in one transaction, and again if it collided or the connection was lost.
 
-        `step` is its name among the fail points. Unless it `waits_for_locks`, one wait for a lock is enough. Raises
-        `StoreAway` when the server does not answer, or takes no writes now; the transaction may still have been
-        applied. Of that, `TookTooLong` where the server ended a statement.
+        `step` is its name among the fail points. Raises `StoreAway` when the server does not answer, or takes no writes
+        now; the transaction may still have been applied. Of that, `TookTooLong` where the server ended a statement.
+        Raises `RowsLocked` where somebody else holds a row for longer than a frozen process may; unless it
+        `waits_for_locks`, for longer than one wait, of a second.
         """
 
         def transaction() -> Result:
@@ -127,6 +143,22 @@ class Database:
 
         return self._repeat(snapshot)
 
+    def read_current(self, work: Callable[[Connection], Result]) -> Result:
+        """Run `work` as `read` does, but not on a server that was demoted: what it tells may have been overtaken.
+
+        That costs a round trip. A server counts as current, too, where all that can be reached takes no writes.
+        """
+        if self.is_sqlite:
+            return self.read(work)
+
+        def snapshot(sql: Connection) -> tuple[Result, bool]:
+            # Afterwards: a server that takes writes then did so before, too.
+            result = work(sql)
+            return result, any(value not in (0, "OFF") for value in sql.exec_driver_sql(_IS_DEMOTED).one())
+
+        result, is_demoted = self.read(snapshot)
+        return self.read(work) if is_demoted and self._renew() else result
+
     def ping(self) -> None:
         """Return when the server answers and has the tables; raises `StoreAway` otherwise."""
         try:
@@ -139,6 +171,15 @@ class Database:
         self.engine.dispose()
         self._committing.dispose()
 
+    def _renew(self) -> bool:
+        """Let all connections be opened anew; tell whether they are. Those in use go once they are given back."""
+        now = time.monotonic()
+        if now - self._renewed_at < RENEWED_FOR_S:
+            return False
+        self._renewed_at = now
+        self.close()
+        return True
+
     def _repeat(self, attempt: Callable[[], Result], waits_for_locks: bool = True) -> Result:
         collisions = losses = 0
         while True:
@@ -147,13 +188,17 @@ class Database:
             except PoolTimeout as error:
                 raise StoreAway("SQL", "no free connection within 5 s") from error
             except (OperationalError, InterfaceError, InternalError) as error:
-                if not waits_for_locks and _code(error) == _LOCK_WAIT:
-                    raise StoreAway("SQL", _cause(error)) from error
+                is_locked = _code(error) == _LOCK_WAIT
+                if is_locked and (not waits_for_locks or collisions == _TRIES_ON_COLLISION):
+                    raise RowsLocked(_cause(error)) from error
                 if _is_collision(error) and collisions < _TRIES_ON_COLLISION:
                     collisions += 1
                     self._sleep(random.uniform(0.002, 0.02) * collisions)
                 elif error.connection_invalidated and losses < _TRIES_WHEN_LOST - 1:
                     losses += 1
+                elif _code(error) in _DEMOTED and losses < _TRIES_WHEN_LOST - 1:
+                    losses += 1
+                    self._renew()
                 elif _is_mistake(error):
                     raise
                 else:
@@ -210,7 +255,7 @@ def _pool_options(pool_size: int) -> dict[str, Any]:
         "pool_size": pool_size,
         "max_overflow": pool_size,
         "pool_timeout": 5,
-        "pool_recycle": 1800,
+        "pool_recycle": random.randint(OLDEST_CONNECTION_S * 3 // 4, OLDEST_CONNECTION_S),
         "hide_parameters": True,
         "pool_reset_on_return": None,
         "connect_args": {
@@ -242,7 +287,8 @@ def _sqlite_engine(url: str, pool_size: int) -> Engine:
         # SQLite's own `lower` handles only ASCII letters; MariaDB's handles all.
         connection.create_function("lower", 1, lambda text: text and str(text).lower(), deterministic=True)
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute("PRAGMA synchronous=NORMAL")
+        # With NORMAL a power cut takes back commits that were answered with success.
+        connection.execute("PRAGMA synchronous=FULL")
         connection.execute("PRAGMA busy_timeout=5000")
 
     @event.listens_for(engine, "begin")

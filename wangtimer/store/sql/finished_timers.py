@@ -18,7 +18,7 @@ from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import dead_letters, firings, reply_controls, timers
-from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
+from wangtimer.store.sql.timer_rows import EMPTIED
 from wangtimer.store.sql.timers import remove_tags
 
 # So many of a timer's latest firings are looked at. A retry, replay or backfill that waits behind more others is not
@@ -106,11 +106,14 @@ def _finished(days: int | None) -> Select[Any]:
 
 
 def _locked(sql: Connection, days: int | None, upto: int, ids: Sequence[int]) -> dict[int, str]:
-    """Return the timers that are still as they were read, each with its app, locked until the transaction ends."""
+    """Return the timers that are still as they were read, each with its app, locked until the transaction ends.
+
+    Those that somebody else holds are left out: nobody waits for them.
+    """
     is_kept = timers.c.keep_days.is_(None) if days is None else timers.c.keep_days == days
     same = and_(timers.c.id.in_(sorted(ids)), _is_finished(), is_kept, timers.c.planned_until <= upto)
     query = by_index(select(timers.c.id, timers.c.app).where(same), "PRIMARY", timers)
-    query = query.order_by(timers.c.id).with_for_update()
+    query = query.order_by(timers.c.id).with_for_update(skip_locked=True)
     return {row.id: row.app for row in sql.execute(query)}
 
 
@@ -176,9 +179,8 @@ def _delete(sql: Connection, ids: Sequence[int], now: int) -> None:
     columns = {
         "status": TimerStatus.DELETED.value,
         "tombstone": timers.c.id,
-        "notify": NO_CALL_TEXT,
         "version": timers.c.version + 1,
         "updated_at": now,
-    }
+    } | EMPTIED
     sql.execute(update_by_index(update(timers).where(timers.c.id.in_(ids)).values(columns), "PRIMARY"))
     remove_tags(sql, ids)

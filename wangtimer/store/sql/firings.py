@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import structlog
 from sqlalchemy import (
@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.engine import Dialect
 
+from wangtimer.core.errors import RowsLocked
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
@@ -53,6 +54,7 @@ from wangtimer.store.sql.tables import attempts, firings
 log = structlog.get_logger()
 
 PENDING = FiringStatus.PENDING.value
+_UNSETTLED = (PENDING, FiringStatus.ACCEPTED.value)
 # The order of the index `firing_due`. The index ends with the lane, so firings of other lanes are skipped within it.
 _IN_ORDER = (firings.c.due_at, firings.c.fire_at, firings.c.timer_id)
 # The columns that a `Firing` is made of.
@@ -108,6 +110,16 @@ class Overdue:
     oldest_due_at: int | None
 
 
+class Purged(NamedTuple):
+    """How many firings a page had, and the moment of the last one, ms UTC: the next page begins there.
+
+    InnoDB passes the deleted ones for a while: pages that all begin at the oldest are a third slower.
+    """
+
+    rows: int
+    upto: int
+
+
 class FiringStore:
     """Every firing; an outcome, once written, stays.
 
@@ -117,7 +129,7 @@ class FiringStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def settle(self, outcomes: Sequence[Outcome]) -> None:
+    def settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Write the outcomes of attempts, in one transaction; an attempt that was overtaken changes nothing.
 
         An outcome takes effect in three cases:
@@ -128,10 +140,24 @@ class FiringStore:
 
         Attempts that others follow are kept, a dead letter of what has failed for good, and a note of what the judge of
         alerts is to see. Repeating it is harmless.
+
+        Returns the outcomes of firings whose rows somebody else holds: those are not written.
         """
         by_key = sorted(outcomes, key=lambda one: (one.member.fire_at, one.member.timer_id))
-        if by_key:
-            self._database.write(lambda sql: settle_rows(sql, by_key), Step.SQL_SETTLE)
+        if not by_key:
+            return []
+
+        def settle_free(sql: Connection) -> list[Outcome]:
+            _, held = free_and_held(sql, [one.member.key for one in by_key])
+            if free := [one for one in by_key if one.member.key not in held]:
+                settle_rows(sql, free)
+            return [one for one in by_key if one.member.key in held]
+
+        try:
+            self._database.write(lambda sql: settle_rows(sql, by_key), Step.SQL_SETTLE, waits_for_locks=False)
+        except RowsLocked:
+            return self._database.write(settle_free, Step.SQL_SETTLE, waits_for_locks=False)
+        return []
 
     def rows(self, members: Iterable[Member]) -> Readable[MemberKey, Firing]:
         """Return the rows of these members' firings by (timer_id, fire_at); a missing one is absent.
@@ -140,34 +166,47 @@ class FiringStore:
         added again.
         """
         keys = [(member.fire_at, member.timer_id) for member in members]
-        return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
+        return self._database.read_current(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         """Return the pending firings of a slice's minute and bucket, also those that wait in a lane."""
         wanted = and_(
             _pending_between(slice_.starts_at, slice_.ends_at - 1), firings.c.bucket == slice_.bucket
         )
-        return self._database.read(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
+        return self._database.read_current(lambda sql: _found(sql, by_index(_in_order(wanted), "firing_due")))
 
-    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> None:
+    def note_lanes(self, by_lane: Mapping[SharedLane, Sequence[Member]]) -> set[Member]:
         """Note in which lanes members wait, if they are pending and at this attempt. Repeating it is harmless.
 
-        One transaction, which locks the rows in the order of their keys, as `settle` does.
+        One transaction, which locks the rows in the order of their keys, as `settle` does. Returns the members whose
+        rows somebody else holds: of those nothing is noted.
         """
         keys = {
             (one.fire_at, one.timer_id, one.attempt): lane.key
             for lane, members in by_lane.items()
             for one in members
         }
-        waiting = sorted(keys)
 
-        def work(sql: Connection) -> None:
+        def note(sql: Connection, waiting: Sequence[tuple[int, int, int]]) -> None:
             for start in range(0, len(waiting), KEYS_A_STATEMENT):
                 part = waiting[start : start + KEYS_A_STATEMENT]
                 update_waiting(sql, firings.c.lane, part, [keys[one] for one in part])
 
-        if waiting:
-            self._database.write(work, Step.SQL_NOTE_LANE)
+        def note_free(sql: Connection) -> set[MemberKey]:
+            _, held = free_and_held(sql, [(timer_id, fire_at) for fire_at, timer_id, _ in sorted(keys)])
+            note(sql, [one for one in sorted(keys) if (one[1], one[0]) not in held])
+            return held
+
+        if not keys:
+            return set()
+        try:
+            self._database.write(
+                lambda sql: note(sql, sorted(keys)), Step.SQL_NOTE_LANE, waits_for_locks=False
+            )
+        except RowsLocked:
+            held = self._database.write(note_free, Step.SQL_NOTE_LANE, waits_for_locks=False)
+            return {one for members in by_lane.values() for one in members if one.key in held}
+        return set()
 
     def tallies(self, first: int, last: int) -> dict[Slice, Tally]:
         """Return the tally of each slice that has pending firings due from `first` to `last`, both of one minute.
@@ -213,7 +252,7 @@ class FiringStore:
             key = rows[-1].due_at, rows[-1].fire_at, rows[-1].timer_id
 
     def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        return self._database.read(lambda sql: sql.execute(query).all())
+        return self._database.read_current(lambda sql: sql.execute(query).all())
 
     def oldest_moment(self) -> int | None:
         """Return the moment of the oldest firing, ms UTC; None where there is none."""
@@ -221,34 +260,51 @@ class FiringStore:
         found: int | None = self._database.read(lambda sql: sql.execute(query).scalar_one())
         return found
 
-    def purge(self, before: int, limit: int, since: int = 0) -> int:
-        """Delete the oldest settled firings with moments from `since` to under `before`; return how many.
+    def oldest_settled(self, before: int, most: int) -> int | None:
+        """Return the moment of the oldest settled firing with a moment under `before`, both ms UTC.
+
+        None where there is none, or where the oldest `most` firings are none.
+        """
+        key = (firings.c.fire_at, firings.c.timer_id)
+        first = by_index(select(firings.c.fire_at, firings.c.status), "PRIMARY")
+        some = first.where(firings.c.fire_at < before).order_by(*key).limit(most).subquery()
+        settled = select(func.min(some.c.fire_at)).where(some.c.status.not_in(_UNSETTLED))
+        found: int | None = self._database.read(lambda sql: sql.execute(settled).scalar_one())
+        return found
+
+    def purge(self, before: int, limit: int, since: int = 0) -> Purged:
+        """Delete the oldest settled firings with moments from `since` to under `before`.
 
         About `limit` of them; their attempts too. It is one range of the primary key in one short transaction, which
         passes what is not settled in it.
         """
-        is_over = firings.c.status.not_in((PENDING, FiringStatus.ACCEPTED.value))
+        is_over = firings.c.status.not_in(_UNSETTLED)
         settled = and_(firings.c.fire_at.between(since, before - 1), is_over)
         key = (firings.c.fire_at, firings.c.timer_id)
         oldest = by_index(select(*key).where(settled).order_by(*key).limit(limit), "PRIMARY")
 
-        def work(sql: Connection) -> int:
+        def work(sql: Connection) -> Purged:
             page = sql.execute(oldest).all()
             if not page:
-                return 0
+                return Purged(0, before)
             last_at, last_id = page[-1]
             of_page = and_(settled, _up_to(firings, last_at, last_id))
             of_range = and_(attempts.c.fire_at >= since, _up_to(attempts, last_at, last_id))
             theirs = and_(of_range, not_(_has_firing()))
-            purged = sql.execute(delete(firings).where(of_page)).rowcount
+            sql.execute(delete(firings).where(of_page))
             sql.execute(delete(attempts).where(theirs))
-            return int(purged)
+            # Another purge may have deleted them meanwhile: they are gone all the same.
+            return Purged(len(page), last_at)
 
         return self._database.write(work, Step.SQL_PURGE)
 
     def overdue(self, before: int, most: int) -> Overdue:
-        """Return how many firings were due before `before` (counted up to `most`) and have no outcome."""
-        late = by_index(select(firings.c.due_at).where(_pending_between(0, before - 1)), "firing_due")
+        """Return how many firings were due before `before` (counted up to `most`) and have no outcome.
+
+        What waits in a lane, for its target, a limit or a pause, is left out: it is not for us to be sent.
+        """
+        is_ours = and_(_pending_between(0, before - 1), firings.c.lane == "")
+        late = by_index(select(firings.c.due_at).where(is_ours), "firing_due")
         some = late.order_by(firings.c.due_at).limit(most).subquery()
         query = select(func.count(), func.min(some.c.due_at)).select_from(some)
         number, oldest_due_at = self._database.read(lambda sql: sql.execute(query).one())

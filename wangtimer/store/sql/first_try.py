@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 
 from wangtimer.core.flow.firing import Firing
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import timers
@@ -45,4 +45,7 @@ class FirstTry:
 
 def _is_same(timer: Timer, made: Timer) -> bool:
     now, then = timer.definition, made.definition
-    return (now.version, now.status, timer.terms) == (then.version, then.status, made.terms)
+    if (now.version, now.status) != (then.version, then.status):
+        return False
+    # A deleted row's terms were emptied, and nothing changes it any more.
+    return now.status is TimerStatus.DELETED or timer.terms == made.terms

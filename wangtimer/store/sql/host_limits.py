@@ -11,6 +11,7 @@ from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.keyset import readable_page
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, host_limits
 
 # Each callback process reads all of them every few seconds.
@@ -81,9 +82,8 @@ class HostLimitStore:
 
     def page(self, limit: int, after: str = "") -> list[HostLimit]:
         """Return up to `limit` limits by host, from behind a host."""
-        query = select(host_limits).where(host_limits.c.host > after).order_by(host_limits.c.host)
-        rows = self._database.read(lambda sql: sql.execute(query.limit(limit)).mappings().all())
-        return [_limit_of(row) for row in rows]
+        query, key = select(host_limits), [host_limits.c.host]
+        return readable_page(self._database, query, key, [after], limit, lambda row: _limit_of(row._mapping))
 
     def of_calls(self) -> dict[str, CallLimit]:
         """Return all limits by host; raises `StoreAway`."""

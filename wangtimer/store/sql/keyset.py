@@ -1,11 +1,55 @@
 """Pages that go on after a key: only the page is read, however deep it lies."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
-from sqlalchemy import ColumnElement, FromClause, Select, Update, and_, or_
+import structlog
+from sqlalchemy import ColumnElement, FromClause, Row, Select, Update, and_, or_
 
+from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import firings
+
+log = structlog.get_logger()
+
+Item = TypeVar("Item")
+
+
+def readable_page(
+    database: Database,
+    query: Select[Any],
+    columns: Sequence[ColumnElement[Any]],
+    after: Sequence[Any] | None,
+    limit: int,
+    read: Callable[[Any], Item],
+    descending: bool = False,
+) -> list[Item]:
+    """Return up to `limit` items in the order of these columns, from behind the values `after`.
+
+    A row that cannot be read is named in the log, and the next one comes in its place: it neither fails a list nor ends
+    it.
+    """
+    page: list[Item] = []
+    query = query.order_by(*(column.desc() if descending else column for column in columns))
+    while True:
+        room = limit - len(page)
+        part = query if after is None else query.where(behind(columns, after, descending))
+        rows = _rows(database, part.limit(room))
+        for row in rows:
+            try:
+                page.append(read(row))
+            except Exception as error:
+                log.error("row_cannot_be_read", row=_key(columns, row), error=repr(error)[:200])
+        if len(page) == limit or len(rows) < room:
+            return page
+        after = _key(columns, rows[-1])
+
+
+def _rows(database: Database, query: Select[Any]) -> Sequence[Row[Any]]:
+    return database.read(lambda sql: sql.execute(query).all())
+
+
+def _key(columns: Sequence[ColumnElement[Any]], row: Row[Any]) -> list[Any]:
+    return [row._mapping[column] for column in columns]
 
 
 def behind(

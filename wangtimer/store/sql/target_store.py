@@ -4,23 +4,22 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import structlog
 from sqlalchemy import Connection, Row, Select, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChanged
 from wangtimer.core.fail_points import Step
+from wangtimer.core.messages.message_place import ends_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
+from wangtimer.store.call_text import SEAL_BEGINS, notify_of
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import behind, by_index, readable_page
 from wangtimer.store.sql.tables import targets, timers
 from wangtimer.store.target_text import target_from, target_text
-
-log = structlog.get_logger()
 
 # Targets of one app.
 MOST_TARGETS = 1_000
@@ -29,6 +28,8 @@ _TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
 _FORM = ("templates", "cloudEvents", "bodyIsBase64", "allowControl", "numbered")
 # Keys that one statement asks for.
 KEYS_AT_ONCE = 100
+# Of the call of a timer that names a target (`store/call_text.py`).
+_HAS_SEAL = func.instr(timers.c.notify, SEAL_BEGINS) > 0
 # When a row last changed (ms UTC), its app and its name.
 TargetChangeKey = tuple[int, str, str]
 # Makes what a target is to be of what it is (None: there is none); may raise to refuse.
@@ -55,11 +56,8 @@ class TargetStore:
 
         Raises `StoreAway`.
         """
-        query = select(targets).where(and_(targets.c.app == app, targets.c.name > after))
-        found = _read(self._rows(query.order_by(targets.c.name).limit(limit)), _target_of)
-        for (_, name), reason in found.bad.items():
-            log.error("target_cannot_be_read", app=app, target=name, reason=reason)
-        return list(found.values())
+        query = select(targets).where(targets.c.app == app)
+        return readable_page(self._database, query, [targets.c.name], [after], limit, _target_of)
 
     def change(
         self, app: str, name: str, change: TargetRevision, now: int, version: int | None = None
@@ -67,7 +65,8 @@ class TargetStore:
         """Make a target, or change it; return it as it then is, and whether it was made (`now` in ms UTC).
 
         Nothing is written where `change` changes nothing. Raises `VersionChanged` where the target is not at `version`;
-        `Conflict` where the app has `MOST_TARGETS` already; what `change` raises; `StoreAway`.
+        `Conflict` where the app has `MOST_TARGETS` already, or secrets of timers would go to another host; what
+        `change` raises; `StoreAway`.
         """
         made: NamedTarget | None = None
 
@@ -79,6 +78,8 @@ class TargetStore:
                 return made, made.created_at == made.updated_at
             _refuse_changed(app, name, held, version)
             wanted = change(held)
+            if held is not None and not ends_of(wanted.call.url) <= ends_of(held.call.url):
+                _refuse_own_secrets(sql, app, name)
             if held is not None and _says_the_same(held, wanted):
                 return held, False
             made = _dated(wanted, held, now)
@@ -213,6 +214,37 @@ def _refuse_named(sql: Connection, app: str, name: str) -> None:
     if number := _count_of(sql, app, name):
         named = "1 timer names it" if number == 1 else f"{number} timers name it"
         raise Conflict("name", named, "give them another target, or delete them, first", about=Subject.TARGET)
+
+
+def _refuse_own_secrets(sql: Connection, app: str, name: str) -> None:
+    """Raise `Conflict` where a timer that names the target keeps secrets: they were given for where it leads now."""
+    after = 0
+    while rows := sql.execute(_may_have_secrets(app, name).where(timers.c.id > after)).all():
+        for row in rows:
+            if _has_secrets(row.notify):
+                raise Conflict(
+                    "url",
+                    f"timer {row.name!r} names it and keeps secrets of its own, which were given for another scheme, "
+                    "host or port",
+                    "make another target, and let such timers name that, with their secrets given anew",
+                    about=Subject.TARGET,
+                )
+        after = rows[-1].id
+
+
+def _may_have_secrets(app: str, name: str) -> Select[Any]:
+    """Return the query of timers whose text has what begins a seal; a body may have the same."""
+    wanted = and_(timers.c.app == app, timers.c.target == name, timers.c.tombstone == 0)
+    query = select(timers.c.id, timers.c.name, timers.c.notify).where(wanted, _HAS_SEAL)
+    return by_index(query, "timer_of_target", timers).order_by(timers.c.id).limit(KEYS_AT_ONCE)
+
+
+def _has_secrets(text: str) -> bool:
+    try:
+        return bool(notify_of(text).sealed)
+    except Exception:
+        # Nobody knows.
+        return True
 
 
 def _count_of(sql: Connection, app: str, name: str) -> int:

@@ -17,7 +17,7 @@ from wangtimer.core.schedules.schedule import bounds_in
 from wangtimer.core.timers.named_target import WhyNoTask
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.store.app_total import counted
+from wangtimer.store.app_total import Total, counted
 from wangtimer.store.call_text import notify_text
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
@@ -32,7 +32,8 @@ from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.named_targets import misfits
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
-    NO_CALL_TEXT,
+    EMPTIED,
+    bytes_of_row,
     inserting,
     read_rows,
     terms,
@@ -251,7 +252,7 @@ class TimerBatches:
                 return [gone[timer.id] for timer in applied]
             deleted = self._switch_off(sql, ids, now, TimerStatus.DELETED, versions)
             gone.update((timer.id, timer) for timer in deleted)
-            first.keep([replace(timer, definition=timer.definition.stored) for timer in deleted])
+            first.keep(deleted)
             remove_tags(sql, [timer.id for timer in deleted])
             return deleted
 
@@ -319,7 +320,10 @@ class TimerBatches:
         self, sql: Connection, app: str, drafts: Sequence[Draft], now: int
     ) -> dict[str, LimitReached]:
         """Return by name which of the drafts would be too much for their app; the others count from now on."""
-        errors = self._totals.move_some(sql, app, [counted(one.timer) for one in drafts], now)
+        growths: list[Total] = []
+        if self._totals.are_kept(app):
+            growths = [counted(one.timer) + Total(bytes=bytes_of_row(one.row)) for one in drafts]
+        errors = self._totals.move_some(sql, app, growths, now) or [None for _ in drafts]
         return {one.timer.name: error for one, error in zip(drafts, errors, strict=True) if error}
 
     def _insert_free(
@@ -395,7 +399,7 @@ def _write_status(sql: Connection, ids: Sequence[int], status: TimerStatus, now:
     }
     if status is TimerStatus.DELETED:
         columns["tombstone"] = timers.c.id
-        columns["notify"] = NO_CALL_TEXT
+        columns |= EMPTIED
     changing = update(timers).where(timers.c.id.in_(ids)).ordered_values(*columns.items())
     sql.execute(update_by_index(changing, "PRIMARY"))
 

@@ -80,6 +80,19 @@ def _schedule_columns(schedule: Schedule, ending: Ending) -> dict[str, Any]:
     }
 
 
+def bytes_of_row(row: Mapping[str, Any]) -> int:
+    """Return how many bytes a row's call and bounds take, which may be large."""
+    return sum(len(text.encode()) for text in (row["notify"], row["bounds"]) if text is not None)
+
+
+def bytes_of(timer: Timer) -> int:
+    """Return the same of a timer."""
+    one = timer.definition
+    return bytes_of_row(
+        {"notify": notify_text(one.notify), "bounds": bounds_text(one.schedule, timer.ending)}
+    )
+
+
 def bounds_text(schedule: Schedule, ending: Ending) -> str | None:
     """Return the column `bounds`."""
     return _text_of(_bounds_of(schedule, ending))
@@ -122,6 +135,8 @@ def _ending(bounds: BoundFields | None) -> Ending:
 
 # The column `notify` of a deleted timer.
 NO_CALL_TEXT = notify_text(NO_CALL)
+# The columns of a deleted timer that may be large: its row is kept as long as the records of its firings.
+EMPTIED: dict[str, Any] = {"notify": NO_CALL_TEXT, "bounds": None}
 
 
 def definition_of(row: Any) -> Definition:

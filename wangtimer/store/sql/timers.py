@@ -26,7 +26,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.named_target import WhyNoTask
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.store.app_total import NOTHING, Total, counted
+from wangtimer.store.app_total import Total, counted
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.asked import delete_of_ids
@@ -42,7 +42,9 @@ from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.named_targets import hold_target
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
-    NO_CALL_TEXT,
+    EMPTIED,
+    bytes_of,
+    bytes_of_row,
     definition_of,
     inserting,
     one_timer_of,
@@ -57,6 +59,9 @@ Row = TypeVar("Row")
 # Plans a part of a timer as it stands, within the transaction that changes it. `enable` plans the near part. `disable`
 # and `delete` plan the moments that came due unplanned while the timer was enabled.
 PlanPart = Callable[[Timer], tuple[Plan, list[Firing]]]
+
+# Of a timer: version, planned until, status.
+_Marks = tuple[int, int, str]
 
 # The indexes that hold enabled timers in the order of a mark.
 _ALONG = {"plan_by": "timer_plan_by", "next_fire_at": "timer_to_plan"}
@@ -249,7 +254,8 @@ class TimerStore:
             revision = revise(timer)
             if (revision.timer.terms, revision.status) == (timer.terms, timer.definition.status):
                 return timer, []
-            self._totals.move(sql, app, _growth(timer, revision), now)
+            if self._totals.are_kept(app):
+                self._totals.move(sql, app, _growth(timer, revision), now)
             if _call_terms(revision.timer) != _call_terms(timer):
                 hold_target(sql, revision.timer.definition, self._why_no_task)
             insert_missing(sql, revision.past)
@@ -317,13 +323,13 @@ class TimerStore:
             refuse_changed(timer, version)
             if name not in (None, timer.name):
                 raise UnknownTimer(app, repr(name))
-            self._totals.move(sql, app, NOTHING - counted(timer), now)
+            self._totals.move_down(sql, [timer], is_deleted=True)
             planned = _with_past(sql, timer, plan_past)
             _change_tags(sql, timer, ())
             deleted = change(sql, planned, now, TimerStatus.DELETED, tombstone=timer.id)
             note_changes(sql, now, [switch_of(timer.definition.status, deleted)])
             gone[:] = [deleted]
-            first.keep([replace(deleted, definition=deleted.definition.stored)])
+            first.keep([deleted])
             return deleted
 
         return self._database.write(work, Step.SQL_DELETE)
@@ -366,21 +372,25 @@ class TimerStore:
         query = by_index(select(*_TO_PLAN).where(wanted), _ALONG[str(mark.key)], timers)
         return self._read(query.order_by(mark, timers.c.id).limit(limit), timer_of)
 
-    def commit_plans(self, plans: list[Plan], firings: list[Firing]) -> tuple[list[Plan], list[Firing]]:
+    def commit_plans(
+        self, plans: list[Plan], firings: list[Firing]
+    ) -> tuple[list[Plan], list[Firing], set[int]]:
         """Insert the plans' firings and move their timers' marks, in one transaction.
 
         `firings` are those of all plans, sorted by key. A plan whose timer is no longer as it was read (version,
-        planned_until, enabled) is left out whole. Returns the plans that hold, and which firings wait.
+        planned_until, enabled) is left out whole, and so is one whose timer somebody else holds: nobody waits for it.
+        Returns the plans that hold, which firings wait, and the ids of the timers that others hold, or that are gone.
         """
 
-        def work(sql: Connection) -> tuple[list[Plan], list[Firing]]:
-            held = [a_plan for a_plan, same in zip(plans, _unchanged(sql, plans), strict=True) if same]
+        def work(sql: Connection) -> tuple[list[Plan], list[Firing], set[int]]:
+            free = _locked_marks(sql, [a_plan.timer.id for a_plan in plans])
+            held = [a_plan for a_plan in plans if free.get(a_plan.timer.id) == _marks_as_read(a_plan.timer)]
             ids = {a_plan.timer.id for a_plan in held}
             pending = insert_missing(sql, [firing for firing in firings if firing.timer_id in ids])
             move_marks(sql, held)
-            return held, pending
+            return held, pending, {a_plan.timer.id for a_plan in plans} - free.keys()
 
-        return self._database.write(work, Step.SQL_PLAN)
+        return self._database.write(work, Step.SQL_PLAN, waits_for_locks=False)
 
     def definitions(self, timer_ids: set[int]) -> Readable[int, Definition]:
         """Return the definitions of these timers, deleted ones included; unknown ids are absent."""
@@ -426,7 +436,7 @@ class TimerStore:
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
     def _read(self, query: Select[Any], read: Callable[[Any], Row]) -> Readable[int, Row]:
-        found = self._database.read(lambda sql: read_rows(sql.execute(query).mappings(), read))
+        found = self._database.read_current(lambda sql: read_rows(sql.execute(query).mappings(), read))
         if found.bad:
             self._bad_timers.note(found.bad)
         return found
@@ -454,7 +464,8 @@ def _insert(
     """Insert a timer with its firings and tags, `hold` its target; return which firings wait to be fired."""
     hold(sql)
     if totals is not None:
-        totals.move(sql, made.definition.app, counted(made), made.created_at)
+        own = counted(made) + Total(bytes=bytes_of_row(row))
+        totals.move(sql, made.definition.app, own, made.created_at)
     row["calendar_at"] = calendar_mark(sql, made.definition.app, made.definition.schedule)
     inserting(sql.dialect).run(sql, [row], written_row)
     _add_tags(sql, made.definition.app, made.id, made.tags)
@@ -473,7 +484,8 @@ def enabled_at_once(near: Plan) -> Timer:
 def _growth(timer: Timer, revision: Revision) -> Total:
     """Return by how much the totals of a timer's app grow through a revision of it."""
     definition = revision.timer.definition._replace(status=revision.status)
-    return counted(replace(revision.timer, definition=definition)) - counted(timer)
+    bytes_more = bytes_of(revision.timer) - bytes_of(timer)
+    return counted(replace(revision.timer, definition=definition)) - counted(timer) + Total(bytes=bytes_more)
 
 
 def _is_same(standing: Timer, made: Timer) -> bool:
@@ -578,7 +590,7 @@ def change(
         columns["calendar_at"] = calendar_mark(sql, one.app, one.schedule)
         _change_tags(sql, was, timer.tags)
     if status is TimerStatus.DELETED:
-        columns["notify"] = NO_CALL_TEXT
+        columns |= EMPTIED
     sql.execute(_UPDATE, columns | {"timer_id": timer.id})
     return changed
 
@@ -621,17 +633,16 @@ def marked(timer: Timer, planned: Plan) -> Timer:
     return replace(timer, planned_until=planned.planned_until, next_fire_at=planned.next_fire_at)
 
 
-def _unchanged(sql: Connection, plans: list[Plan]) -> list[bool]:
+def _locked_marks(sql: Connection, timer_ids: Iterable[int]) -> dict[int, _Marks]:
+    """Lock timers and return what a plan goes by; absent are those that somebody else holds, or that are gone."""
     columns = (timers.c.id, timers.c.version, timers.c.planned_until, timers.c.status)
-    ids = sorted(a_plan.timer.id for a_plan in plans)
-    query = by_index(select(*columns).where(timers.c.id.in_(ids)), "PRIMARY", timers)
-    rows = sql.execute(query.order_by(timers.c.id).with_for_update())
-    now = {row.id: (row.version, row.planned_until, row.status) for row in rows}
-    enabled = TimerStatus.ENABLED.value
-    return [
-        now.get(a_plan.timer.id) == (a_plan.timer.definition.version, a_plan.timer.planned_until, enabled)
-        for a_plan in plans
-    ]
+    query = by_index(select(*columns).where(timers.c.id.in_(sorted(timer_ids))), "PRIMARY", timers)
+    rows = sql.execute(query.order_by(timers.c.id).with_for_update(skip_locked=True))
+    return {row.id: (row.version, row.planned_until, row.status) for row in rows}
+
+
+def _marks_as_read(timer: Timer) -> _Marks:
+    return timer.definition.version, timer.planned_until, TimerStatus.ENABLED.value
 
 
 def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:

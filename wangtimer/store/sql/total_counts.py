@@ -3,7 +3,7 @@
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, func, select, true, update
+from sqlalchemy import Connection, LargeBinary, and_, bindparam, case, cast, func, select, true, update
 
 from wangtimer.core.kinds.how_often import firings_a_day
 from wangtimer.core.timers.timer import TimerStatus
@@ -20,10 +20,17 @@ PAGE = 500
 _COLUMNS = [column for column in timers.c if column is not timers.c.notify]
 
 _PLANS = and_(timers.c.status == TimerStatus.ENABLED.value, timers.c.next_fire_at.is_not(None))
+
+
+def _bytes_of(column: Any) -> Any:
+    return func.coalesce(func.length(cast(column, LargeBinary)), 0)
+
+
 _LIVING = by_index(
     select(
         func.count().label("timers"),
         func.coalesce(func.sum(case((_PLANS, timers.c.firings_a_day), else_=0)), 0).label("firings"),
+        func.coalesce(func.sum(_bytes_of(timers.c.notify) + _bytes_of(timers.c.bounds)), 0).label("bytes"),
     ).where(timers.c.app == bindparam("of_app"), timers.c.tombstone == 0),
     "timer_of_app",
     timers,
@@ -41,6 +48,7 @@ _DRIFT = (
         apps.c.counted_at,
         (_LIVING.c.timers - _kept(app_totals.c.timers)).label("timers"),
         (_LIVING.c.firings - _kept(app_totals.c.firings_a_day)).label("firings_a_day"),
+        (_LIVING.c.bytes - _kept(app_totals.c.bytes)).label("bytes"),
     )
     .select_from(apps.join(_LIVING, true()))
     .where(apps.c.name == bindparam("of_app"))
@@ -87,7 +95,7 @@ class TotalCounts:
         seen = self._database.read(lambda sql: sql.execute(_DRIFT, {"of_app": app}).one_or_none())
         if seen is None:
             return
-        drift = Total(int(seen.timers), int(seen.firings_a_day))
+        drift = Total(int(seen.timers), int(seen.firings_a_day), int(seen.bytes))
         is_as_seen = and_(apps.c.name == app, apps.c.counted_at == seen.counted_at)
         counting = update(apps).where(is_as_seen).values(counted_at=max(now, seen.counted_at + 1))
         counting = update_by_index(counting, "PRIMARY")

@@ -16,7 +16,7 @@ from wangtimer.store.sql.tables import app_totals, apps
 # As many connections change timers of one app without a wait, if each has a slot of its own.
 SLOTS = 16
 # No limit: slots that are divided by it are divided anew by the next that grows.
-NOT_DIVIDED = Total(-1, -1)
+NOT_DIVIDED = Total(-1, -1, -1)
 
 _OF_APP = app_totals.c.app == bindparam("of_app")
 _MOVE = (
@@ -25,6 +25,7 @@ _MOVE = (
     .values(
         timers=app_totals.c.timers + bindparam("more_timers"),
         firings_a_day=app_totals.c.firings_a_day + bindparam("more_firings"),
+        bytes=app_totals.c.bytes + bindparam("more_bytes"),
     )
 )
 _MOVE_WITHIN = _MOVE.where(
@@ -32,11 +33,13 @@ _MOVE_WITHIN = _MOVE.where(
         # A share of another limit says nothing about this one.
         app_totals.c.most_timers == bindparam("limit_timers"),
         app_totals.c.most_firings == bindparam("limit_firings"),
+        app_totals.c.most_bytes == bindparam("limit_bytes"),
         app_totals.c.timers + bindparam("more_timers") <= bindparam("share_timers"),
         app_totals.c.firings_a_day + bindparam("more_firings") <= bindparam("share_firings"),
+        app_totals.c.bytes + bindparam("more_bytes") <= bindparam("share_bytes"),
     )
 )
-_OF_ALL = select(app_totals.c.timers, app_totals.c.firings_a_day).where(_OF_APP)
+_OF_ALL = select(app_totals.c.timers, app_totals.c.firings_a_day, app_totals.c.bytes).where(_OF_APP)
 _LOCK = by_index(_OF_ALL, "PRIMARY", app_totals).order_by(app_totals.c.slot).with_for_update()
 
 
@@ -51,8 +54,10 @@ _DIVIDE = update_by_index(
     .values(
         timers=_divided("timers"),
         firings_a_day=_divided("firings"),
+        bytes=_divided("bytes"),
         most_timers=bindparam("limit_timers"),
         most_firings=bindparam("limit_firings"),
+        most_bytes=bindparam("limit_bytes"),
     ),
     "PRIMARY",
 )
@@ -67,13 +72,12 @@ def move_within(sql: Connection, app: str, by: Total, most: Total) -> bool:
     """Change an app's total, if its connection's slot has room for it; tell whether it had."""
     moved = _moved(sql, app, by)
     slot = moved["of_slot"]
-    bounds = {
-        "limit_timers": most.timers,
-        "limit_firings": most.firings_a_day,
+    shares = {
         "share_timers": _share(most.timers, slot) if by.timers > 0 else UNBOUNDED,
         "share_firings": _share(most.firings_a_day, slot) if by.firings_a_day > 0 else UNBOUNDED,
+        "share_bytes": _share(most.bytes, slot) if by.bytes > 0 else UNBOUNDED,
     }
-    return bool(sql.execute(_MOVE_WITHIN, moved | bounds).rowcount)
+    return bool(sql.execute(_MOVE_WITHIN, moved | _limits(most) | shares).rowcount)
 
 
 def locked(sql: Connection, app: str) -> Total | None:
@@ -84,13 +88,10 @@ def locked(sql: Connection, app: str) -> Total | None:
 
 def divide(sql: Connection, app: str, total: Total, most: Total) -> None:
     """Divide a total evenly over an app's slots, which are locked. If it is within the limit `most`, each slot is."""
-    (each, larger), (each_firings, larger_firings) = (
-        divmod(total.timers, SLOTS),
-        divmod(total.firings_a_day, SLOTS),
-    )
-    values = {"each_timers": each, "larger_timers": larger}
-    values |= {"each_firings": each_firings, "larger_firings": larger_firings}
-    values |= {"limit_timers": most.timers, "limit_firings": most.firings_a_day}
+    values = _limits(most)
+    parts = {"timers": total.timers, "firings": total.firings_a_day, "bytes": total.bytes}
+    for what, number in parts.items():
+        values[f"each_{what}"], values[f"larger_{what}"] = divmod(number, SLOTS)
     sql.execute(_DIVIDE, {"of_app": app} | values)
 
 
@@ -114,6 +115,15 @@ def _moved(sql: Connection, app: str, by: Total) -> dict[str, Any]:
         "of_slot": _slot_of(sql),
         "more_timers": by.timers,
         "more_firings": by.firings_a_day,
+        "more_bytes": by.bytes,
+    }
+
+
+def _limits(most: Total) -> dict[str, Any]:
+    return {
+        "limit_timers": most.timers,
+        "limit_firings": most.firings_a_day,
+        "limit_bytes": most.bytes,
     }
 
 

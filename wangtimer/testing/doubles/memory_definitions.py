@@ -1,11 +1,11 @@
-"""Definitions in memory: the newer version wins, and each write extends its life."""
+"""Definitions in memory: the newer version wins, and each write says how long it lives."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate
 
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import UNREAD, Definition
-from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told
+from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told, lives_s
 from wangtimer.store.redis.marked_copies import MARK_FIELD
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_server import MemoryServer
@@ -14,18 +14,18 @@ from wangtimer.testing.doubles.memory_server import MemoryServer
 class MemoryDefinitions:
     """Table `definitions`: timer id -> (definition, when it expires, s of the stop-watch)."""
 
-    def __init__(self, server: MemoryServer, clock: HandClock, seconds_to_live: int) -> None:
+    def __init__(self, server: MemoryServer, clock: HandClock, longest_s: int) -> None:
         self._server = server
         self._clock = clock
-        self._seconds_to_live = seconds_to_live
+        self._longest_s = longest_s
 
     def put(self, definitions: Iterable[Definition]) -> None:
         def work() -> None:
-            expires_at = self._clock.monotonic() + self._seconds_to_live
             for one in definitions:
                 if one.notify is UNREAD:
                     continue
                 held = self._living(one.timer_id)
+                expires_at = self._clock.monotonic() + lives_s(one, self._clock.now_ms(), self._longest_s)
                 newest = one if held is None or one.version >= held.version else held
                 self._server.table("definitions")[one.timer_id] = newest, expires_at
 

@@ -10,8 +10,7 @@ from wangtimer.callback.flows import Flows
 from wangtimer.callback.health import Health
 from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow, Waiting
-from wangtimer.callback.request import Route
-from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.testing.doubles.no_limits import NoLimits
@@ -81,11 +80,11 @@ class MemoryEngine:
     def room_in(self, lane: SharedLane) -> int:
         return self._flows.room_in(lane, self._clock.monotonic())
 
-    def failing(self) -> dict[Route, Health]:
+    def failing(self) -> dict[WayKey, Health]:
         return self._flows.failing()
 
-    def health_of(self, route: Route) -> Health | None:
-        return self._flows.health_of(route)
+    def health_of(self, key: WayKey) -> Health | None:
+        return self._flows.health_of(key)
 
     def stop(self, timeout_s: float) -> list[Call]:
         self._is_stopped = True

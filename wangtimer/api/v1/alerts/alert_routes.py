@@ -37,8 +37,8 @@ class AlertRuleResource:
         listed = cursors.of_list(f"v1 {header.app} alert rules", query)
         after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().alert_rules.page(header.app, after, query.limit + 1)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
-        return AlertRulePage(items=[shown_rule(one) for one in items], next_cursor=cursor)
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"), shown_rule)
+        return AlertRulePage(items=items, next_cursor=cursor)
 
     def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply:
         """Make a rule of alerts, or replace it.

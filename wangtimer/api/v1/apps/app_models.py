@@ -115,6 +115,7 @@ class AppLimitsBody(Given):
     requests_at_once: Annotated[int | None, asked_limit(AppLimit.REQUESTS_AT_ONCE)] = None
     replays_per_hour: Annotated[int | None, asked_limit(AppLimit.REPLAYS_PER_HOUR)] = None
     calendar_bytes: Annotated[int | None, asked_limit(AppLimit.CALENDAR_BYTES)] = None
+    timer_bytes: Annotated[int | None, asked_limit(AppLimit.TIMER_BYTES)] = None
 
     @property
     def given(self) -> dict[str, float | None]:
@@ -241,6 +242,7 @@ class ShownLimits(Sent):
     requests_at_once: Annotated[int | None, _told(AppLimit.REQUESTS_AT_ONCE)]
     replays_per_hour: Annotated[int | None, _told(AppLimit.REPLAYS_PER_HOUR)]
     calendar_bytes: Annotated[int | None, _told(AppLimit.CALENDAR_BYTES)]
+    timer_bytes: Annotated[int | None, _told(AppLimit.TIMER_BYTES)]
 
 
 class ShownEgress(Sent):

@@ -38,8 +38,10 @@ class AppResource:
         listed = cursors.of_list("v1 apps", query)
         after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().apps.page(query.limit + 1, after)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
-        return AppPage(items=[ShownApp(**app_fields(one)) for one in items], next_cursor=cursor)
+        items, cursor = cursors.page_of(
+            listed, found, query.limit, attrgetter("name"), lambda one: ShownApp(**app_fields(one))
+        )
+        return AppPage(items=items, next_cursor=cursor)
 
     def create(self, body: NewAppBody) -> Reply:
         """Make an app.

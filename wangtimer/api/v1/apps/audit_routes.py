@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from wangtimer.api.http import cursors
 from wangtimer.api.v1.apps.app_routes import known_app
@@ -32,9 +33,10 @@ class AuditResource:
             at, entry_id = cursors.read(listed, query.cursor, int)
             last = (int(at), entry_id)
         found = wiring.audit.page(query.wanted, query.limit + 1, last)
-        items = found[: query.limit]
-        cursor = cursors.write(listed, items[-1].at, items[-1].id) if len(found) > query.limit else None
-        return AuditPage(items=[ShownChange(**change_fields(one)) for one in items], next_cursor=cursor)
+        rows = found[: query.limit]
+        cursor = cursors.write(listed, rows[-1].at, rows[-1].id) if len(found) > query.limit else None
+        items = cursors.shown_each(rows, attrgetter("id"), lambda one: ShownChange(**change_fields(one)))
+        return AuditPage(items=items, next_cursor=cursor)
 
 
 def add_audit_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:

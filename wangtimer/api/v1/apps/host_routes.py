@@ -82,8 +82,10 @@ class HostLimitResource:
         listed = cursors.of_list("v1 host limits", query)
         after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().host_limits.page(query.limit + 1, after)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("host"))
-        return HostLimitPage(items=[ShownHostLimit(**_fields(one)) for one in items], next_cursor=cursor)
+        items, cursor = cursors.page_of(
+            listed, found, query.limit, attrgetter("host"), lambda one: ShownHostLimit(**_fields(one))
+        )
+        return HostLimitPage(items=items, next_cursor=cursor)
 
     def limit(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:
         """Limit the calls to a target's host and port, over all apps.

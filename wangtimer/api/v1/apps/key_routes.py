@@ -72,8 +72,10 @@ class KeyResource:
         listed = cursors.of_list(f"v1 {app or ''} keys", query)
         after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().api_keys.page(app, query.limit + 1, after)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("id"))
-        return KeyPage(items=[ShownKey(**key_fields(one)) for one in items], next_cursor=cursor)
+        items, cursor = cursors.page_of(
+            listed, found, query.limit, attrgetter("id"), lambda one: ShownKey(**key_fields(one))
+        )
+        return KeyPage(items=items, next_cursor=cursor)
 
     def _create(self, app: str | None, body: NewKeyBody, may_have: frozenset[Scope]) -> Reply:
         wiring = self.wiring()

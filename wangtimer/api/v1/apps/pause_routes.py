@@ -40,8 +40,10 @@ class PauseResource:
         listed = cursors.of_list("v1 pauses", query)
         after = cursors.name_behind(listed, query.cursor)
         found = [one for one in self.wiring().pauses.all() if one.name > after]
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
-        return PausePage(items=[ShownPause(**pause_fields(one)) for one in items], next_cursor=cursor)
+        items, cursor = cursors.page_of(
+            listed, found, query.limit, attrgetter("name"), lambda one: ShownPause(**pause_fields(one))
+        )
+        return PausePage(items=items, next_cursor=cursor)
 
     def pause(self, path: PausePath, body: PauseBody) -> ShownPause:
         """Pause everything, an app, a target's host and port, or a timer.

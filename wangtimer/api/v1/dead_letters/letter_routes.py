@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from flask_openapi.blueprint import APIBlueprint
 
@@ -60,7 +61,9 @@ class DeadLetterResource:
         if len(found) > query.limit:
             last = page[-1]
             cursor = cursors.write(listed, f"{last.failed_at}-{last.fire_at}", last.timer_id)
-        return DeadLetterPage(items=[shown_letter(one) for one in page], next_cursor=cursor)
+        return DeadLetterPage(
+            items=cursors.shown_each(page, attrgetter("key"), shown_letter), next_cursor=cursor
+        )
 
     def count(self, header: AppHeader, query: DeadLetterConditions) -> ShownDeadLetterCounts:
         """Count dead letters by reason, and by what they called.

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Annotated, ClassVar
 
 from flask_openapi.blueprint import APIBlueprint
@@ -177,7 +178,11 @@ class FiringResource:
         ids = [one.firing.timer_id for one in shown_rows]
         apps = dict.fromkeys(ids, header.app) if header.app else wiring.timer_lists.apps_of(ids)
         # A timer may be purged while its firings are listed.
-        items = [ShownFiring(**firing_fields(one, apps.get(one.firing.timer_id) or "")) for one in shown_rows]
+        items = cursors.shown_each(
+            shown_rows,
+            attrgetter("firing.key"),
+            lambda one: ShownFiring(**firing_fields(one, apps.get(one.firing.timer_id) or "")),
+        )
         return FiringPage(items=items, next_cursor=cursor)
 
     def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:

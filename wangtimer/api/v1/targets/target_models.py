@@ -104,6 +104,7 @@ class TargetBody(CallFields):
     ) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
         asked = new_notify(self.call_to(_url_of(self, None)))
+        _refuse_secret_query(asked)
         check_place_or_way_out(asked.url, app)
         refuse_other_kind(asked.url, was)
         if was is None:
@@ -150,6 +151,7 @@ class TargetPatch(CallChange):
             asked = asked._replace(url=_url_of(self, was))
         elif "method" in given:
             _refuse_method(was.call.url)
+        _refuse_secret_query(asked)
         check_place_or_way_out(asked.url, was.app)
         refuse_other_kind(asked.url, was)
         changed["form"] = changed_form(was.form, form_given(self))
@@ -182,6 +184,13 @@ def _refuse_method(url: str) -> None:
         raise Refused(
             ErrorCode.BAD_VALUE, "method", "the target sends messages, which have none", "leave it out"
         )
+
+
+def _refuse_secret_query(asked: Notify) -> None:
+    """Raise `Refused`: a place at a broker is no secret, and one that is masked could not be shown."""
+    if asked.marks.query and is_message_url(asked.url):
+        reason, mend = "the target sends messages, which have no query", "leave it out, or give false"
+        raise Refused(ErrorCode.BAD_VALUE, "secretQuery", reason, mend)
 
 
 def check_place_or_way_out(url: str, app: str) -> None:

@@ -35,8 +35,8 @@ class TargetResource:
         listed = cursors.of_list(f"v1 {header.app} targets", query)
         after = cursors.name_behind(listed, query.cursor)
         found = self.wiring().target_store.page(header.app, after, query.limit + 1)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"))
-        return ListedTargets(items=[shown_target(one) for one in items], next_cursor=cursor)
+        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"), shown_target)
+        return ListedTargets(items=items, next_cursor=cursor)
 
     def get(self, path: TargetPath, header: AppHeader) -> Reply:
         """Read a target, and how many timers name it."""

@@ -4,10 +4,12 @@
 -- Returns told, the mark of signing, then the first definitions, as many as fit; nil for one that is not there.
 local found = {redis.call('GET', KEYS[1]), redis.call('HGET', KEYS[2], '')}
 local bytes = 0
-for i = 3, #KEYS do
-  local text = redis.call('GET', KEYS[i])
-  if text then bytes = bytes + #text end
-  if bytes > tonumber(ARGV[1]) and i > 3 then break end
-  found[i] = text
+for first = 3, #KEYS, 50 do
+  -- One command for each would be the largest part of the commands of a firing.
+  for i, text in ipairs(redis.call('MGET', unpack(KEYS, first, math.min(first + 49, #KEYS)))) do
+    if text then bytes = bytes + #text end
+    if bytes > tonumber(ARGV[1]) and first + i > 4 then return found end
+    found[first + i - 1] = text
+  end
 end
 return found
