@@ -11,7 +11,7 @@ from tests.stages.world import World
 from wangtimer.callback.origin import read_url
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import ANY_HOST, CallRules
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.slicing import SharedLane
 
 MakeWorld = Callable[..., World]
@@ -89,9 +89,9 @@ def test_where_host_and_app_are_both_far_over_their_limits_both_limits_hold_and_
     moves: Counter[object] = Counter()
     noted = world.firings.note_lanes
 
-    def counted(by_lane: dict[SharedLane, list[object]]) -> None:
+    def counted(by_lane: dict[SharedLane, list[Member]]) -> set[Member]:
         moves.update(member for members in by_lane.values() for member in members)
-        noted(by_lane)  # type: ignore[arg-type]
+        return noted(by_lane)
 
     world.firings.note_lanes = counted  # type: ignore[method-assign, assignment]
     every_second(world, BIG, [HOST, GOOD], 8)
