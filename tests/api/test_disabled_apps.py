@@ -79,5 +79,5 @@ def test_disabling_an_app_stops_what_was_asked_for_of_its_disabled_timers(
     keyed.clock.now += 1
     assert ask(keyed, "PATCH", "/v1/apps/shop", operators, {"disabled": True})["enabledTimers"] == 0
     timers = [keyed.wiring.timers.get("shop", timer_id).definition for timer_id in made]
-    assert all(one.has_stopped(asked_at) for one in timers)
-    assert not any(one.has_stopped(keyed.clock.now) for one in timers)
+    assert all(one.has_stopped(asked_at, asked_at) for one in timers)
+    assert not any(one.has_stopped(keyed.clock.now, keyed.clock.now) for one in timers)

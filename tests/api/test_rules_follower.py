@@ -1,5 +1,6 @@
 """Rules that change: moments that were planned by the old ones are superseded, and those of the new ones planned."""
 
+from itertools import chain, repeat
 from typing import Any
 
 import pytest
@@ -85,7 +86,7 @@ def test_what_a_death_left_undone_is_gone_on_with(
     ids = minutely(world, ZONE, 10)
     planned_by_old_rules(world, ids)
     monkeypatch.setattr(rules_follower, "LONGEST_S", 0.0)
-    monkeypatch.setattr(follower.clock, "monotonic", iter([0.0, -1.0, 1.0]).__next__, raising=False)
+    monkeypatch.setattr(follower.clock, "monotonic", chain([0.0, -1.0], repeat(1.0)).__next__, raising=False)
     follower.sweep()
     assert {definition(world, one).edited_at > 0 for one in ids} == {True, False}
     monkeypatch.undo()

@@ -63,16 +63,20 @@ def repeat(status: str) -> Any:
     return answer
 
 
+# Of calendars: none is named here.
+NO_DAYS: Any = {}
+
+
 def as_read_from_redis(definition: Definition) -> Definition:
     text = definition_text(definition).encode()
-    return _from_text(definition.timer_id, text)
+    return _from_text(definition.timer_id, text, NO_DAYS)
 
 
 def as_an_older_version_wrote_it(definition: Definition) -> Definition:
     version, _, text = definition_text(definition).partition(" ")
     fields = orjson.loads(text)
     fields.pop("marks", None)
-    return _from_text(definition.timer_id, f"{version} {orjson.dumps(fields).decode()}".encode())
+    return _from_text(definition.timer_id, f"{version} {orjson.dumps(fields).decode()}".encode(), NO_DAYS)
 
 
 def recorded(engine: Any, definition: Definition, target: NamedTarget | None = None) -> tuple[str, str]:

@@ -91,6 +91,7 @@ MEANINGS: Mapping[str, str] = {
     "target": "the HTTP call that the timer makes",
     "text": "in English",
     "textZh": "in Chinese",
+    "ticks": "whether a beat and a scheduler look for what is due: not so after 10 s without a look",
     "timer": "the timer as it is now",
     "timerID": "the timer's id",
     "timerId": "the timer's id",
