@@ -75,7 +75,7 @@ HEADS = {
 @pytest.mark.parametrize("reads", HEADS.values(), ids=HEADS.keys())
 def test_each_read_of_an_answer(reads: list[bytes]) -> None:
     def most_s() -> float:
-        reader, taken = AnswerReader(EXCERPT_CHARACTERS, 65_536), []
+        reader, taken = AnswerReader(EXCERPT_CHARACTERS, 65_536, reuse_idle_s=4), []
         with suppress(NoHttp):
             taken = [cpu_s(lambda one=one: reader.feed(one)) for one in reads]
             taken.append(cpu_s(reader.feed_end))

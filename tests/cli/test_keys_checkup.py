@@ -12,7 +12,7 @@ NOW = datetime(2027, 1, 1, tzinfo=UTC)
 
 
 def test_a_key_that_ends_soon_or_ended_lately_is_named_until_it_is_revoked(database_url: str) -> None:
-    database = Database(database_url)
+    database = Database(database_url, 2)
     database.create_tables()
     store, now = ApiKeyStore(database), int(NOW.timestamp() * 1_000)
     assert [one.severity for one in of_keys(store, NOW)] == [Severity.OK]

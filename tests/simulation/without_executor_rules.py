@@ -95,8 +95,8 @@ def ask_nobody(self: Any, held: Any, if_mine: Callable[[], None]) -> None:
 
 def release_before_retry(self: Any, batch: Any) -> None:
     outcomes = [finished.outcome for finished in batch]
-    if not self._write(outcomes):
-        self._outbox.park(outcomes)
+    if left := self._write(outcomes):
+        self._outbox.park(left)
     try:
         self._slices.release(by_claim(finished.held for finished in batch))
         self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
@@ -110,16 +110,16 @@ def release_before_record(self: Any, batch: Any) -> None:
     with suppress(StoreAway):
         self._slices.release(by_claim(finished.held for finished in batch))
     outcomes = [finished.outcome for finished in batch]
-    if not self._write(outcomes):
-        self._outbox.park(outcomes)
+    if left := self._write(outcomes):
+        self._outbox.park(left)
     with suppress(StoreAway):
         self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
     for finished in batch:
         finished.held.claim.let_go([finished.held.member])
 
 
-def never_park(self: Any, outcomes: Any) -> bool:
+def never_park(self: Any, outcomes: Any) -> list[Any]:
     self._clock.sleep(0.001)
     with suppress(StoreAway):
         self._firings.settle(outcomes)
-    return True
+    return []
