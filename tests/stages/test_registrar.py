@@ -287,14 +287,15 @@ def test_what_came_due_while_nobody_planned_is_on_record_though_the_timer_is_swi
     assert idle.statuses(timer) == {SKIPPED}
 
 
-def test_what_came_due_while_nobody_planned_fires_if_the_timer_is_enabled_again(idle: World) -> None:
+def test_what_came_due_while_nobody_planned_is_stopped_by_a_disable_for_good(idle: World) -> None:
     timer = idle.timer("0 * * * * *")
     idle.run_for(200)
     idle.registrar.disable(APP, timer.id)
     idle.registrar.enable(APP, timer.id)
     idle.beat.start(idle)
     idle.run_for(30)
-    assert len(idle.target.of(timer.id)) == 3
+    assert idle.target.of(timer.id) == []
+    assert [one.error for one in idle.records(timer) if one.firing.status is SKIPPED] == ["disabled"] * 3
 
 
 def test_a_timer_disabled_early_in_a_long_absence_of_redis_does_not_fire_after_it(world: World) -> None:

@@ -54,6 +54,7 @@ def test_it_says_that_it_is_ready(wangtimer: WangTimer) -> None:
         "sql": True,
         "store": True,
         "broker": True,
+        "ticks": True,
     }
 
 

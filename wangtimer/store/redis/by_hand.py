@@ -13,7 +13,7 @@ MOST_REFUSALS = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class RefusedCommand:
     """Something that Redis refused to an account; `what` is a command, key or channel, `age_s` of the last time."""
 
     account: str
@@ -35,11 +35,11 @@ def delete_all(connection: RedisConnection, prefix: str) -> int:
             return deleted
 
 
-def refusals(connection: RedisConnection) -> Iterator[Refusal]:
+def refusals(connection: RedisConnection) -> Iterator[RefusedCommand]:
     """Yield what Redis refused by its ACL, the newest first. Raises `StoreAway`."""
     told: list[dict[str, Any]] = connection.command(lambda client: client.acl_log(MOST_REFUSALS))
     for one in told:
-        yield Refusal(
+        yield RefusedCommand(
             str(one["username"]),
             str(one["object"]),
             str(one["reason"]),
