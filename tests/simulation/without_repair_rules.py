@@ -52,7 +52,7 @@ def return_all_planned(table: Any, planned: Any) -> Any:
 
 def definitions_overwrite(self: Any, definitions: Any) -> None:
     def work() -> None:
-        expires_at = self._clock.monotonic() + self._seconds_to_live
+        expires_at = self._clock.monotonic() + self._longest_s
         for one in definitions:
             self._server.table("definitions")[one.timer_id] = one, expires_at
 
