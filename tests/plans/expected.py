@@ -259,6 +259,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "SigningStore.apps_behind": frozenset(["signing.PRIMARY"]),
     "SigningStore.changed_behind": frozenset(["signing.signing_updated"]),
     "TargetStore.change": frozenset(["target.PRIMARY"]),
+    "TargetStore.change: to another host": frozenset(["target.PRIMARY", "timer.timer_of_target"]),
     "TargetStore.change: made": frozenset(["insert", "no such row", "target.PRIMARY"]),
     "TargetStore.get": frozenset(["target.PRIMARY"]),
     "TargetStore.page": frozenset(["target.PRIMARY"]),
