@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import structlog
 
-from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import StoreAway, UnknownTimer, VersionChanged, WangTimerError
 from wangtimer.core.flow.firing import MemberKey
@@ -155,7 +154,7 @@ class ControlApplier:
         if control.kind is ControlKind.STOP:
             return False
         now = int(self.clock.now_ms())
-        lately = AuditFilter(kind=AuditedKind.TIMER, subject=str(timer_id), since=now - ON_RECORD_FOR_MS + 1)
+        lately = AuditFilter(subject=str(timer_id), since=now - ON_RECORD_FOR_MS + 1)
         return any(entry.key_name == CALLER.name for entry in self.audit.page(lately, 50))
 
     def _paced(self, app: str, timer_id: int, control: ReplyControl) -> ReplyControl:

@@ -40,6 +40,8 @@ class Flows:
         self._places_total = places_total
         self._hosts: dict[str, Host] = {}
         self._ways: dict[WayKey, Way] = {}
+        # Those of an app to a host: few, however many apps call it.
+        self._of_app: dict[tuple[str, str], dict[WayKey, Way]] = {}
         self._most_ways = _MOST_WAYS
         self._failing: dict[WayKey, Way] = {}
         self._apps: dict[str, App] = {}
@@ -280,25 +282,24 @@ class Flows:
             way = Way(self._host(host), route, part)
             # A connection serves all parts.
             way.is_reached = any(other.is_reached for other in self._ways_of(route, host))
-            self._ways[way.key] = way.host.ways[way.key] = way
+            mine = self._of_app.setdefault((route[0], host), {})
+            self._ways[way.key] = way.host.ways[way.key] = mine[way.key] = way
         return way
 
     def _ways_of(self, route: Route, host: str) -> list[Way]:
-        at = self._hosts.get(host)
-        return [] if at is None else [way for way in at.ways.values() if way.route == route]
+        return [way for way in self._of_app.get((route[0], host), {}).values() if way.route == route]
 
     def _has_room_for_part(self, route: Route, host: str) -> bool:
         """Tell whether the app may have one more way to the host; for it, idle ones that answer are forgotten."""
-        at = self._hosts.get(host)
-        if at is None or len(at.ways) < MOST_PARTS:
+        mine = self._of_app.get((route[0], host), {})
+        if len(mine) < MOST_PARTS:
             return True
-        mine = [way for way in at.ways.values() if way.route[0] == route[0]]
-        kept = [way for way in mine if not way.is_idle or way.health.failures]
-        if len(mine) >= MOST_PARTS > len(kept):
-            for way in mine:
+        kept = sum(1 for way in mine.values() if not way.is_idle or way.health.failures)
+        if kept < MOST_PARTS:
+            for way in list(mine.values()):
                 if way.is_idle and not way.health.failures:
                     self._forget(way)
-        return len(kept) < MOST_PARTS
+        return kept < MOST_PARTS
 
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
@@ -314,6 +315,10 @@ class Flows:
     def _forget(self, way: Way) -> None:
         del self._ways[way.key], way.host.ways[way.key]
         self._failing.pop(way.key, None)
+        mine = self._of_app[way.route[0], way.host.name]
+        del mine[way.key]
+        if not mine:
+            del self._of_app[way.route[0], way.host.name]
         if not way.host.ways:
             del self._hosts[way.host.name]
 

@@ -351,7 +351,7 @@ class TimerFields(TypedDict, total=False):
     deleteAfterFinish: Annotated[
         bool | None,
         About(
-            "It is deleted as soon as it is finished, unless its last firing failed.",
+            "It is deleted as soon as it is finished, unless something of it can be replayed.",
             default=False,
             can_be_cleared=True,
         ),

@@ -26,7 +26,7 @@ MEANINGS: Mapping[str, str] = {
     "cursor": "nextCursor of the previous page; valid only with the same app, filters and sort",
     "data": "the result",
     "days": "further days on which nothing fires, as in 2027-01-01",
-    "deleteAfterFinish": "true: the timer is deleted once its last firing has succeeded or was skipped",
+    "deleteAfterFinish": "true: the timer is deleted once it is finished, unless something of it can be replayed",
     "dialect": "how cron is read",
     "done": "how many timers were changed",
     "egress": "the way out of the app's calls",

@@ -374,10 +374,11 @@ FIELDS: tuple[TimerField[Any], ...] = (
             ApiField(
                 "delete_after_finish",
                 ValueType.FLAG,
-                "true: a finished timer is deleted within two minutes once its last firing has succeeded or was "
-                "skipped; where that failed, it is kept for the service's retention, so that it can be replayed",
+                "true: a finished timer is deleted within two minutes once its last firing has succeeded; where that "
+                "failed or a policy skipped it, or where it has dead letters, it is kept for the service's retention, "
+                "so that they can be replayed",
                 shown=Shown.ALWAYS_IN_V1,
-                meaning="true: it is deleted once it is finished, unless its last firing failed",
+                meaning="true: it is deleted once it is finished, unless something of it can be replayed",
             ),
         ),
         # 0: deleted after its last outcome; replaced by KEPT_AFTER_FAILURE if that is a failure.

@@ -1,7 +1,6 @@
 """How soon answers may give timers their next moments: an app with `firingsPerSecond` gets as many a second."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 
@@ -17,7 +16,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class ControlPace:
-    """One moment for each app: the next that is free. Two at once at its very first may get the same."""
+    """One moment for each app: the last that was taken."""
 
     redis: RedisConnection
     keys: Keys
@@ -33,22 +32,9 @@ class ControlPace:
         most = self._most(app)
         if most is None:
             return 0
-        key, each_us, now_us = (
-            self.keys.control_pace(app),
-            1_000_000 // most,
-            int(self.clock.now_ms()) * 1_000,
-        )
-
-        def take(client: Any) -> int:
-            free_us = int(client.incrby(key, each_us))
-            if free_us <= now_us:
-                free_us = now_us + each_us
-                client.set(key, free_us)
-            client.expireat(key, free_us // 1_000_000 + 60)
-            return free_us // 1_000
-
+        arguments = [int(self.clock.now_ms()) * 1_000, 1_000_000 // most]
         try:
-            return self.redis.command(take)
+            return int(self.redis.run("control_pace", [self.keys.control_pace(app)], arguments)) // 1_000
         except StoreAway as error:
             log.warning("controls_not_paced", app=app, error=str(error))
             return 0

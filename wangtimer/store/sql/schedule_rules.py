@@ -101,8 +101,8 @@ class ScheduleRuleStore:
     ) -> AnewPage:
         """Plan enabled timers of these zones and calendars anew, among the `limit` timers behind an id, at once.
 
-        `version` is that of the rules. A timer whose row somebody else holds is waited for. One that cannot be planned
-        is noted and left as it is.
+        `version` is that of the rules. Raises `RowsLocked` where somebody else holds one of them: the next sweep tries
+        the same again. A timer that cannot be planned is noted and left as it is.
         """
         refused: dict[int, str] = {}
 
@@ -128,7 +128,7 @@ class ScheduleRuleStore:
             changed = [changed_to(one.timer.definition.status, one.timer, now) for one in done]
             return AnewPage(rows[-1].id if len(rows) == limit else None, changed, pending)
 
-        page = self._database.write(work)
+        page = self._database.write(work, waits_for_locks=False)
         if refused:
             self._bad_timers.note(refused)
         return page
