@@ -201,7 +201,7 @@ PROMISES = (
         "a firing that is paused stands in the way of no other one of its timer.",
         breaks="It begins when its moment comes, and waits.",
         by=Mutation("Executor._not_paused", "if not self._puller.pauses.names:", "if True:"),
-        red="tests/testing/test_paused_overlap.py::test_what_came_due_during_a_pause_follows_both_policies[skip-fire_latest-made5]",
+        red="tests/testing/test_paused_overlap.py::test_what_came_due_meanwhile_follows_both_policies[skip-fire_latest-made5-pause]",
     ),
     Promise(
         "a-disable-stops-what-waits",
