@@ -370,7 +370,9 @@ class TimerStore:
             )
             wanted = and_(wanted, timers.c.id.not_in(others))
         query = by_index(select(*_TO_PLAN).where(wanted), _ALONG[str(mark.key)], timers)
-        return self._read(query.order_by(mark, timers.c.id).limit(limit), timer_of)
+        query = query.order_by(mark, timers.c.id).limit(limit)
+        # What was overtaken is found out when it is written.
+        return self._read(query, timer_of, may_be_stale=True)
 
     def commit_plans(
         self, plans: list[Plan], firings: list[Firing]
@@ -435,8 +437,12 @@ class TimerStore:
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS)
 
-    def _read(self, query: Select[Any], read: Callable[[Any], Row]) -> Readable[int, Row]:
-        found = self._database.read_current(lambda sql: read_rows(sql.execute(query).mappings(), read))
+    def _read(
+        self, query: Select[Any], read: Callable[[Any], Row], may_be_stale: bool = False
+    ) -> Readable[int, Row]:
+        """Read rows, and note those that cannot be; of a server that takes writes, unless they `may_be_stale`."""
+        from_sql = self._database.read if may_be_stale else self._database.read_current
+        found = from_sql(lambda sql: read_rows(sql.execute(query).mappings(), read))
         if found.bad:
             self._bad_timers.note(found.bad)
         return found
