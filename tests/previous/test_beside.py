@@ -12,7 +12,8 @@ from tests.previous.beside import APP, Beside, Version
 from tests.servers.server_process import ServerMissingError
 from wangtimer.store.sql.tables import timers
 
-pytestmark = [pytest.mark.processes, pytest.mark.timeout(240)]
+# Alone: it judges lateness.
+pytestmark = [pytest.mark.alone, pytest.mark.processes, pytest.mark.timeout(240)]
 
 # By the old version too, a call is made within its lead; the rest is room for a machine that is busy otherwise.
 LATE_MS = 5_000
