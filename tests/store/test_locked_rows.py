@@ -123,9 +123,8 @@ def test_what_runs_in_the_background_comes_back_later_where_somebody_holds_a_row
         firings_to_cancel: {"timer_id": 1, "fire_at": AT, "cancelled_by": AT + 1},
         reply_controls: {"timer_id": 1, "fire_at": AT, "control": "1 disable"},
         app_totals: {"app": "shop", "slot": 0},
-        alert_messages: dict(
-            app="shop", rule="r", is_test=1, content="", created_at=AT, due_at=AT, attempt=0, taken_until=0
-        ),
+        alert_messages: {"app": "shop", "rule": "r", "is_test": 1, "content": "", "created_at": AT}
+        | {"due_at": AT, "attempt": 0, "taken_until": 0},
     }
     mariadb.write(lambda sql: [sql.execute(insert(table).values(row)) for table, row in rows.items()])
     passes: dict[str, Callable[[], object]] = {
