@@ -173,15 +173,18 @@ def test_a_list_that_finds_nothing_in_time_is_refused_and_says_what_to_ask_for(
     clock = HandClock()
     lists = TimerLists(database, clock, BadTimers())
     slow(clock, 1.5)
+    raised = []
     for look in (
         lambda: lists.page(replace(SHOP, contains="none"), Order(), 5, AT),
         lambda: lists.count(replace(SHOP, contains="none"), AT),
         lambda: lists.chosen(replace(SHOP, contains="none"), 5, AT, 0),
     ):
         began_at = clock.monotonic()
-        with pytest.raises(InvalidInput, match="tag that few have"):
+        with pytest.raises(InvalidInput, match="tag that few have") as refused:
             look()
         assert clock.monotonic() < began_at + 11
+        raised.append(refused.value)
+    assert len(set(map(id, raised))) == len(raised), "one that is raised again keeps the rows of each time"
 
 
 def test_one_app_has_half_of_the_long_looks_at_timers_and_its_short_ones_go_on(

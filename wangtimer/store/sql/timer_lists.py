@@ -106,11 +106,14 @@ _KEYS: dict[SortKey, tuple[Column[Any], ...]] = {
     SortKey.CREATED_AT: (timers.c.id,),
     SortKey.UPDATED_AT: (timers.c.updated_at, timers.c.id),
 }
-_TOO_LONG = InvalidInput(
-    "",
-    "there are too many timers to look through in a few seconds",
-    "look by how their keys or names begin, sorted by them, or by a tag that few have",
-)
+
+
+def _too_long() -> InvalidInput:
+    return InvalidInput(
+        "",
+        "there are too many timers to look through in a few seconds",
+        "look by how their keys or names begin, sorted by them, or by a tag that few have",
+    )
 
 
 class TimerLists:
@@ -203,7 +206,7 @@ class TimerLists:
             yield begin
             return
         rows = FEW_COUNTED if is_whole else FEW_ROWS
-        with PartedLook(self._clock, app, end_of_patience(self._clock), _TOO_LONG) as look:
+        with PartedLook(self._clock, app, end_of_patience(self._clock), _too_long) as look:
             while True:
                 began_at = look.go_on()
                 end = self._end(way, after, rows)
