@@ -362,7 +362,8 @@ CREATE TABLE firing (
     -- from here to http_status: 0 until the first outcome, which is then written in place; NULL if that has no value
     first_sent_at BIGINT DEFAULT 0,
     lateness_ms BIGINT DEFAULT 0,
-    -- of the last attempt; durations since its call began
+    -- of the last attempt; durations since its call began; where first_byte_ms is -1, not a byte was sent, and sent_at
+    -- is when the attempt was made
     sent_at BIGINT DEFAULT 0,
     connect_ms BIGINT DEFAULT 0,
     first_byte_ms BIGINT DEFAULT 0,

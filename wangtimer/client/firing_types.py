@@ -22,6 +22,7 @@ class Firing(TypedDict):
     httpStatus: int | None
     output: str
     error: str
+    nextAttemptAt: NotRequired[str]
     waitedFor: str
     hostFailingMs: int | None
     acceptedAt: NotRequired[str]
@@ -48,6 +49,7 @@ class Attempt(TypedDict):
 
     attempt: int
     status: Literal["accepted", "succeeded", "failed", "skipped"]
+    madeAt: NotRequired[str | None]
     sentAt: str | None
     latenessMs: int | None
     connectMs: int | None

@@ -9,6 +9,7 @@ from tests.api.v1.world import TIMERS, URL, V1World
 from tests.store.members import outcome_of
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.tables import timers
 
 ONE_TIMER, ONE = "/v1/timers/{which}", "/v1/firings/{firing_id}"
@@ -51,6 +52,34 @@ def test_a_firing_is_read_by_its_webhook_id_with_its_attempts(world: V1World) ->
     found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
     assert (found["id"], found["timerId"], found["status"]) == (firing_id, timer_id, "failed")
     assert [one["attempt"] for one in found["attempts"]] == list(range(1, len(found["attempts"]) + 1))
+
+
+def test_an_attempt_that_did_not_connect_says_when_it_was_made_and_when_the_next_is_due(
+    world: V1World,
+) -> None:
+    timer_id = world.made(schedule={"every": "5s"}).json["id"]
+    world.clock.now += 6_000
+    (record,) = world.wiring.firings.records(timer_id, 1, upto=int(world.clock.now))
+    fire_at, firing_id = record.firing.fire_at, record.firing.member.firing_id
+
+    def shown() -> dict[str, Any]:
+        return world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+
+    assert shown()["nextAttemptAt"] == show_moment(fire_at)
+    unsent = {"made_at": fire_at + 7, "cost_ms": 30, "error": "not sent: could not connect"}
+    again = outcome_of(record.firing.member, FiringStatus.PENDING, fire_at + 1_500, **unsent)
+    world.wiring.firings.settle([again])
+    found = shown()
+    assert (found["nextAttemptAt"], found["firstSentAt"]) == (show_moment(fire_at + 1_500), None)
+    (attempt,) = found["attempts"]
+    assert (attempt["madeAt"], attempt["sentAt"]) == (show_moment(fire_at + 7), None)
+    assert (attempt["firstByteMs"], attempt["latenessMs"], found["requestState"]) == (None, None, "not_sent")
+    sent = outcome_of(Member(timer_id, fire_at, 2), first_sent_at=fire_at + 1_600, lateness_ms=1_600)
+    world.wiring.firings.settle([sent])
+    found = shown()
+    assert "nextAttemptAt" not in found
+    assert found["attempts"][0] == attempt
+    assert [one["madeAt"] for one in found["attempts"]][1] == found["firstSentAt"]
 
 
 def test_a_failed_firing_is_replayed_alone_or_with_others(world: V1World) -> None:

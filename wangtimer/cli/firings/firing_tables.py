@@ -45,6 +45,7 @@ def show_firing(firing: Firing | FiringHistory) -> None:
             "late": _ms(firing["latenessMs"]),
             "took": _ms(firing["durationMs"]),
             "attempt": firing["attempt"],
+            "next attempt": firing.get("nextAttemptAt", ""),
             "accepted": firing.get("acceptedAt", ""),
             "to be done by": firing.get("ackBy", ""),
             "done": firing.get("doneAt", ""),
@@ -70,11 +71,11 @@ def show_cancelled(firing: CancelledFiring) -> None:
 
 def _show_attempts(firing: FiringHistory) -> None:
     show_table(
-        ("attempt", "sent", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
+        ("attempt", "made", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
         (
             (
                 one["attempt"],
-                one["sentAt"],
+                one.get("madeAt", one["sentAt"]),
                 one["latenessMs"],
                 one["connectMs"],
                 one["firstByteMs"],

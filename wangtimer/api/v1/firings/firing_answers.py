@@ -52,6 +52,13 @@ class ShownFiring(Sent):
     http_status: int | None
     output: LastOutput
     error: str
+    next_attempt_at: Annotated[
+        Text | None,
+        Field(
+            exclude_if=is_none,
+            description="while it is pending: when its next attempt is due; `waitedFor` says what it waits for then",
+        ),
+    ] = None
     waited_for: WaitedFor
     host_failing_ms: HostFailingMs
     accepted_at: Annotated[
@@ -86,6 +93,13 @@ class ShownAttempt(Sent):
 
     attempt: Number
     status: AttemptStatus
+    made_at: Annotated[
+        Text | None,
+        Field(
+            description="when it was sent, or where not a byte was, when its call began; null: it was skipped, or an "
+            "older version recorded it"
+        ),
+    ]
     sent_at: Annotated[Text | None, Field(description="null: not a byte was sent")]
     lateness_ms: AttemptLateness
     connect_ms: ConnectMs
@@ -136,6 +150,7 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
         "http_status": record.http_status,
         "output": record.output,
         "error": record.error,
+        "next_attempt_at": _shown(firing.due_at if firing.status is FiringStatus.PENDING else None),
         "waited_for": SharedLane(firing.lane).shown,
         "host_failing_ms": record.host_failing_ms,
         "accepted_at": _shown(record.accepted_at),
@@ -162,6 +177,7 @@ def _attempt_fields(attempt: AttemptRecord, fire_at: int) -> dict[str, Any]:
     return {
         "attempt": attempt.number,
         "status": attempt.status.value,
+        "made_at": _shown(attempt.made_at),
         "sent_at": _shown(attempt.sent_at),
         "lateness_ms": None if attempt.sent_at is None else attempt.sent_at - fire_at,
         "connect_ms": attempt.connect_ms,
