@@ -293,6 +293,7 @@ class Stores:
             Case("TimerLists.unknown", lambda: lists.unknown(LARGE_APP, [f"name{n}" for n in range(1_000)])),
             Case("TimerLists.of_ids", lambda: lists.of_ids(LARGE_APP, range(1, 1_001))),
             Case("TimerLists.apps_of", lambda: lists.apps_of(range(1, 1_001))),
+            Case("TimerLists.labels_of", lambda: lists.labels_of(range(1, 1_001))),
             Case("TimerLists.known", lambda: lists.known(LARGE_APP, range(1, 1_001))),
         ]
 

@@ -71,6 +71,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerLists.unknown": frozenset(["timer.timer_app_name"]),
     "TimerLists.of_ids": frozenset(["timer.PRIMARY"]),
     "TimerLists.apps_of": frozenset(["timer.PRIMARY"]),
+    "TimerLists.labels_of": frozenset(["timer.PRIMARY"]),
     "TimerLists.known": frozenset(["timer.PRIMARY"]),
     "FiringStore.rows": frozenset(["firing.PRIMARY"]),
     "FiringStore.rows: scattered": frozenset(["firing.PRIMARY"]),

@@ -22,13 +22,17 @@ class Firing(TypedDict):
     httpStatus: int | None
     output: str
     error: str
-    nextAttemptAt: NotRequired[str]
     waitedFor: str
     hostFailingMs: int | None
     acceptedAt: NotRequired[str]
     ackBy: NotRequired[str]
     doneAt: NotRequired[str]
     seq: NotRequired[int]
+    # Columns of an export stand in this order, so what is newer comes last.
+    timerKey: str | None
+    url: str | None
+    target: str | None
+    nextAttemptAt: NotRequired[str]
 
 
 class FiringsPage(TypedDict):

@@ -5,10 +5,12 @@ secrets that version cannot open: it leaves the firing to others and fails nothi
 stands in place of the sealed text, so an older version that copies the call from SQL to Redis loses nothing of it.
 """
 
+import json
 from typing import Any
 
 import orjson
 
+from wangtimer.core.timers.secret_parts import masked_url
 from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 # Begins the text that stands in place of the sealed one; seals begin with another number.
@@ -17,6 +19,9 @@ _THROUGH_A_TARGET = "2."
 SEAL_BEGINS = '\\",\\"1.'
 # RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
 _NO_URL = "http://named-target.invalid/***"
+# The JSON of a call begins with its URL, which is within so many characters, quotes escaped.
+URL_WITHIN = 4_200
+_BEFORE_URL = '{"url":'
 
 
 def stored_call(call: Notify) -> Notify:
@@ -61,6 +66,15 @@ def notify_of(text: str) -> Notify:
     headers = tuple((name, value) for name, value in pairs)
     marks = marks_from(fields.get("marks"))
     return call_from_stored(Notify(fields["url"], fields["method"], headers, fields["body"], marks, sealed))
+
+
+def shown_url(text: str) -> str | None:
+    """Return the masked URL of a call of which `text` is the beginning; None: it goes through a target, or is none."""
+    try:
+        url, _ = json.JSONDecoder().raw_decode(text.removeprefix(_BEFORE_URL).lstrip())
+    except ValueError:
+        return None
+    return masked_url(url) if isinstance(url, str) and url not in ("", _NO_URL) else None
 
 
 def marks_from(stored: tuple[list[str], bool, bool] | None) -> SecretMarks:

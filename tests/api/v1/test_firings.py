@@ -1,9 +1,11 @@
 """Firings by the native paths."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import event, update
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.store.members import outcome_of
@@ -142,6 +144,65 @@ def test_another_apps_firing_is_unknown(world: V1World) -> None:
     _, firing_id = settled(world)
     for path, rule in ((f"/v1/firings/{firing_id}", ONE),):
         assert world.send("GET", path, rule=rule, app="bank").status == 404
+
+
+# which timer
+
+
+def test_a_firing_tells_its_timers_key_and_what_that_calls(world: V1World) -> None:
+    """Secrets masked; of a deleted timer the key stays. A page takes one statement for it, however long."""
+    made = world.made(target={"url": f"{URL}?token=abc&order=42"})
+    world.send("PUT", "/v1/targets/shop", {"url": URL}, rule="/v1/targets/{name}")
+    named = world.made(key="named", target={"name": "shop", "path": "/a", "headers": {"X-Api-Key": "s3cret"}})
+    world.clock.now += 5_000
+    asked: list[str] = []
+
+    def shown(number: int) -> dict[int, tuple[str | None, ...]]:
+        asked.clear()
+        page = world.send("GET", "/v1/firings", query={"limit": number}).json["items"]
+        return {one["timerId"]: (one["timerKey"], one["url"], one["target"]) for one in page}
+
+    with statements_of(world, asked):
+        shown(2)
+        few = len(asked)
+        found = shown(8)
+        assert 0 < len(asked) == few
+    ids = made.json["id"], named.json["id"]
+    assert found == {
+        ids[0]: ("expire", f"{URL}?token=***&order=42", None),
+        ids[1]: ("named", None, "shop"),
+    }
+    fired = world.send("POST", f"{TIMERS}/key:named:fire", rule=f"{ONE_TIMER}:fire").json
+    assert (fired["timerKey"], fired["url"], fired["target"]) == found[ids[1]]
+    alone = world.send("GET", f"/v1/firings/{fired['id']}", rule=ONE).json
+    assert (alone["timerKey"], alone["url"], alone["target"]) == found[ids[1]]
+    world.send("DELETE", f"{TIMERS}/key:expire", rule=ONE_TIMER)
+    assert shown(8)[ids[0]] == ("expire", None, None)
+    assert world.send("GET", "/v1/firings", query={"limit": 1}, app=None).json["items"][0]["app"] == "shop"
+
+
+def test_a_url_of_any_length_is_told(world: V1World) -> None:
+    url = URL + "/%20" + '"' * (2_048 - len(URL) - 4)
+    world.made(target={"url": url, "body": "x" * 50_000})
+    world.clock.now += 3_000
+    assert {one["url"] for one in world.send("GET", "/v1/firings").json["items"]} == {
+        world.send("GET", TIMERS).json["items"][0]["target"]["url"]
+    }
+
+
+@contextmanager
+def statements_of(world: V1World, into: list[str]) -> Iterator[None]:
+    """Note the statements that the API sends to SQL."""
+
+    def note(*seen: Any) -> None:
+        into.append(seen[2])
+
+    engines = world.wiring.database.engines
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    yield
+    for engine in engines:
+        event.remove(engine, "before_cursor_execute", note)
 
 
 # filters

@@ -116,7 +116,7 @@ def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
 
 def _show(letters: Iterable[DeadLetter]) -> None:
     show_table(
-        ("firing", "timer", "failed", "reason", "called", "attempt", "error"),
+        ("firing", "timer", "failed", "reason", "called", "url", "attempt", "error"),
         (
             (
                 one["id"],
@@ -124,6 +124,7 @@ def _show(letters: Iterable[DeadLetter]) -> None:
                 one["failedAt"],
                 one["reason"],
                 one["target"] or one["host"],
+                one.get("url"),
                 one["attempt"],
                 one["error"],
             )

@@ -61,9 +61,13 @@ class DeadLetterResource:
         if len(found) > query.limit:
             last = page[-1]
             cursor = cursors.write(listed, f"{last.failed_at}-{last.fire_at}", last.timer_id)
-        return DeadLetterPage(
-            items=cursors.shown_each(page, attrgetter("key"), shown_letter), next_cursor=cursor
+        labels = wiring.timer_lists.labels_of(one.timer_id for one in page)
+        items = cursors.shown_each(
+            page,
+            attrgetter("key"),
+            lambda one: shown_letter(one, labels[one.timer_id].url if one.timer_id in labels else None),
         )
+        return DeadLetterPage(items=items, next_cursor=cursor)
 
     def count(self, header: AppHeader, query: DeadLetterConditions) -> ShownDeadLetterCounts:
         """Count dead letters by reason, and by what they called.

@@ -28,6 +28,15 @@ from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.timer_lists import TimerLabel
+
+ShownUrl = Annotated[
+    str | None,
+    Field(
+        description="what its timer calls now, secrets masked; null: it goes through a named target, or is deleted",
+        examples=["https://shop.example/orders/expire"],
+    ),
+]
 
 
 class ShownFiring(Sent):
@@ -41,6 +50,11 @@ class ShownFiring(Sent):
         ),
     ]
     timer_id: int
+    timer_key: Annotated[str | None, Field(description="its timer's key; null: the timer is long deleted")]
+    url: ShownUrl
+    target: Annotated[
+        str | None, Field(description="the named target that its timer calls through now; null: none")
+    ]
     app: str
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
     status: StatusWord
@@ -133,13 +147,16 @@ class FiringPage(ListPage):
     items: list[ShownFiring]
 
 
-def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
-    """Return the fields of a `ShownFiring`."""
+def firing_fields(record: FiringRecord, label: TimerLabel) -> dict[str, Any]:
+    """Return the fields of a `ShownFiring`; `label` is its timer's."""
     firing = record.firing
     return {
         "id": firing.member.firing_id,
         "timer_id": firing.timer_id,
-        "app": app,
+        "timer_key": label.key,
+        "url": label.url,
+        "target": label.target,
+        "app": label.app,
         "fire_at": show_moment(firing.fire_at),
         "status": firing.status.value,
         "kind": firing.kind.value,
@@ -160,7 +177,9 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
     }
 
 
-def shown_history(history: FiringHistory, app: str, timer: Timer | None, calls: Calls) -> ShownHistory:
+def shown_history(
+    history: FiringHistory, label: TimerLabel, timer: Timer | None, calls: Calls
+) -> ShownHistory:
     """Return a firing of a timer with its attempts; None: the timer is deleted.
 
     `calls` tells what its request was made of, with its secrets; they are not shown.
@@ -169,7 +188,7 @@ def shown_history(history: FiringHistory, app: str, timer: Timer | None, calls: 
     attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
     state, request = sent_request(history, timer, calls)
     return ShownHistory(
-        **firing_fields(history.record, app), attempts=attempts, request=request, request_state=state
+        **firing_fields(history.record, label), attempts=attempts, request=request, request_state=state
     )
 
 

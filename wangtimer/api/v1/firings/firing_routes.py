@@ -32,6 +32,7 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.timer_lists import TimerLabel
 from wangtimer.wiring import Wiring
 
 # The order of the list: moment and timer, latest first.
@@ -175,13 +176,13 @@ class FiringResource:
         if len(found) > query.limit:
             last = shown_rows[-1].firing
             cursor = cursors.write(listed, last.fire_at, last.timer_id)
-        ids = [one.firing.timer_id for one in shown_rows]
-        apps = dict.fromkeys(ids, header.app) if header.app else wiring.timer_lists.apps_of(ids)
+        labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in shown_rows)
         # A timer may be purged while its firings are listed.
+        unknown = TimerLabel(header.app or "")
         items = cursors.shown_each(
             shown_rows,
             attrgetter("firing.key"),
-            lambda one: ShownFiring(**firing_fields(one, apps.get(one.firing.timer_id) or "")),
+            lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
         )
         return FiringPage(items=items, next_cursor=cursor)
 
@@ -214,7 +215,8 @@ class FiringResource:
                 about=Subject.FIRING,
             )
         timer = self._timer(header.app, timer_id)
-        return shown_history(history, header.app, timer, StoredCalls(wiring))
+        label = wiring.timer_lists.labels_of([timer_id]).get(timer_id, TimerLabel(header.app))
+        return shown_history(history, label, timer, StoredCalls(wiring))
 
     def _timer(self, app: str, timer_id: int) -> Timer | None:
         try:
