@@ -53,7 +53,7 @@ class Attempt(TypedDict):
 
     attempt: int
     status: Literal["accepted", "succeeded", "failed", "skipped"]
-    madeAt: NotRequired[str | None]
+    madeAt: str | None
     sentAt: str | None
     latenessMs: int | None
     connectMs: int | None

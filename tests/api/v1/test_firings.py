@@ -181,6 +181,21 @@ def test_a_firing_tells_its_timers_key_and_what_that_calls(world: V1World) -> No
     assert world.send("GET", "/v1/firings", query={"limit": 1}, app=None).json["items"][0]["app"] == "shop"
 
 
+def test_a_timer_that_is_read_has_its_last_outcome(world: V1World) -> None:
+    """It takes one statement, as many firings as it may have."""
+    timer_id, firing_id = settled(world)
+    asked: list[str] = []
+    with statements_of(world, asked):
+        read = world.send("GET", f"{TIMERS}/key:expire", rule=ONE_TIMER).json
+    assert sum(" firing" in one.replace("\n", " ") for one in asked) == 1
+    assert read["lastOutcome"] == world.send("GET", TIMERS).json["items"][0]["lastOutcome"]
+    assert (read["lastOutcome"]["status"], read["lastOutcome"]["fireAt"]) == (
+        "failed",
+        show_moment(int(firing_id.partition("-")[2])),
+    )
+    assert world.send("GET", f"{TIMERS}/{timer_id}", rule=ONE_TIMER).json["lastOutcome"] is not None
+
+
 def test_a_url_of_any_length_is_told(world: V1World) -> None:
     url = URL + "/%20" + '"' * (2_048 - len(URL) - 4)
     world.made(target={"url": url, "body": "x" * 50_000})

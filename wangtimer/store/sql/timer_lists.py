@@ -254,8 +254,9 @@ class TimerLists:
         """Return by what timers are known, by their ids, of deleted ones too: one statement, which reads no bodies."""
         wanted = sorted(set(ids))
         begin = func.substr(timers.c.notify, 1, URL_WITHIN).label("begin")
-        query = select(timers.c.id, timers.c.app, timers.c.name, timers.c.target, begin)
-        query = by_index(query.where(timers.c.id.in_(wanted)), "PRIMARY", timers)
+        columns = (timers.c.id, timers.c.app, timers.c.name, timers.c.target, begin)
+        query: Select[Any] = select(*columns).where(timers.c.id.in_(wanted))
+        query = by_index(query, "PRIMARY", timers)
         rows = self._rows(query) if wanted else ()
         return {
             row["id"]: TimerLabel(row["app"], row["name"], shown_url(row["begin"]), row["target"])
