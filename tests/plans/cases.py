@@ -256,6 +256,7 @@ class Stores:
             "tag and prefix": replace(large, prefix="name1", tag="t7"),
             "names": replace(large, names=("name107", "name207")),
             "contains": replace(large, contains="10"),
+            "host": replace(large, host="shop.example"),
             "status": replace(large, status=ListedStatus.FINISHED),
             "tag": replace(large, tag="t7"),
             "next moment": replace(large, next_before=NOW + HOUR_MS),

@@ -51,6 +51,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerLists.page: prefix that few have": frozenset(["timer.timer_app_name"]),
     "TimerLists.page: prefix, by name": frozenset(["timer.timer_app_name"]),
     "TimerLists.page: contains": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: host": frozenset(["timer.timer_of_app", "target.PRIMARY"]),
     "TimerLists.page: status": frozenset(["timer.timer_of_app"]),
     "TimerLists.page: status, by change": frozenset(["timer.timer_of_app_updated"]),
     "TimerLists.page: tag": frozenset(["timer_tag.PRIMARY, timer.PRIMARY", "timer_tag.PRIMARY"]),

@@ -97,7 +97,11 @@ class TimerListResource:
 
 def _refuse_of_one_app(query: TimerListQuery) -> None:
     """Raise `Refused` for what only the timers of one app are indexed for."""
-    for field, is_asked in (("tag", query.tag is not None), ("sort", query.order.key is not SortKey.ID)):
+    for field, is_asked in (
+        ("tag", query.tag is not None),
+        ("host", query.host is not None),
+        ("sort", query.order.key is not SortKey.ID),
+    ):
         if is_asked:
             raise Refused(
                 ErrorCode.BAD_VALUE, field, "not for all apps at once", f"name an app, or leave {field} out"
