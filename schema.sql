@@ -425,7 +425,9 @@ CREATE TABLE dead_letter (
     error VARCHAR(255) NOT NULL,
     PRIMARY KEY (app, failed_at, timer_id, fire_at),
     -- that of a firing
-    INDEX dead_letter_of_firing (timer_id, fire_at)
+    INDEX dead_letter_of_firing (timer_id, fire_at),
+    -- those of all apps, in the order in which they failed
+    INDEX dead_letter_failed (failed_at, timer_id, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- of what apps want to be told

@@ -418,6 +418,8 @@ class Stores:
             Case(
                 "DeadLetterStore.page: a reason", lambda: letters.page(replace(large, reason="http_403"), 50)
             ),
+            Case("DeadLetterStore.page: all apps", lambda: letters.page(replace(large, app=None), 50, key)),
+            Case("DeadLetterStore.count: all apps", lambda: letters.count(replace(large, app=None))),
             Case("DeadLetterStore.oldest", lambda: letters.oldest(large, 50)),
             Case(
                 "DeadLetterStore.oldest: living", lambda: letters.oldest(replace(large, is_living=True), 50)

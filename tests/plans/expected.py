@@ -192,6 +192,8 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DeadLetterStore.page": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.page: next page": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.page: a reason": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
+    "DeadLetterStore.page: all apps": frozenset(["dead_letter.dead_letter_failed", "one end of an index"]),
+    "DeadLetterStore.count: all apps": frozenset(["dead_letter.dead_letter_failed", "one end of an index"]),
     "DeadLetterStore.oldest": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.oldest: living": frozenset(
         ["dead_letter.PRIMARY, timer.PRIMARY", "one end of an index"]

@@ -543,6 +543,8 @@ dead_letters = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False),
     # That of a firing.
     Index("dead_letter_of_firing", "timer_id", "fire_at"),
+    # Those of all apps, in the order in which they failed.
+    Index("dead_letter_failed", "failed_at", "timer_id", "fire_at"),
     **_MYSQL,
 )
 

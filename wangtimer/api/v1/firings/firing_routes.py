@@ -117,15 +117,12 @@ class FiringConditions(Given):
         """Return the filter; raises `Refused`, `UnknownTimer`."""
         first, last = read_range(self.since, self.until)
         timer = None if self.timer is None else TimerPath(which=self.timer)
-        if app is None and ((timer is not None and timer.key is not None) or self.tag is not None):
-            field = "timer" if self.tag is None else "tag"
-            mend = (
-                "name an app, or write a timer's id" if self.tag is None else "name an app, or leave it out"
-            )
-            raise Refused(ErrorCode.BAD_VALUE, field, "not for all apps at once", mend)
+        if app is None and self.tag is not None:
+            mend = "name an app, or leave it out"
+            raise Refused(ErrorCode.BAD_VALUE, "tag", "not for all apps at once", mend)
         return FiringFilter(
             app,
-            None if timer is None else timer.id_in(app or "", wiring.timers),
+            None if timer is None else timer.id_in_any(app, wiring.timers),
             () if self.status is None else (FiringStatus(self.status),),
             first,
             int(wiring.clock.now_ms()) if last is None else last,
