@@ -18,7 +18,6 @@ from sqlalchemy import (
     literal_column,
     not_,
     select,
-    true,
 )
 from sqlalchemy.engine import Dialect, RowMapping
 
@@ -84,7 +83,7 @@ class DeadLetterFilter:
     is_living: bool = False
 
     @property
-    def conditions(self) -> ColumnElement[bool]:
+    def conditions(self) -> list[ColumnElement[bool]]:
         """All but the time."""
         given = (
             (self.app, dead_letters.c.app),
@@ -93,11 +92,11 @@ class DeadLetterFilter:
             (self.host, dead_letters.c.host),
             (self.target, dead_letters.c.target),
         )
-        found = [column == value for value, column in given if value is not None]
+        found: list[ColumnElement[bool]] = [column == value for value, column in given if value is not None]
         if self.is_living:
             its_timer = and_(timers.c.id == dead_letters.c.timer_id, timers.c.tombstone == 0)
             found.append(exists().where(its_timer))
-        return and_(true(), *found)
+        return found
 
     @property
     def index(self) -> str:
@@ -311,7 +310,7 @@ def _oldest_of_each() -> Any:
 
 
 def _wanted(query: Any, wanted: DeadLetterFilter) -> Any:
-    return by_index(query.where(wanted.conditions), wanted.index, dead_letters)
+    return by_index(query.where(*wanted.conditions), wanted.index, dead_letters)
 
 
 def _up_to(wanted: DeadLetterFilter, last: int) -> DeadLetterFilter:
