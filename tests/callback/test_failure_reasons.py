@@ -59,6 +59,7 @@ def test_a_call_that_cannot_be_made_has_a_word_too(engine) -> None:
     broken = Notify("http://127.0.0.1:1/", headers=(("X-A", "a\nb"),))
     outcome = recorded(engine, calling("")._replace(notify=broken))
     assert (outcome.status, outcome.reason, outcome.host) == (FiringStatus.FAILED, "not_made", "")
+    assert (outcome.first_sent_at, outcome.made_at) == (None, outcome.failed_at)
 
 
 def test_an_outcome_says_when_it_failed(engine) -> None:

@@ -196,6 +196,15 @@ def test_a_timer_that_is_read_has_its_last_outcome(world: V1World) -> None:
     assert world.send("GET", f"{TIMERS}/{timer_id}", rule=ONE_TIMER).json["lastOutcome"] is not None
 
 
+def test_a_query_that_is_marked_as_secret_is_told_nowhere(world: V1World) -> None:
+    firing = world.made(target={"url": f"{URL}?a=open-sesame", "secretQuery": True}).json["id"]
+    world.clock.now += 3_000
+    (record, *_) = world.wiring.firings.records(firing, 1)
+    world.wiring.firings.settle([outcome_of(record.firing.member, FiringStatus.FAILED)])
+    for path in ("/v1/firings", "/v1/dead-letters"):
+        assert {one["url"] for one in world.send("GET", path).json["items"]} == {f"{URL}?***"}
+
+
 def test_a_url_of_any_length_is_told(world: V1World) -> None:
     url = URL + "/%20" + '"' * (2_048 - len(URL) - 4)
     world.made(target={"url": url, "body": "x" * 50_000})
