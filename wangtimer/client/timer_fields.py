@@ -36,7 +36,8 @@ class Schedule(Rule, total=False):
     """When it fires: a rule and its bounds. None is the same as absent. Exception: in a change, it removes a bound."""
 
     timezone: Annotated[
-        str | None, About("IANA zone of the cron expression and of excluded days.", default="UTC")
+        str | None,
+        About("IANA zone of the cron, of excluded days, of moments without an offset.", default="UTC"),
     ]
     startAt: Annotated[Moment | None, About("Nothing fires before.", can_be_cleared=True)]
     endAt: Annotated[Moment | None, About("Nothing fires after.", can_be_cleared=True)]

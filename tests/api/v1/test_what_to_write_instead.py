@@ -145,7 +145,7 @@ def test_a_plus_that_became_a_space_is_told(small_world: V1World) -> None:
     [
         (
             "2026-12-01T09:00:00",
-            "has no offset; add its offset from UTC, as in 2026-12-01T09:00:00+08:00",
+            "has no offset; give timezone beside it, or add its offset from UTC, as in 2026-12-01T09:00:00+08:00",
             None,
         ),
         ("2026-12-01", "has no time of day; add it with its offset, as in 2026-12-01T09:00:00+08:00", None),
