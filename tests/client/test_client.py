@@ -164,6 +164,12 @@ def test_a_datetime_without_a_zone_is_by_the_zone_of_its_schedule(client: Client
     assert made["schedule"]["at"] == "2030-12-24T08:00:00.000Z"
     shown = client.preview_schedule(cron="@daily", startAt=at_nine, timezone="Europe/Berlin", count=1)
     assert shown["nextMoments"][0]["at"] == "2030-12-25T00:00:00.000+01:00"
+    days = make(client, "days", schedule={"everyDays": 14, "anchorAt": at_nine, "timezone": "Europe/Berlin"})
+    assert days["schedule"] == {
+        "everyDays": 14,
+        "anchorAt": "2030-12-24T08:00:00.000Z",
+        "timezone": "Europe/Berlin",
+    }
 
 
 @pytest.mark.parametrize("key", ["order 42", "a/b", "名", "50%", "a?b#c", "a:enable", "..", "123"])

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.api.v1.world import TIMERS, URL, V1World
+from wangtimer.core.time.moment_text import show_moment
 
 PREVIEW, ONE = "/v1/schedules:preview", "/v1/timers/{which}"
 TARGET = {"url": URL}
@@ -89,3 +90,63 @@ def test_a_local_moment_that_cannot_be_read_is_refused(
     assert detail in asked(small_world, **schedule).json["detail"]
     answered = small_world.send("PATCH", f"{TIMERS}/key:expire", {"schedule": schedule}, rule=ONE)
     assert (answered.status, detail in answered.json["detail"]) == (400, True)
+
+
+EVERY_OTHER_MONDAY = {"everyDays": 14, "anchorAt": "2030-03-18T09:00:00", "timezone": BERLIN}
+ANCHORED = {"everyDays": 14, "anchorAt": "2030-03-18T08:00:00.000Z", "timezone": BERLIN}
+
+
+def test_every_other_week_at_nine_stays_at_nine_when_the_clocks_change(world: V1World) -> None:
+    answer = preview(world, 3, **EVERY_OTHER_MONDAY)
+    assert [f"{at:%a %d.%m. %H:%M}" for at in moments(answer)] == [
+        "Mon 18.03. 09:00",
+        "Mon 01.04. 09:00",
+        "Mon 15.04. 09:00",
+    ]
+    assert answer["words"] == {
+        "en": f"every 14 days at the time of day of 2030-03-18 09:00, from then on ({BERLIN})",
+        "zh": f"从 2030-03-18 09:00 起每 14 天同一钟点一次（{BERLIN} 时间）",
+    }
+    world.made(schedule=EVERY_OTHER_MONDAY)
+    read = world.send("GET", f"{TIMERS}/key:expire", rule=ONE)
+    assert (read.json["schedule"], read.json["nextFireAt"]) == (ANCHORED, ANCHORED["anchorAt"])
+    # What is shown makes the same timer.
+    put = world.send("PUT", f"{TIMERS}/key:expire", {"schedule": ANCHORED, "target": TARGET}, rule=ONE)
+    assert (put.status, put.json["version"]) == (200, read.json["version"])
+
+
+def test_days_count_from_now_and_go_on_through_a_patch_and_a_put(small_world: V1World) -> None:
+    made = small_world.made(schedule={"everyDays": 2}).json["schedule"]
+    assert made["anchorAt"] == show_moment(small_world.clock.now)
+    small_world.clock.now += 5_000
+    put = small_world.send(
+        "PUT", f"{TIMERS}/key:expire", {"schedule": {"everyDays": 2}, "target": TARGET}, rule=ONE
+    )
+    assert put.json["schedule"] == made
+    patch = small_world.send("PATCH", f"{TIMERS}/key:expire", {"schedule": {"everyDays": 3}}, rule=ONE)
+    assert patch.json["schedule"] == made | {"everyDays": 3}
+    patch = small_world.send("PATCH", f"{TIMERS}/key:expire", {"schedule": {"every": "1h"}}, rule=ONE)
+    assert patch.json["schedule"].keys() == {"every", "anchorAt", "timezone"}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "detail"),
+    [
+        ({"everyDays": 0}, "1"),
+        ({"everyDays": 367}, "366"),
+        ({"everyDays": "2w"}, "number"),
+        ({"everyDays": 1, "every": "1d"}, "2 of cron, every, everyDays, at and delay are given"),
+        ({"cron": "@daily", "anchorAt": "2030-03-18T08:00:00Z"}, "it belongs to every and everyDays"),
+    ],
+)
+def test_days_that_cannot_be_are_refused(small_world: V1World, schedule: dict[str, Any], detail: str) -> None:
+    answered = asked(small_world, **schedule)
+    assert (answered.status, detail in answered.json["detail"]) == (400, True), answered.json
+
+
+def test_an_interval_of_days_that_drifts_is_told(small_world: V1World) -> None:
+    drifting: dict[str, Any] = {"every": "2w", "anchorAt": "2030-03-18T09:00:00", "timezone": BERLIN}
+    (warning,) = preview(small_world, **drifting)["warnings"]
+    assert (warning["code"], "everyDays keeps the time of day" in warning["text"]) == ("clockDrift", True)
+    made = small_world.made(schedule=drifting)
+    assert [one["code"] for one in made.json["preview"]["warnings"]] == ["clockDrift"]

@@ -42,6 +42,17 @@ PROMISES = (
         red="tests/api/v1/test_local_times.py::test_a_moment_without_an_offset_is_read_in_the_zone_that_is_named",
     ),
     Promise(
+        "days-keep-their-time-of-day",
+        "an interval of days fires at the same time of day when the clocks change.",
+        breaks="Its days have 24 hours.",
+        by=Mutation(
+            "EveryDays.moments",
+            "at = second_of_wall(self.timezone, wall) * 1_000 + ms",
+            "at = self.anchor_ms + self.interval_ms * nth",
+        ),
+        red="tests/core/test_every.py::test_days_of_the_wall_clock_fire_as_a_cron_of_each_day_does",
+    ),
+    Promise(
         "quartz-weekdays-count-from-sunday",
         "a quartz expression fires on the days that Quartz means: its weekdays count from Sunday.",
         breaks="They count from Monday, as if 2 were Tuesday.",

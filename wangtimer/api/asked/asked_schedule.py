@@ -31,9 +31,11 @@ BOUNDS = {
     "exclude_calendar": "excludeCalendar",
 }
 
-# The kind of rule by the name of a field: a field that asks for the kind, and a field that is a detail of it.
+# The kinds of rules by the name of a field: a field that asks for the kind, and a field that is a detail of them.
 _ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
-_BELONGS_TO = {field.name: kind for kind in KINDS for field in kind.details}
+_BELONGS_TO = {
+    field.name: [kind for kind in KINDS if field in kind.details] for one in KINDS for field in one.details
+}
 _FIELDS = tuple(ScheduleFields.model_fields)
 
 # Finds a calendar by its name; raises `Refused`.
@@ -178,9 +180,10 @@ def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now
     if timezone not in zone_names():
         raise unknown_zone(timezone)
     for name in given:
-        owner = _BELONGS_TO.get(name, kind)
-        if owner is not kind:
-            raise _bad(json_name(name), f"it belongs to {owner.asked_by[0].json_name}", "leave it out")
+        owners = _BELONGS_TO.get(name, [kind])
+        if kind not in owners:
+            whose = " and ".join(owner.asked_by[0].json_name for owner in owners)
+            raise _bad(json_name(name), f"it belongs to {whose}", "leave it out")
     # The zone that a timer has already is not before the eyes of whoever writes this.
     return AskedRule(given, timezone, now, partial(read_moment_field, timezone=given.get("timezone", "")))
 

@@ -94,7 +94,7 @@ def second_of_wall(name: str, wall: datetime) -> int:
     Of a time that comes twice, the first; for one that the clocks skip, the first second after it
     (`docs/decisions/0002-dst-rule.md`).
     """
-    second = int(wall.replace(tzinfo=read_zone(name)).timestamp())
+    second = int(wall.replace(tzinfo=read_zone(name), fold=0).timestamp())
     if second + offset_at(name, second) == int(wall.replace(tzinfo=UTC).timestamp()):
         return second
     return next(stretches_from(name, second)).start_s

@@ -19,6 +19,7 @@ class WarningCode(StrEnum):
     FIFTH_WEEKDAY = "fifthWeekday"
     CLOCK_FORWARD = "clockForward"
     CLOCK_BACK = "clockBack"
+    CLOCK_DRIFT = "clockDrift"
     CALENDAR_ENDS = "calendarEnds"
     WIDE_SPREAD = "wideSpread"
     NEVER_FIRES = "neverFires"
