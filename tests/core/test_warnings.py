@@ -420,6 +420,7 @@ def test_codes_are_stable() -> None:
             "longStep",
             "unevenStep",
             "clockDrift",
+            "encodedTwice",
         ),
     }
     assert all(re.fullmatch("[a-zA-Z]+", code) for code in WarningCode)
