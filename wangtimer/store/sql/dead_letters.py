@@ -213,7 +213,7 @@ class DeadLetterStore:
                     break
             return gone
 
-        return self._database.write(work, Step.SQL_PURGE_DEAD_LETTERS)
+        return self._database.write(work, Step.SQL_PURGE_DEAD_LETTERS, waits_for_locks=False)
 
     def _bounded(self, wanted: DeadLetterFilter) -> DeadLetterFilter:
         """Return the filter with a first and a last moment; the first is later if there can be none."""

@@ -141,9 +141,9 @@ app_totals = Table(
     Column("firings_a_day", BigInteger, nullable=False, server_default=text("0")),
     Column("bytes", BigInteger, nullable=False, server_default=text("0")),
     # The limits by which the total was divided over the slots; -1: by none.
-    Column("most_timers", BigInteger, nullable=False, server_default=text("-1")),
-    Column("most_firings", BigInteger, nullable=False, server_default=text("-1")),
-    Column("most_bytes", BigInteger, nullable=False, server_default=text("-1")),
+    Column("most_timers", BigInteger, nullable=False, server_default="-1"),
+    Column("most_firings", BigInteger, nullable=False, server_default="-1"),
+    Column("most_bytes", BigInteger, nullable=False, server_default="-1"),
     **_MYSQL,
 )
 
