@@ -94,28 +94,26 @@ class OfMany(Sent):
 
 def tell_problem(fault: Fault) -> Response:
     """Return the answer that tells of a fault."""
-    verb = _verb_by_another_method(fault)
+    problem, headers = problem_of(fault), {}
+    verb = (
+        None if request.method == "POST" or not _is_about_the_path(fault) else verb_at(request.path, "POST")
+    )
     if verb is not None:
-        text = f"{request.method} is no method of the verb {verb}; send POST (with curl: -X POST)"
-        fault = Fault(ErrorCode.WRONG_METHOD, text)
-    problem = problem_of(fault)
-    response = Response(problem.model_dump_json(by_alias=True), problem.status, content_type=MEDIA_TYPE)
-    if verb is not None:
-        response.headers["Allow"] = "POST"
-    return response
+        mend = "send POST (with curl: -X POST)"
+        if problem.status == HTTPStatus.NOT_FOUND:
+            # A key may end as a verb does.
+            detail = f"{problem.detail}; if the verb {verb} is meant, {mend}"
+            problem = problem.model_copy(update={"detail": detail})
+        else:
+            text = f"{request.method} is no method of the verb {verb}; {mend}"
+            problem, headers = problem_of(Fault(ErrorCode.WRONG_METHOD, text)), {"Allow": "POST"}
+    return Response(problem.model_dump_json(by_alias=True), problem.status, headers, content_type=MEDIA_TYPE)
 
 
-def _verb_by_another_method(fault: Fault) -> str | None:
-    """Return the verb that stands in a path in vain: it was taken for the end of an id or a key.
-
-    In a key that ends as a verb does, the colon is percent-encoded.
-    """
-    at = _named(fault)
-    if request.method == "POST" or at is None or at.part is not Part.PATH:
-        return None
-    verb = verb_at(request.path, "POST")
-    raw_path, _, _ = str(request.environ.get("RAW_URI", "")).partition("?")
-    return verb if verb is not None and raw_path.endswith(f":{verb}") else None
+def _is_about_the_path(fault: Fault) -> bool:
+    """Tell whether what the path names is unknown, or cannot be read."""
+    at, statuses = _named(fault), (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+    return at is not None and at.part is Part.PATH and fault.code.status in statuses
 
 
 def problem_of(fault: Fault) -> Problem:
