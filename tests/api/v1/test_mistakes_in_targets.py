@@ -189,7 +189,7 @@ WRONG_METHODS = [
     ("DELETE", "/v1/firings/7-1", 405, "DELETE is not a method of this path; it has GET"),
     ("PUT", TIMERS, 405, "PUT is not a method of this path; it has GET, POST"),
     ("GET", f"{TIMERS}:batchCreate", 405, "GET is not a method of this path; it has POST"),
-    ("GET", "/v1/firings/7-1:ack", 400, ":ack is sent by POST"),
+    ("GET", "/v1/firings/7-1:ack", 405, "GET is no method of the verb ack; send POST"),
     ("POST", "/v1/firings/7-1/ack", 404, "write /v1/firings/7-1:ack"),
 ]
 
