@@ -157,6 +157,21 @@ def test_parts_of_a_second_can_be_written(run: Run, small_world: World) -> None:
     assert moment_ms(at) == small_world.clock.now + 60_250
 
 
+def test_times_are_by_the_clocks_of_a_zone_that_is_named(run: Run) -> None:
+    in_berlin = ("--tz", "Europe/Berlin")
+    assert created(run, "a", "--at", "2030-12-24 09:00:00", *in_berlin)["schedule"] == {
+        "at": "2030-12-24T08:00:00.000Z"
+    }
+    every = ("--every-days", 14, "--anchor", "2030-03-18T09:00:00", *in_berlin)
+    assert created(run, "b", *every)["schedule"]["anchorAt"] == "2030-03-18T08:00:00.000Z"
+    shown = run("timers", "preview", *every)
+    assert (shown.exit_code, "every 14 days at the time of day of 2030-03-18 09:00" in shown.stdout) == (
+        0,
+        True,
+    )
+    assert "2030-04-01T09:00:00.000+02:00" in shown.stdout
+
+
 def test_a_long_body_is_shown_whole(run: Run) -> None:
     body = "x" * 60_000
     created(run, "a", "--cron", "@daily", "--body", body)
@@ -341,7 +356,7 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
         (("create", "a", "--in", "1m"), "--target"),
         (("create", "a", *TARGET, "--header", "x", "--in", "1m"), "no colon"),
         (("create", "a", *TARGET, "--body", "@/not/there", "--in", "1m"), "--body"),
-        (("create", "a", *TARGET), "say when: exactly one of --cron, --every, --at, --in"),
+        (("create", "a", *TARGET), "say when: exactly one of --cron, --every, --every-days, --at, --in"),
         (("put", "a", *TARGET, "--in", "1m", "--every", "1m"), "not --every and --in"),
         (("preview",), "say when"),
         (("edit", "a", "--in", "1m", "--every", "1m"), "not --every and --in"),

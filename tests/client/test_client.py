@@ -158,6 +158,20 @@ def test_moments_may_be_text_ms_or_datetimes_of_any_zone_and_are_never_earlier(c
         make(client, "naive", schedule={"at": datetime(2030, 1, 1)})
 
 
+def test_a_datetime_without_a_zone_is_by_the_zone_of_its_schedule(client: Client) -> None:
+    at_nine = datetime(2030, 12, 24, 9)
+    made = make(client, "once", schedule={"at": at_nine, "timezone": "Europe/Berlin"})
+    assert made["schedule"]["at"] == "2030-12-24T08:00:00.000Z"
+    shown = client.preview_schedule(cron="@daily", startAt=at_nine, timezone="Europe/Berlin", count=1)
+    assert shown["nextMoments"][0]["at"] == "2030-12-25T00:00:00.000+01:00"
+    days = make(client, "days", schedule={"everyDays": 14, "anchorAt": at_nine, "timezone": "Europe/Berlin"})
+    assert days["schedule"] == {
+        "everyDays": 14,
+        "anchorAt": "2030-12-24T08:00:00.000Z",
+        "timezone": "Europe/Berlin",
+    }
+
+
 @pytest.mark.parametrize("key", ["order 42", "a/b", "名", "50%", "a?b#c", "a:enable", "..", "123"])
 def test_any_key_names_its_timer(client: Client, key: str) -> None:
     which = f"key:{key}"

@@ -42,12 +42,6 @@ ONE = "/firings/<string:firing_id>"
 _ID = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
-def _sent_by_post(path: str) -> str:
-    """Return what else to do where a path ends with a verb."""
-    verb = path.rpartition(":")[2]
-    return f"; :{verb} is sent by POST" if verb in ("ack", "nack", "heartbeat", "replay", "cancel") else ""
-
-
 class FiringPath(Given):
     """Which firing: by its id, the `webhook-id` of its callback."""
 
@@ -70,8 +64,7 @@ class FiringPath(Given):
                 ErrorCode.BAD_VALUE,
                 "firing_id",
                 f"{shown(self.firing_id)} is not the id of a firing",
-                "write the webhook-id of its callback, as in 890342217101453-1795198611123"
-                + _sent_by_post(self.firing_id),
+                "write the webhook-id of its callback, as in 890342217101453-1795198611123",
                 about=Subject.FIRING,
             )
         return int(found[1]), int(found[2])
