@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 import tomllib
-import venv
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from packaging.requirements import Requirement
 from tests.client.served import Served
 from tests.docs.blocks import blocks
 from tests.docs.terminals import Place
-from tests.linked_environment import LinkedEnvironment, needed
+from tests.linked_environment import LinkedEnvironment
 from tests.stack.test_demo import up, with_keys
 from wangtimer.stack.ports import free_port
 
@@ -126,12 +125,8 @@ def test_its_sources_can_stand_under_another_name(path: Path) -> None:
 def test_its_readme_runs_as_it_is_pasted_into_a_new_environment(tmp_path: Path) -> None:
     """The command of wangtimer/client/README.md, and then its program, beside a service that asks for keys."""
     install, program = blocks(SOURCES / "README.md")
-    environment = _without_the_client(tmp_path / "venv")
-    outside = {name: value for name, value in with_keys().items() if name != "PYTHONPATH"}
-    # What it needs is there: the test asks no index for it.
-    outside |= {"PATH": f"{environment.command('')}:{os.environ['PATH']}", "PIP_NO_BUILD_ISOLATION": "0"}
-    pasted = ["bash", "-c", install.text]
-    subprocess.run(pasted, cwd=ROOT, env=outside | {"PIP_NO_INDEX": "1"}, check=True, timeout=100)
+    needs = project(SOURCES / "pyproject.toml")["dependencies"]
+    environment = LinkedEnvironment.by_command(tmp_path / "venv", install.text, ROOT, *needs)
     place = Place(free_port(), free_port(), "")
     running = up(tmp_path, place.service_port)
     answering = HTTPServer(("127.0.0.1", place.target_port), _Answers)
@@ -142,7 +137,7 @@ def test_its_readme_runs_as_it_is_pasted_into_a_new_environment(tmp_path: Path) 
         done = subprocess.run(
             [str(environment.python), "-c", place.filled(program.text)],
             cwd=tmp_path,
-            env=outside,
+            env={name: value for name, value in with_keys().items() if name != "PYTHONPATH"},
             capture_output=True,
             text=True,
             timeout=60,
@@ -160,17 +155,3 @@ class _Answers(BaseHTTPRequestHandler):
         self.rfile.read(int(self.headers["Content-Length"]))
         self.send_response(204)
         self.end_headers()
-
-
-def _without_the_client(folder: Path) -> LinkedEnvironment:
-    """Return an environment that has pip, what the client needs, and what its wheel is built with."""
-    venv.create(folder, with_pip=False)
-    made = LinkedEnvironment(folder)
-    for one in needed(
-        [
-            Requirement(name)
-            for name in ("pip", "hatchling", *project(SOURCES / "pyproject.toml")["dependencies"])
-        ]
-    ):
-        made.link(one)
-    return made

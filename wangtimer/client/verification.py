@@ -12,8 +12,8 @@ TOLERANCE_S = 300.0
 PREFIX, SCHEME = "whsec_", "v1,"
 # More signatures than a sender ever writes are not looked at.
 MOST_SIGNATURES = 10
-# The time in s since 1970 where a `Verification` is given no clock: `wangtimer.testing` puts its own here while it calls
-# a target.
+# The time in s since 1970 where a `Verification` is given no clock: `wangtimer.testing` puts its own here while it
+# calls a target.
 usual_clock: ContextVar[Callable[[], float]] = ContextVar("usual_clock", default=time.time)
 _ID, _TIMESTAMP, _SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
 
