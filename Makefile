@@ -8,6 +8,8 @@ BIN := .venv/bin
 CORES := $(shell nproc 2>/dev/null || echo 2)
 JOBS ?= $(shell expr $(CORES) + 1)
 JOBS_ALL ?= $(shell expr $(CORES) \* 2)
+# Python keeps what it compiled: else each process that a test starts compiles the package anew.
+export PYTHONDONTWRITEBYTECODE :=
 DATA_DIR ?= .wangtimer
 PORT ?= 5000
 # Tests that are slow or need the machine for themselves have their own targets.

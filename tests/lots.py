@@ -6,11 +6,11 @@
 * a test on Valkey, since the same test runs on Redis;
 * a test of the API on MariaDB, since the same test runs on SQLite.
 
-`a_third` leaves out two thirds of a test's parameters.
+`a_sixth` leaves out five of six of a test's parameters.
 """
 
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # Tests here that ask for locks, a dialect or an index are marked `every_run`.
 ALIKE_ON_EACH_DATABASE = ("tests/api/",)
-THIRDS = 3
+PARTS = 6
 
 
 def is_left_out(item: pytest.Item) -> bool:
@@ -45,19 +45,22 @@ def group_of(item: pytest.Item) -> str | None:
     return None
 
 
-def a_third(values: Iterable[object]) -> list[object]:
-    """Return values as parameters. `make test` leaves out all but a third, which differs from commit to commit."""
+def a_sixth(values: Sequence[object]) -> list[object]:
+    """Return values as parameters. `make test` leaves out all but a sixth, which differs from commit to commit.
+
+    Of fewer than six it leaves out all but one.
+    """
+    parts = min(PARTS, len(values))
+    kept = _number_of_this_commit() % parts
     return [
-        pytest.param(
-            value, marks=() if place % THIRDS == _third_of_this_commit() else (pytest.mark.test_all,)
-        )
+        pytest.param(value, marks=() if place % parts == kept else (pytest.mark.test_all,))
         for place, value in enumerate(values)
     ]
 
 
 @cache
-def _third_of_this_commit() -> int:
-    """Return the number of the third; 0 where there is no repository."""
+def _number_of_this_commit() -> int:
+    """Return its hash as a number; 0 where there is no repository."""
     said = subprocess.run(
         ["git", "rev-parse", "--verify", "--quiet", "HEAD"],
         cwd=ROOT,
@@ -65,4 +68,4 @@ def _third_of_this_commit() -> int:
         text=True,
         check=False,
     )
-    return int(said.stdout or "0", 16) % THIRDS
+    return int(said.stdout or "0", 16)

@@ -142,7 +142,7 @@ def test_the_memory_of_the_store_is_told_by_part(world: World) -> None:
         return {sample.labels["part"]: sample.value for sample in family.samples}
 
     before = parts()
-    assert list(before) == ["window", "lanes", "outbox", "definitions", "other"]
+    assert list(before) == ["window", "lanes", "outbox", "other_data", "server"]
     assert before["window"] == 0
     soon = world.clock.now + 60_000
     world.wiring.load.reserve({soon // 60_000: 1_000, soon // 60_000 + 999: 7})
@@ -151,7 +151,7 @@ def test_the_memory_of_the_store_is_told_by_part(world: World) -> None:
     world.wiring.definitions.put([asked._replace(timer_id=one) for one in range(1, 11)])
     after = parts()
     assert after["window"] == 150_000
-    assert after["definitions"] > before["definitions"] + 700_000
+    assert after["other_data"] > before["other_data"] + 700_000
 
 
 def test_a_purge_that_falls_behind_is_told_of(world: World) -> None:

@@ -160,7 +160,7 @@ SECTIONS = (
             "kill executor",
             "kill trigger",
             "kill store 3 s",
-            "kill beat 30 s",
+            "kill both beats 30 s",
             "freeze store 10 s",
             "freeze trigger 30 s",
             "freeze migrate 120 s in a transaction",

@@ -9,7 +9,7 @@ from uuid import uuid4
 from tests.chaos.catch_up import CatchUp
 from tests.chaos.holdings import flush_after_look
 from tests.chaos.told_alerts import KNOWN_S
-from tests.chaos.trial import BROKER, SQL, STORE, Strike, Trial
+from tests.chaos.trial import BROKER, SQL, STORE, Strike, Trial, await_
 
 # What a trigger holds besides what it armed: until its lock has run out and the next tick has come.
 TRIGGER_GAP_S = 8.0
@@ -32,6 +32,9 @@ FAR_MS = 86_400_000
 
 EXECUTORS = ("callback", "callback2")
 TRIGGERS = ("trigger", "trigger2")
+BEATS = ("beat", "beat2")
+# s; as docs/operations.md has it, 10 s after the last tick, and room for a slow answer.
+NO_TICK_TOLD_WITHIN_S = 15.0
 
 
 # processes
@@ -73,20 +76,33 @@ def freeze_trigger_30s(trial: Trial) -> Strike:
     return Strike(len(waiting), waiting | held.armed)
 
 
-def kill_beat_30s(trial: Trial) -> Strike:
-    # What is locked goes on being watched for as long as it has work; the next minute's slices miss the ticks.
-    trial.tend_until(lambda: 35 <= time.time() % 60 < 50, 60, "the second half of a minute")
-    trial.kill("beat")
+def kill_both_beats_30s(trial: Trial) -> Strike:
+    _await_slices_to_come(trial)
+    for name in BEATS:
+        trial.kill(name)
+    killed_at = time.monotonic()
     unwatched = trial.look(BEAT_GAP_S).due_outside(trial.locked_slices())
-    trial.leave_for(30)
+    assert await_(lambda: not trial.has_ticks(), NO_TICK_TOLD_WITHIN_S), "/readyz says nothing of ticks"
+    told_s = time.monotonic() - killed_at
+    trial.leave_for(30 - told_s)
     now = time.time() * 1_000
-    return Strike(sum(member.fire_at < now for member in unwatched), unwatched)
+    trial.tend_until(trial.has_ticks, BEAT_GAP_S, "/readyz says that ticks come again")
+    met = sum(member.fire_at < now for member in unwatched)
+    return Strike(met, unwatched, note=f"/readyz of web said so after {told_s:.1f} s")
 
 
 def kill_one_beat_of_two(trial: Trial) -> Strike:
-    trial.kill("beat")
-    trial.leave_for(15)
-    return Strike(len(trial.look().running))
+    _await_slices_to_come(trial)
+    trial.kill(BEATS[0])
+    met = len(trial.look(BEAT_GAP_S).due_outside(trial.locked_slices()))
+    trial.leave_for(30)
+    assert trial.has_ticks(), "/readyz misses ticks"
+    return Strike(met)
+
+
+def _await_slices_to_come(trial: Trial) -> None:
+    """What is locked goes on being watched for as long as it has work; the next minute's slices miss the ticks."""
+    trial.tend_until(lambda: 35 <= time.time() % 60 < 50, 60, "the second half of a minute")
 
 
 def restart_each_in_turn(trial: Trial) -> Strike:

@@ -92,13 +92,19 @@ ROWS = (
         "freeze MariaDB 20 s, a target fails", faults.freeze_sql_while_a_target_fails, 150, None, _PUNCTUAL_MS
     ),
     Row("freeze store 10 s", faults.freeze_store_10s, 15, 10 + 3, may_repeat=True),
-    # The slices of the running minute are locked: they lose nothing, not even time.
-    Row("kill beat 30 s", faults.kill_beat_30s, 95, 30 + 2, _PUNCTUAL_MS),
+    Row(
+        "kill both beats 30 s",
+        faults.kill_both_beats_30s,
+        110,
+        30 + 2,
+        _PUNCTUAL_MS,
+        copies={"beat": 2, "trigger": 2, "callback": 2},
+    ),
     Row(
         "kill one beat of two",
         faults.kill_one_beat_of_two,
-        20,
-        None,
+        95,
+        2,
         _PUNCTUAL_MS,
         copies={"beat": 2, "trigger": 2, "callback": 2},
     ),

@@ -10,6 +10,7 @@ from pathlib import Path
 from socket import gethostname
 
 import redis
+import requests
 from celery import Celery
 
 from tests.chaos.bad_targets import BadTargets
@@ -284,6 +285,13 @@ class Trial:
 
     def look(self, due_within_s: float = 0) -> Holdings:
         return look(self.store, (time.time() + due_within_s) * 1_000)
+
+    # the API
+
+    def has_ticks(self) -> bool:
+        """Tell whether `/readyz` says that somebody looks, each second, for what is due."""
+        answer = requests.get(f"{self.deployment.api_url}/readyz", timeout=5).json()
+        return bool(answer["data"]["ticks"]["ok"])
 
     # time
 

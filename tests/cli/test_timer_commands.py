@@ -8,7 +8,10 @@ import pytest
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.served import Served, cut_off_redis
+from tests.store.members import outcome_of
 from wangtimer.client.values import moment_ms
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.time.moment_text import show_moment
 from wangtimer.stack.ports import free_port
 
 TARGET = ("--target", "http://target.example/fire")
@@ -404,3 +407,18 @@ def test_put_makes_a_timer_and_then_replaces_it(run: Run) -> None:
     again = json_of(run(*put, "--cron", "@hourly"))
     assert (again["id"], again["schedule"]["cron"], again["created"]) == (made["id"], "@hourly", False)
     assert again["tags"] == []
+
+
+def test_a_timer_shows_what_came_of_it_last_and_why(run: Run, small_world: World) -> None:
+    assert "last" not in [
+        line.split()[0]
+        for line in run("timers", "create", "a", *TARGET, "--every", "1s").stdout.splitlines()
+        if line.strip()
+    ]
+    small_world.clock.now += 5_000
+    timer = json_of(run("timers", "show", "a", "--json"))
+    first = small_world.wiring.firings.records(timer["id"], 99)[-1].firing
+    reason = "not sent: could not connect"
+    small_world.wiring.firings.settle([outcome_of(first.member, FiringStatus.FAILED, error=reason)])
+    line = next(line for line in run("timers", "show", "a").stdout.splitlines() if line.startswith("last"))
+    assert line.split(maxsplit=1)[1] == f"failed {show_moment(first.fire_at)}: {reason}"

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
+
 from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.test_lanes import every_second
 from tests.stages.world import World
@@ -141,6 +143,7 @@ def test_a_limit_of_0_pauses_an_app(make_world: MakeWorld) -> None:
     assert len(arrivals_of(world)) >= 2 * 15
 
 
+@pytest.mark.test_all
 def test_the_limit_holds_while_redis_has_lost_it(make_world: MakeWorld) -> None:
     world = limited(make_world, CallLimit(per_second=2))
     every_second(world, BIG, [HOST], 10)
@@ -153,6 +156,7 @@ def test_the_limit_holds_while_redis_has_lost_it(make_world: MakeWorld) -> None:
     assert len(calls) >= 2 * 15
 
 
+@pytest.mark.test_all
 def test_the_limit_holds_though_redis_lost_it_and_all_callback_processes_start_anew(
     make_world: MakeWorld,
 ) -> None:

@@ -136,7 +136,7 @@ class TimerMachine(RuleBasedStateMachine):
         self.checked = max(self.checked, until)
 
 
-TestTimers = TimerMachine.TestCase
+TestTimers = pytest.mark.test_all(TimerMachine.TestCase)
 TestTimers.settings = settings(
     max_examples=150,
     stateful_step_count=30,

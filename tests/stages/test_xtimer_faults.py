@@ -36,9 +36,9 @@ def test_xtimer_fault_a_window_expanded_one_point_too_far_and_a_duplicate_that_f
     world = make_world(executors=1, triggers=1).start()
     timer = world.timer("5,15,25,35,45,55 * * * *")
     start = world.now
-    world.run_for(12 * 3_600)
+    world.run_for(4 * 3_600)
     expected = moments_of(world, timer, start, world.now)
-    assert len(expected) == 72
+    assert len(expected) == 24
     assert world.target.moments(timer.id) == expected
     assert {arrival.late_ms for arrival in world.target.arrivals} == {0}
     planned = [record.firing.fire_at for record in world.records(timer)]

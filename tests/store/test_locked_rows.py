@@ -1,23 +1,44 @@
 """A row that somebody else holds, say a process that froze in a transaction: no background work waits for it."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Table, insert, text
 
 from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
 from tests.store.plain_stores import plain_timers
+from tests.store.test_dead_letters import fail
+from tests.store.test_dead_letters import timer as letter_of
 from tests.store.test_finished_timers import finished, is_there, purge
-from tests.store.test_timers import ONE_BUCKET, enabled, planned
+from tests.store.test_kept_answers import create
+from tests.store.test_timers import NOW, ONE_BUCKET, enabled, planned
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.errors import RowsLocked
+from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.planning import firings_of
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.bad_timers import BadTimers
+from wangtimer.store.sql.alert_messages import AlertMessages
 from wangtimer.store.sql.database import IDLE_S, Database
+from wangtimer.store.sql.disabled_hosts import DisabledHostStore
+from wangtimer.store.sql.firings_to_cancel import FiringsToCancel, ToCancel
+from wangtimer.store.sql.kept_answers import KEPT_MS
+from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore
+from wangtimer.store.sql.tables import (
+    alert_messages,
+    app_totals,
+    audit,
+    firings_to_cancel,
+    reply_controls,
+)
+from wangtimer.store.sql.total_counts import TotalCounts
 
 AT = 1_800_000_000_000
 # A wait for a lock is a second, and one may be needed to learn of it. A write that waits for locks waits nine times.
@@ -25,10 +46,11 @@ AT_ONCE_S = 6.0
 
 
 @contextmanager
-def held(database: Database, statement: str) -> Iterator[None]:
-    """Let a session of somebody else lock what the statement asks for; what is done meanwhile waits for nothing."""
+def held(database: Database, *statements: str) -> Iterator[None]:
+    """Let a session of somebody else lock what the statements ask for; what is done meanwhile waits for nothing."""
     with database.engine.connect() as session, session.begin():
-        session.execute(text(f"{statement} FOR UPDATE")).all()
+        for statement in statements:
+            assert session.execute(text(f"{statement} FOR UPDATE")).all()
         began_at = time.monotonic()
         yield
         assert time.monotonic() - began_at < AT_ONCE_S
@@ -82,6 +104,51 @@ def test_a_finished_timer_that_somebody_holds_keeps_no_other(mariadb: Database) 
         assert purge(mariadb) == 2
     assert [is_there(plain_timers(mariadb), one) for one in timers] == [True, False, False]
     assert purge(mariadb) == 1
+
+
+def test_what_runs_in_the_background_comes_back_later_where_somebody_holds_a_row(mariadb: Database) -> None:
+    """None waits as a change by the API does: it would hold up what else its process does in turn."""
+    world = real_sql(mariadb)
+    finished(mariadb, "tagged")
+    deleted = create(world, "kept")
+    world.timers.delete("shop", deleted.id, AT)
+    fail(world, letter_of(world, "failed").id, AT)
+    host = DisabledHost("shop", "http://a.test:80", AT, AT, AT, "")
+    DisabledHostStore(mariadb).disable([host], 0)
+    DisabledHostStore(mariadb).enable("shop", host.origin, AT)
+    rules = ScheduleRuleStore(mariadb, BadTimers())
+    rules.write(PlannedBy("1", {}), None)
+    rows: dict[Table, dict[str, object]] = {
+        audit: {"at": AT, "key_name": "", "address": "", "action": "", "kind": "", "subject": ""},
+        firings_to_cancel: {"timer_id": 1, "fire_at": AT, "cancelled_by": AT + 1},
+        reply_controls: {"timer_id": 1, "fire_at": AT, "control": "1 disable"},
+        app_totals: {"app": "shop", "slot": 0},
+        alert_messages: {"app": "shop", "rule": "r", "is_test": 1, "content": "", "created_at": AT}
+        | {"due_at": AT, "attempt": 0, "taken_until": 0},
+    }
+    mariadb.write(lambda sql: [sql.execute(insert(table).values(row)) for table, row in rows.items()])
+    passes: dict[str, Callable[[], object]] = {
+        "firing": lambda: world.firings.purge(AT + 1, 9),
+        "timer": lambda: world.timers.purge(AT + 1, 9),
+        "idempotency": lambda: world.answers.purge(NOW + KEPT_MS + 1, 9),
+        "audit": lambda: world.audit.purge(AT + 1, 9),
+        "dead_letter": lambda: world.dead_letters.purge(AT + DAY_MS, 0, 9),
+        "timer_tag": lambda: purge(mariadb),
+        "firing_to_cancel": lambda: FiringsToCancel(mariadb).cancel(
+            [ToCancel((1, AT), AT + 1)], lambda outcome: outcome
+        ),
+        "reply_control": lambda: ReplyControlStore(mariadb).forget([(1, AT)], {}),
+        "alert_message": lambda: AlertMessages(mariadb).forget_tests(AT + 1),
+        "disabled_host": lambda: DisabledHostStore(mariadb).disable([host], 0),
+        "app_total": lambda: TotalCounts(mariadb).forget("shop"),
+        "schedule_rules": lambda: rules.write(PlannedBy("2", {}), PlannedBy("1", {})),
+    }
+    of_deleted = {"timer": f"SELECT 1 FROM timer WHERE id = {deleted.id}"}
+    statements = [of_deleted.get(table, f"SELECT 1 FROM {table}") for table in passes]
+    with held(mariadb, *statements), ThreadPoolExecutor(len(passes)) as pool:
+        begun = {table: pool.submit(one) for table, one in passes.items()}
+        errors = {table: one.exception() for table, one in begun.items()}
+    assert {table: type(error) for table, error in errors.items()} == dict.fromkeys(passes, RowsLocked)
 
 
 def test_a_write_that_may_not_wait_says_that_rows_are_locked(mariadb: Database) -> None:

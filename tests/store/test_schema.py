@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, Connection, Enum, text
 from sqlalchemy.dialects.mysql.reserved_words import RESERVED_WORDS_MYSQL
+from sqlalchemy.engine import make_url
+from sqlalchemy.schema import CreateTable
 
 from tests.servers.mariadb import MariaDBServer
 from tests.store.members import outcome_of, row_at
@@ -105,6 +107,14 @@ def test_every_column_has_a_type_and_words_of_mysql_8() -> None:
             _, kind, *rest = re.sub(r"\([^)]*\)|'[^']*'", "", line).split()
             assert kind in TYPES, line
             assert {word for word in rest if not word.lstrip("-").isdecimal()} <= COLUMN_WORDS, line
+
+
+def test_no_default_of_the_program_is_an_expression_to_mysql_8() -> None:
+    """There `DEFAULT (-(1))` is another column than `schema.sql`'s `DEFAULT -1`."""
+    mysql = make_url("mysql://").get_dialect()()
+    mysql.server_version_info = (8, 4, 0)
+    for table in metadata.sorted_tables:
+        assert "DEFAULT (" not in str(CreateTable(table).compile(dialect=mysql))
 
 
 def test_no_name_is_a_reserved_word_of_mysql_8() -> None:

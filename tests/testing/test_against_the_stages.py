@@ -13,7 +13,7 @@ from wangtimer.core.schedules.schedule import Once, Schedule
 
 __all__ = ["make_world"]
 
-MINUTES = 20
+MINUTES = 8
 
 
 def test_both_call_at_the_same_moments(

@@ -26,8 +26,9 @@ class StoreMemory:
     def parts(self) -> dict[str, int]:
         """Return bytes by part, together what the server uses.
 
-        `definitions` is what is left of its data: also what consumers wait for, and copies of what timers share.
-        `other` is what the server needs beside its data. What firings take is counted as the settings count it.
+        What firings take is counted as the settings count it. `other_data` is what is left of the data: above all
+        definitions, which nothing counts; what waits for consumers; copies of what timers share. `server` is what the
+        server needs beside its data.
         """
         told = self.redis.command(lambda client: client.info("memory"))
         used, data = int(told["used_memory"]), int(told["used_memory_dataset"])
@@ -36,9 +37,9 @@ class StoreMemory:
             "lanes": sum(self.lanes.waiting_in(list(self.lanes.index())).values()) * BYTES_IN_A_LANE,
             "outbox": self.outbox.bytes(),
         }
-        definitions = max(0, data - sum(counted.values()))
-        other = max(0, used - definitions - sum(counted.values()))
-        return counted | {"definitions": definitions, "other": other}
+        rest = max(0, data - sum(counted.values()))
+        server = max(0, used - rest - sum(counted.values()))
+        return counted | {"other_data": rest, "server": server}
 
     def _in_window(self) -> int:
         """Return how many firings were planned into the minutes that Redis holds."""

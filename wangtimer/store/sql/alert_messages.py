@@ -250,7 +250,7 @@ class AlertMessages:
         if not ids:
             return 0
         theirs = delete(alert_messages).where(alert_messages.c.id.in_(ids))
-        return self._database.write(lambda sql: int(sql.execute(theirs).rowcount))
+        return self._database.write(lambda sql: int(sql.execute(theirs).rowcount), waits_for_locks=False)
 
 
 def in_turn(due: Iterable[tuple[str, int]], limit: int, room_of: Callable[[str], int]) -> list[int]:

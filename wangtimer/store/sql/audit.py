@@ -146,7 +146,7 @@ class AuditLog:
             oldest = f"WHERE id IN (SELECT id FROM audit {oldest})"
         forget = f"DELETE FROM audit {oldest}"
         return self._database.write(
-            lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_AUDIT
+            lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_AUDIT, waits_for_locks=False
         )
 
 

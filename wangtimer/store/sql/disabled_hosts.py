@@ -76,7 +76,7 @@ class DisabledHostStore:
             return new
 
         try:
-            return self._database.write(work) if hosts else []
+            return self._database.write(work, waits_for_locks=False) if hosts else []
         except IntegrityError:
             return []  # somebody else disabled one of them meanwhile
 

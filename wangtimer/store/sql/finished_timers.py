@@ -87,7 +87,7 @@ class FinishedTimers:
             self._totals.take_timers(sql, (apps_of[timer_id] for timer_id in gone))
             return FinishedPage(len(gone), found[-1] if len(found) == limit else None)
 
-        return self._database.write(work, Step.SQL_PURGE_FINISHED)
+        return self._database.write(work, Step.SQL_PURGE_FINISHED, waits_for_locks=False)
 
     def _next_days(self, days: int) -> int | None:
         query = select(timers.c.keep_days).where(_is_finished(), timers.c.keep_days > days)

@@ -296,7 +296,7 @@ class FiringStore:
             # Another purge may have deleted them meanwhile: they are gone all the same.
             return Purged(len(page), last_at)
 
-        return self._database.write(work, Step.SQL_PURGE)
+        return self._database.write(work, Step.SQL_PURGE, waits_for_locks=False)
 
     def overdue(self, before: int, most: int) -> Overdue:
         """Return how many firings were due before `before` (counted up to `most`) and have no outcome.

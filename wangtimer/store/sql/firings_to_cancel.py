@@ -64,7 +64,7 @@ class FiringsToCancel:
             forget_to_cancel(sql, over)
             return len(over)
 
-        return self._database.write(work) if page else 0
+        return self._database.write(work, waits_for_locks=False) if page else 0
 
 
 def cancel_older(

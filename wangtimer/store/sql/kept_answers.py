@@ -127,7 +127,9 @@ class KeptAnswers:
             oldest = f"WHERE rowid IN (SELECT rowid FROM idempotency {oldest})"
         forget = f"DELETE FROM idempotency {oldest}"
         return self._database.write(
-            lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_ANSWERS
+            lambda sql: int(sql.exec_driver_sql(forget).rowcount),
+            Step.SQL_PURGE_ANSWERS,
+            waits_for_locks=False,
         )
 
 

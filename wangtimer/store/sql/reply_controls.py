@@ -62,7 +62,9 @@ class ReplyControlStore:
     def forget(self, keys: Sequence[MemberKey], faults: Mapping[MemberKey, str]) -> None:
         """Forget the controls of these firings, each (timer_id, fire_at); say on records why some changed nothing."""
         if keys:
-            self._database.write(lambda sql: _forget(sql, keys, faults), Step.SQL_FORGET_CONTROLS)
+            self._database.write(
+                lambda sql: _forget(sql, keys, faults), Step.SQL_FORGET_CONTROLS, waits_for_locks=False
+            )
 
 
 def _forget(sql: Connection, keys: Sequence[MemberKey], faults: Mapping[MemberKey, str]) -> None:

@@ -80,7 +80,7 @@ class ScheduleRuleStore:
             elif instead_of is not None and held == instead_of.version:
                 sql.execute(update(schedule_rules).values(values))
 
-        self._database.write(work)
+        self._database.write(work, waits_for_locks=False)
 
     def left(self, names: Collection[str], after_id: int) -> int:
         """Return how many enabled timers behind an id are of these zones and calendars; reads all of them."""

@@ -141,9 +141,9 @@ app_totals = Table(
     Column("firings_a_day", BigInteger, nullable=False, server_default=text("0")),
     Column("bytes", BigInteger, nullable=False, server_default=text("0")),
     # The limits by which the total was divided over the slots; -1: by none.
-    Column("most_timers", BigInteger, nullable=False, server_default=text("-1")),
-    Column("most_firings", BigInteger, nullable=False, server_default=text("-1")),
-    Column("most_bytes", BigInteger, nullable=False, server_default=text("-1")),
+    Column("most_timers", BigInteger, nullable=False, server_default="-1"),
+    Column("most_firings", BigInteger, nullable=False, server_default="-1"),
+    Column("most_bytes", BigInteger, nullable=False, server_default="-1"),
     **_MYSQL,
 )
 
@@ -476,7 +476,8 @@ firings = Table(
     # From here to http_status: 0 until the first outcome (`firing_rows.planning`), NULL if that has no value.
     Column("first_sent_at", BigInteger, nullable=True, server_default="0"),
     Column("lateness_ms", BigInteger, nullable=True, server_default="0"),
-    # Of the last attempt; durations since its call began.
+    # Of the last attempt; durations since its call began. Where `first_byte_ms` is -1, not a byte was sent, and
+    # `sent_at` is when the attempt was made.
     Column("sent_at", BigInteger, nullable=True, server_default="0"),
     Column("connect_ms", BigInteger, nullable=True, server_default="0"),
     Column("first_byte_ms", BigInteger, nullable=True, server_default="0"),
@@ -542,6 +543,8 @@ dead_letters = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False),
     # That of a firing.
     Index("dead_letter_of_firing", "timer_id", "fire_at"),
+    # Those of all apps, in the order in which they failed.
+    Index("dead_letter_failed", "failed_at", "timer_id", "fire_at"),
     **_MYSQL,
 )
 

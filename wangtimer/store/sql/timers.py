@@ -435,7 +435,7 @@ class TimerStore:
             ids = list(sql.execute(oldest).scalars())
             return delete_of_ids(sql, timers.c.id, ids)
 
-        return self._database.write(work, Step.SQL_PURGE_TIMERS)
+        return self._database.write(work, Step.SQL_PURGE_TIMERS, waits_for_locks=False)
 
     def _read(
         self, query: Select[Any], read: Callable[[Any], Row], may_be_stale: bool = False

@@ -87,7 +87,7 @@ class TotalCounts:
                 sql.execute(update_by_index(filled, "PRIMARY"))
             return int(rows[-1]["id"]) if len(rows) == PAGE else None
 
-        return self._database.write(work)
+        return self._database.write(work, waits_for_locks=False)
 
     def count(self, app: str, now: int) -> None:
         """Count an app's timers, and move its total by what it is wrong by. Without effect where there is no app."""
@@ -109,7 +109,7 @@ class TotalCounts:
 
     def forget(self, app: str) -> None:
         """Forget the total of an app that has no limit any more."""
-        self._database.write(partial(forget_total, app=app))
+        self._database.write(partial(forget_total, app=app), waits_for_locks=False)
 
 
 def _add_slots(sql: Connection, app: str) -> None:
