@@ -17,6 +17,7 @@ from wangtimer.client import (
     Refused,
     Target,
 )
+from wangtimer.client.errors import Problem, refused
 from wangtimer.client.values import moment_ms
 
 TARGET: Target = {"url": "http://target.example/", "headers": {"X-Tag": ["a", "b"]}, "body": "{}"}
@@ -273,3 +274,10 @@ def test_a_session_of_ones_own_is_used_and_left_open(served: Served) -> None:
 def test_an_app_that_no_header_can_name_is_refused_at_once(app: str) -> None:
     with pytest.raises(ValueError, match="is not the name of an app"):
         Client("http://127.0.0.1:5000", app)
+
+
+def test_a_request_without_a_key_is_told_where_the_client_takes_it_from() -> None:
+    problem: Problem = {"type": "", "title": "", "status": 401, "detail": "no key", "code": 40101}
+    assert "WANGTIMER_KEY_FILE" in str(refused(problem))
+    assert "key=" in str(refused(problem))
+    assert "WANGTIMER_KEY_FILE" not in str(refused(problem | {"code": 40102}))

@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.cron.cron_fields import meaning_of
+from wangtimer.core.cron.cron_fields import read_fields
 from wangtimer.core.previews.warnings import HORIZON_MS, warnings_of
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.every import Every, EveryDays
@@ -168,7 +168,7 @@ def clock_line(schedule: Cron, change: Transition) -> str | None:
         after = walls_of(schedule, change.at_s, change.at_s + 1, change.after_s)
         stands_for_itself = walls_of(cron(schedule.expression), high_s, high_s + 1, 0)
         effect = "nothing fires instead"
-        if after and (meaning_of(schedule.expression).is_fixed or not stands_for_itself):
+        if after and (read_fields(schedule.expression).meaning.is_fixed or not stands_for_itself):
             effect = f"fires {'' if is_one else 'once, '}at {after[0]:%H:%M}"
         return f"{times} {'does' if is_one else 'do'} not exist {on} (the clocks go forward), {effect}"
     passes = [
