@@ -79,6 +79,23 @@ def test_parts_are_bounded_for_an_app_and_a_host_and_the_others_are_one() -> Non
     assert lane == SharedLane.of_way("app", "gw:80")
 
 
+def test_the_days_of_all_others_begin_anew_when_any_part_of_the_host_answers() -> None:
+    flows = Flows(places_per_host=200, places_total=1_000)
+    join(flows, "/ok")
+    (own,) = started(flows)
+    for number in range(2 * MOST_PARTS):
+        fail(flows, f"/bad{number}")
+    others = flows.failing()["app", "http://gw:80"]
+    assert others.since < 100.0
+    flows.leave(own, 100.0, ANSWER, is_unreachable=False)
+    join(flows, "/bad999", at=200.0)
+    flows.try_again(200.0)
+    (tried,) = started(flows, 200.0)
+    flows.leave(tried, 200.0, AWAY, is_unreachable=False)
+    assert (others.since, others.is_failing) == (200.0, True), "it goes on to be tried by one call at a time"
+    assert others.failing_within(50.0, 150.0) == 100.0
+
+
 def test_of_a_failing_part_another_url_is_tried_next() -> None:
     flows = Flows(places_per_host=20, places_total=100)
     fail(flows, "/api/bad")
@@ -98,12 +115,13 @@ def test_of_a_failing_part_another_url_is_tried_next() -> None:
 @pytest.mark.parametrize(
     ("path", "part"),
     [
-        ("/", ""),
+        ("/", "/"),
+        ("/?a=b", "/"),
         ("/hook", "/hook"),
         ("/v1/jobs?x=/y", "/v1"),
         ("/a-b_c.d?q", "/a-b_c.d"),
-        ("/{{app}}/x", ""),
-        ("//x", ""),
+        ("/{{app}}/x", "/"),
+        ("//x", "/"),
     ],
 )
 def test_the_first_segment_of_a_path_is_its_part(path: str, part: str) -> None:

@@ -349,6 +349,10 @@ class Flows:
             self._failing[flow.to.key] = flow.to
         elif self._failing:
             self._failing.pop(flow.to.key, None)
+            # The others have the key of the whole host. That is disabled only if no part of it answered for days.
+            others = self._failing.get(flow.to.route)
+            if others is not None:
+                others.health.count_anew(flow.to.health.answered_at)
 
     def _stand(self, flow: Flow, line: deque[Flow] | None) -> None:
         """Move a flow to the end of a line, or out of them."""

@@ -88,16 +88,21 @@ class Health:
             self._failing_until = now
         self.failures = 0
 
+    def count_anew(self, answered_at: float) -> None:
+        """Learn of an answer by another part of the host: since when it fails counts anew, and it goes on failing."""
+        self.answered_at = max(self.answered_at, answered_at)
+
     def fail(self, now: float, error: str) -> bool:
         """Learn of a failure; False if it counts as one with the failure before it."""
         self.error = error
         if now - self.failed_at < ONE_FAILURE_S:
             return False
-        if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:
+        was_silent = now - self.failed_at > LONGEST_SILENCE_S
+        if not self.failures or self.answered_at > self.failed_at or was_silent:
             self.since = now
         self.failed_at = now
         self.failures += 1
-        if self.is_failing:
+        if self.failures == FAILING_AFTER:
             self._failing_from, self._failing_until = self.since, float("inf")
         return True
 
