@@ -15,9 +15,9 @@ ANSWER, AWAY = Reply(NOW_MS, 5.0, 204, "", ""), Reply(NOW_MS, 5.0, 503, "", "")
 SILENCE = Reply(NOW_MS, 9_000.0, None, "", "timed out")
 
 
-def join(flows: Flows, path: str, number: int = 1, at: float = 0.0) -> None:
+def join(flows: Flows, path: str, number: int = 1, at: float = 0.0, app: str = "app") -> None:
     for _ in range(number):
-        flows.join(Waiting(Outcomes().call(f"http://gw{path}"), at))
+        flows.join(Waiting(Outcomes().call(f"http://gw{path}", app=app), at))
 
 
 def fail(flows: Flows, path: str, reply: Reply = AWAY) -> None:
@@ -36,6 +36,49 @@ def test_a_part_that_fails_takes_no_place_from_another(reply: Reply) -> None:
     assert [*flows.failing()] == [("app", "http://gw:80/bad")]
     out = flows.crowded_out(5.0 + PATIENCE_S, 1.0)
     assert {lane.key for lane, _ in out} == {"host:gw:80/bad app"}
+
+
+def test_a_call_to_another_part_takes_one_place() -> None:
+    flows = Flows(places_per_host=20, places_total=100)
+    join(flows, "/report")
+    started(flows)
+    join(flows, "/orders", 30)
+    assert len(started(flows)) == 19
+
+
+def test_a_part_that_has_failed_leaves_the_others_as_many_places_as_it_has() -> None:
+    flows = Flows(places_per_host=20, places_total=100)
+    join(flows, "/away")
+    (flow,) = started(flows)
+    flows.leave(flow, 0.0, AWAY, is_unreachable=False)
+    join(flows, "/ok")
+    join(flows, "/away", 30)
+    begun = started(flows)
+    assert len(begun) == 1 + 10
+    flows.leave(begun[-1], 1.0, ANSWER, is_unreachable=False)
+    assert len(started(flows)) == 20 - 10, "it answers"
+
+
+def test_the_parts_of_an_app_take_together_as_many_places_as_they_leave_to_other_apps() -> None:
+    flows = Flows(places_per_host=40, places_total=1_000)
+    join(flows, "/", app="other")
+    started(flows)
+    for number in range(4):
+        join(flows, f"/part{number}", 30)
+    assert len(started(flows)) == 20
+
+
+def test_a_part_has_a_call_at_once_while_a_place_is_free_though_another_part_hangs() -> None:
+    flows = Flows(places_per_host=20, places_total=1_000)
+    join(flows, "/", app="other")
+    join(flows, "/hangs", 30)
+    assert len(started(flows)) == 1 + 10
+    join(flows, "/ok", 2)
+    (begun,) = started(flows)
+    assert begun.to.part == "/ok"
+    (hung, *_) = (flow for flow in flows._flows.values() if flow.to.part == "/hangs")
+    flows.leave(hung, 9.0, SILENCE, is_unreachable=False)
+    assert [flow.to.part for flow in started(flows)] == ["/ok"], "what hangs counts for itself"
 
 
 def test_the_room_of_a_lane_is_that_of_its_part() -> None:
