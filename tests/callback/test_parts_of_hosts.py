@@ -5,7 +5,7 @@ import pytest
 from tests.callback.calls import Outcomes
 from tests.callback.test_flows import NOW_MS, started
 from wangtimer.callback import Reply, Request
-from wangtimer.callback.flows import FEW, MOST_PARTS, PATIENCE_S, Flows
+from wangtimer.callback.flows import FAILURE_COUNTS_S, FEW, MOST_PARTS, PATIENCE_S, Flows
 from wangtimer.callback.health import FAILING_AFTER
 from wangtimer.callback.origin import part_of_path, part_of_target
 from wangtimer.callback.places import Waiting
@@ -120,6 +120,24 @@ def test_parts_are_bounded_for_an_app_and_a_host_and_the_others_are_one() -> Non
     join(flows, "/bad999", FEW + 5)
     (lane,) = {lane for lane, _ in flows.crowded_out(20.0, 1.0)}
     assert lane == SharedLane.of_way("app", "gw:80")
+
+
+@pytest.mark.parametrize("failures", [1, FAILING_AFTER])
+def test_a_failed_part_that_nobody_calls_keeps_none_from_being_judged_by_itself_for_long(
+    failures: int,
+) -> None:
+    flows = Flows(places_per_host=20, places_total=100)
+    for number in range(MOST_PARTS):
+        join(flows, f"/order-{number}", failures)
+        for second, flow in enumerate(started(flows)):
+            flows.leave(flow, float(second), AWAY, is_unreachable=False)
+    found = []
+    for at in (FAILURE_COUNTS_S - 1.0, FAILURE_COUNTS_S + 10.0):
+        join(flows, "/bills", at=at)
+        (flow,) = started(flows, at)
+        found.append(flow.to.part)
+        flows.leave(flow, at, ANSWER, is_unreachable=False)
+    assert found == ["", "/bills"]
 
 
 def test_the_days_of_all_others_begin_anew_when_any_part_of_the_host_answers() -> None:

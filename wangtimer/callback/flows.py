@@ -18,6 +18,9 @@ PATIENCE_S = 1.0
 PULL_S = 0.02
 # So many parts of a host are judged by themselves for an app; what is called beyond them is one more.
 MOST_PARTS = 16
+# A part that nobody calls is one of these for so long after its last failure. One-shots with an id in the first segment
+# would hold all of them for good.
+FAILURE_COUNTS_S = 600.0
 # At so many ways, those without calls are forgotten. If more than half remain, the next look comes at twice the number
 # that remained: so each new way costs at most two looks at a way.
 _MOST_WAYS = 10_000
@@ -71,7 +74,7 @@ class Flows:
     def join(self, waiting: Waiting) -> None:
         """Put a call at the end of its flow."""
         request = waiting.call.request
-        flow = self._flows.get(request.way) or self._flow(request)
+        flow = self._flows.get(request.way) or self._flow(request, waiting.since)
         flow.queue.append(waiting)
         self._count_waiting(flow, 1)
         if flow.line is None:
@@ -98,7 +101,7 @@ class Flows:
 
     def reach(self, route: Route, host: str) -> None:
         """Give the calls of a route all their places, because a connection is open, perhaps before any of them came."""
-        for way in self._ways_of(route, host) or [self._way(route, "", host)]:
+        for way in self._ways_of(route, host) or [self._way(route, "", host, 0.0)]:
             way.is_reached = True
             flow = self._flows.get(way.key)
             if flow is not None:
@@ -261,17 +264,17 @@ class Flows:
         free = host.free + sum(way.stuck for way in host.ways.values())
         return free - host.waiting + int(host.throughput.per_s(now) * PULL_S)
 
-    def _flow(self, request: Request) -> Flow:
-        way = self._ways.get(request.way) or self._way(request.route, request.part, request.host)
+    def _flow(self, request: Request, now: float) -> Flow:
+        way = self._ways.get(request.way) or self._way(request.route, request.part, request.host, now)
         flow = self._flows.get(way.key)
         if flow is None:
             flow = self._flows[way.key] = Flow(self._app(request.app), way)
             way.app = flow.app
         return flow
 
-    def _way(self, route: Route, part: str, host: str) -> Way:
+    def _way(self, route: Route, part: str, host: str, now: float) -> Way:
         """Return a way for a part; that of all others where the app has too many ways to the host."""
-        if part and not self._has_room_for_part(route, host):
+        if part and not self._has_room_for_part(route, host, now):
             part = ""
         way = self._ways.get((route[0], route[1] + part))
         if way is None:
@@ -291,17 +294,17 @@ class Flows:
         at_host = self._hosts[host].apps.get(route[0]) if host in self._hosts else None
         return [] if at_host is None else list(at_host.ways.values())
 
-    def _has_room_for_part(self, route: Route, host: str) -> bool:
-        """Tell whether the app may have one more way to the host; for it, idle ones that answer are forgotten."""
+    def _has_room_for_part(self, route: Route, host: str, now: float) -> bool:
+        """Tell whether the app may have one more way to the host; for it, idle ones that did not fail are forgotten."""
         mine = self._ways_at_host(route, host)
         if len(mine) < MOST_PARTS:
             return True
-        kept = sum(1 for way in mine if not way.is_idle or way.health.failures)
-        if kept < MOST_PARTS:
-            for way in mine:
-                if way.is_idle and not way.health.failures:
-                    self._forget(way)
-        return kept < MOST_PARTS
+        idle = [way for way in mine if way.is_idle and not way.health.failed_since(now - FAILURE_COUNTS_S)]
+        if len(mine) - len(idle) >= MOST_PARTS:
+            return False
+        for way in idle:
+            self._forget(way)
+        return True
 
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)

@@ -106,6 +106,10 @@ class Health:
             self._failing_from, self._failing_until = self.since, float("inf")
         return True
 
+    def failed_since(self, moment: float) -> bool:
+        """Tell whether its last call failed, and after that moment."""
+        return self.failures > 0 and self.failed_at > moment
+
     def failing_within(self, begin: float, end: float) -> float:
         """Return for how long between two moments it was failing, when it last was; in seconds."""
         return max(0.0, min(end, self._failing_until) - max(begin, self._failing_from))

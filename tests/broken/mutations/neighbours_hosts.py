@@ -147,8 +147,17 @@ PROMISES = (
         "parts-of-a-host-are-bounded",
         "a host that an app calls by very many paths is tried by a few calls at a time when it fails.",
         breaks="Each path has a try of its own.",
-        by=Mutation("Flows._way", "if part and not self._has_room_for_part(route, host):", "if False:"),
+        by=Mutation("Flows._way", "if part and not self._has_room_for_part(route, host, now):", "if False:"),
         red="tests/callback/test_parts_of_hosts.py::test_parts_are_bounded_for_an_app_and_a_host_and_the_others_are_one",
+    ),
+    Promise(
+        "what-nobody-calls-ends-no-separation",
+        "a part of a host that failed, and that nobody calls any more, keeps another from being judged by itself for"
+        " 10 minutes at most.",
+        breaks="It does for as long as the process lives.",
+        by=Mutation("FAILURE_COUNTS_S", "FAILURE_COUNTS_S = 600.0", "FAILURE_COUNTS_S = 1e9"),
+        red="tests/callback/test_parts_of_hosts.py::"
+        "test_a_failed_part_that_nobody_calls_keeps_none_from_being_judged_by_itself_for_long[1]",
     ),
     Promise(
         "silence-between-failures-is-no-failure",
@@ -156,8 +165,8 @@ PROMISES = (
         breaks="The days between failures a week apart count.",
         by=Mutation(
             "Health.fail",
-            "if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:",
-            "if not self.failures:",
+            "was_silent = now - self.failed_at > LONGEST_SILENCE_S",
+            "was_silent = False",
         ),
         red="tests/callback/test_health.py::test_after_a_long_silence_failures_count_from_the_next_one",
     ),
