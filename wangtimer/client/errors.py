@@ -10,7 +10,8 @@ ClientError
     ├── TooFast             429: the app asks faster than it may; nothing was done
     └── Unavailable         5xx: a fault, or a store is away; the change may have been made
 
-A moment without a zone, text that is not Unicode, or a bad URL raises ValueError: no request was sent.
+A moment without a zone, and without a `timezone` beside it, text that is not Unicode, or a bad URL raises ValueError:
+no request was sent.
 """
 
 from typing import NotRequired, TypedDict

@@ -103,7 +103,8 @@ class CronKind(RuleKind[Cron]):
         self, schedule: Schedule, rule: Cron, after_ms: int, until_ms: int
     ) -> Iterable[Warning]:
         """Return warnings about the moments when clocks change."""
-        return warnings_of_clock_changes(schedule, rule, after_ms, until_ms)
+        walls = replace(rule, timezone="UTC")
+        return warnings_of_clock_changes(schedule, walls, rule.fields, after_ms, until_ms)
 
 
 def _days_of(cron: Cron) -> Cron:
