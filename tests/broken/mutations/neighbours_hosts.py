@@ -155,7 +155,11 @@ PROMISES = (
         "a part of a host that failed, and that nobody calls any more, keeps another from being judged by itself for"
         " 10 minutes at most.",
         breaks="It does for as long as the process lives.",
-        by=Mutation("FAILURE_COUNTS_S", "FAILURE_COUNTS_S = 600.0", "FAILURE_COUNTS_S = 1e9"),
+        by=Mutation(
+            "Health.failed_since",
+            "return self.failures > 0 and self.failed_at > moment",
+            "return self.failures > 0",
+        ),
         red="tests/callback/test_parts_of_hosts.py::"
         "test_a_failed_part_that_nobody_calls_keeps_none_from_being_judged_by_itself_for_long[1]",
     ),
