@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChanged
 from wangtimer.core.fail_points import Step
-from wangtimer.core.messages.message_place import ends_of
+from wangtimer.core.flow.origin import origins_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.call_text import SEAL_BEGINS, notify_of
@@ -78,7 +78,7 @@ class TargetStore:
                 return made, made.created_at == made.updated_at
             _refuse_changed(app, name, held, version)
             wanted = change(held)
-            if held is not None and not ends_of(wanted.call.url) <= ends_of(held.call.url):
+            if held is not None and not origins_of(wanted.call.url) <= origins_of(held.call.url):
                 _refuse_own_secrets(sql, app, name)
             if held is not None and _says_the_same(held, wanted):
                 return held, False
