@@ -566,7 +566,7 @@ class Wiring:
     @once
     def calendar_followers(self) -> CalendarFollowers:
         """Timers that name an uploaded calendar."""
-        return CalendarFollowers(self.database, self.bad_timers)
+        return CalendarFollowers(self.database, self.bad_timers, self.app_totals)
 
     @once
     def calendar_follower(self) -> CalendarFollower:
