@@ -13,6 +13,13 @@ PROMISES = (
         red="tests/store/test_app_totals.py::test_more_bytes_than_an_app_may_have_are_refused_with_both_numbers[sqlite]",
     ),
     Promise(
+        "redis-keeps-few-uploads-of-an-app",
+        "however often an app uploads a calendar, Redis keeps as many of its uploads as it may have calendars, and some.",
+        breaks="What was replaced stays until its time is over.",
+        by=Mutation("CalendarDays._write.write", "if oldest:", "if False:"),
+        red="tests/store/test_definitions.py::test_however_often_an_app_uploads_redis_keeps_the_days_that_were_told_last",
+    ),
+    Promise(
         "a-calendar-grows-no-further-than-its-timers-may",
         "an upload that makes the timers which name the calendar larger moves their app's total, and stays within its limit.",
         breaks="The new days of timers that follow are not counted.",
