@@ -17,7 +17,8 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, SecretMarks, TimerStatus
-from wangtimer.store.bounds import calendar_fields
+from wangtimer.store import bounds
+from wangtimer.store.bounds import calendar_fields, kept_by_days
 from wangtimer.store.redis import definitions
 from wangtimer.store.redis.calendar_days import MOST_OF_APP
 from wangtimer.store.redis.connection import RedisConnection
@@ -234,6 +235,19 @@ def test_however_often_an_app_uploads_redis_keeps_the_days_that_were_told_last(
     assert hot.definitions.get([1]).definitions == {}
     hot.definitions.put([written(0)])
     assert elsewhere.get([1]).definitions == {1: written(0)}
+
+
+def test_what_a_process_keeps_of_calendars_is_bounded_by_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_DAYS_KEPT", 1_000)
+    made: list[int] = []
+
+    @kept_by_days(lambda days, _: days)
+    def make(days: int) -> int:
+        made.append(days)
+        return days
+
+    assert [make(days) for days in (400, 500, 400, 500, 101, 400)] == [400, 500, 400, 500, 101, 400]
+    assert made == [400, 500, 101, 400]
 
 
 def test_a_timer_whose_days_redis_lost_is_absent_until_they_are_told_again(
