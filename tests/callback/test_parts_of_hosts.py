@@ -7,8 +7,8 @@ from tests.callback.test_flows import NOW_MS, started
 from wangtimer.callback import Reply, Request
 from wangtimer.callback.flows import FAILURE_COUNTS_S, FEW, MOST_PARTS, PATIENCE_S, Flows
 from wangtimer.callback.health import FAILING_AFTER
-from wangtimer.callback.origin import part_of_path, part_of_target
 from wangtimer.callback.places import Waiting
+from wangtimer.core.flow.origin import part_of_path, part_of_target
 from wangtimer.core.flow.slicing import SharedLane
 
 ANSWER, AWAY = Reply(NOW_MS, 5.0, 204, "", ""), Reply(NOW_MS, 5.0, 503, "", "")

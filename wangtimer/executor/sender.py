@@ -6,7 +6,6 @@ from random import Random
 from typing import NamedTuple
 
 from wangtimer.callback import Call, Delivery, Reply, Request
-from wangtimer.callback.origin import Origin, part_of_path, part_of_target, read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
@@ -28,6 +27,7 @@ from wangtimer.core.flow.dead_letter import (
 )
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.origin import Origin, part_of_path, part_of_target, read_url
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import read_control
 from wangtimer.core.flow.slicing import SharedLane, WayKey

@@ -16,8 +16,9 @@ from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 # Begins the text that stands in place of the sealed one; seals begin with another number.
 _THROUGH_A_TARGET = "2."
-# In the JSON of a call through a target: the end of the path, and how a seal begins.
-SEAL_BEGINS = '\\",\\"1.'
+# How the last text in the JSON of a call through a target ends where the timer keeps no secrets of its own, with what
+# follows it. No other text has this: a quote within one is escaped, and no other is followed so.
+SEALS_NOTHING = ('\\",\\"\\"]"}', '\\",\\"\\"]","marks"')
 # RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
 # Follows the host and port of a URL in JSON, also in JSON within JSON.
 _ENDS_HOST = '/?#"\\'
