@@ -115,6 +115,34 @@ def test_every_other_week_at_nine_stays_at_nine_when_the_clocks_change(world: V1
     assert (put.status, put.json["version"]) == (200, read.json["version"])
 
 
+def test_a_zone_alone_keeps_the_time_of_day_of_days_and_the_moments_of_an_interval(
+    small_world: V1World,
+) -> None:
+    zone = {"schedule": {"timezone": "America/New_York"}}
+    small_world.made(schedule=EVERY_OTHER_MONDAY)
+    there = small_world.send("PATCH", f"{TIMERS}/key:expire", zone, rule=ONE)
+    assert [one["at"][:16] for one in there.json["preview"]["nextMoments"][:2]] == [
+        "2030-03-18T09:00",
+        "2030-04-01T09:00",
+    ]
+    again = small_world.send("PATCH", f"{TIMERS}/key:expire", zone, rule=ONE)
+    assert again.json["version"] == there.json["version"]
+    every = small_world.made(key="hourly", schedule={"every": "1h"}).json["schedule"]
+    moved = small_world.send("PATCH", f"{TIMERS}/key:hourly", zone, rule=ONE)
+    assert moved.json["schedule"] == every | zone["schedule"]
+
+
+def test_a_zone_alone_is_refused_for_a_single_moment(small_world: V1World) -> None:
+    small_world.made(schedule={"at": "2030-12-24T09:00:00", "timezone": BERLIN})
+    zone = {"schedule": {"timezone": "Asia/Tokyo"}}
+    refused = small_world.send("PATCH", f"{TIMERS}/key:expire", zone, rule=ONE)
+    assert (refused.status, refused.json["type"][-5:]) == (400, "40008")
+    assert "give at anew, with timezone" in refused.json["detail"]
+    # The zone in which its moment is kept changes nothing.
+    same = small_world.send("PATCH", f"{TIMERS}/key:expire", {"schedule": {"timezone": "UTC"}}, rule=ONE)
+    assert (same.status, same.json["version"]) == (200, 1)
+
+
 def test_days_count_from_now_and_go_on_through_a_patch_and_a_put(small_world: V1World) -> None:
     made = small_world.made(schedule={"everyDays": 2}).json["schedule"]
     assert made["anchorAt"] == show_moment(small_world.clock.now)
