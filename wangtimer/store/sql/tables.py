@@ -190,18 +190,17 @@ reply_controls = Table(
     **_MYSQL,
 )
 
-# By which rules of time zones and built-in calendars timers were planned.
+# By which rules of time zones and built-in calendars timers are planned.
 schedule_rules = Table(
     "schedule_rules",
     metadata,
     Column("id", SmallInteger, primary_key=True, autoincrement=False),
     # Those of the packages that hold them.
     Column("version", String(64), nullable=False),
-    # JSON: a digest of the rules of each zone and calendar, by its name.
+    # JSON: a digest of the rules of each zone and calendar, by its name; "" where timers may have moments of others.
     Column("digests", _LongText, nullable=False),
-    # The version by which timers are planned anew, and the id of the last one that is.
-    Column("following", String(64), nullable=False),
-    Column("done_to", BigInteger, nullable=False),
+    # When a process that plans was there.
+    Column("seen_at", BigInteger, nullable=False, server_default=text("0")),
     **_MYSQL,
 )
 
