@@ -311,7 +311,7 @@ class Registrar:
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
         is_told = False
         try:
-            self.definitions.put([one.stored for one in definitions])
+            self.definitions.put([one.stored for one in definitions], may_be_far=True)
             is_told = True
             self.hot.add([firing for firing in firings if firing.due_at >= now + self.near.soon_ms])
             for chunk in self.hot.arm_now(soon):
