@@ -207,6 +207,10 @@ CREATE TABLE timer (
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
     -- firings asked for before are stopped, those asked for afterwards are fired
     disabled_at BIGINT NOT NULL DEFAULT 0,
+    -- its versions from `followed_from` to `followed_to` differ only in what a calendar or the rules of its zone made of
+    -- them
+    followed_from BIGINT NOT NULL DEFAULT 0,
+    followed_to BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,
     -- when the schedule last changed, and when it had changed the time before; 0 = never

@@ -14,6 +14,8 @@ from tests.api.world import World
 from wangtimer import rules_follower
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.rules_checkup import judged
+from wangtimer.core.errors import VersionChanged
+from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
 from wangtimer.core.timers.timer import Definition
 from wangtimer.rules_follower import RulesFollower, is_newer, own_rules
@@ -313,6 +315,39 @@ def test_a_cancelled_firing_stays_cancelled(
     by = HOUR_MS if zone == HOUR_LATER else -HOUR_MS
     follow(follower)
     assert next_moments(world, timer, 2) == [moments[0] + by, moments[2] + by]
+
+
+@pytest.mark.parametrize("answer", ["control", "gone"])
+def test_what_a_target_answered_counts_though_new_rules_changed_its_timer(
+    world: World, follower: RulesFollower, install: Install, answer: str
+) -> None:
+    timer = daily(world)
+    version = definition(world, timer).version
+    for zone, packages in ((HOUR_LATER, NEW), (SAME, NEWER)):
+        install(zone, packages)
+        follow(another(world))
+    assert definition(world, timer).version == version + 2
+    if answer == "gone":
+        world.wiring.gone_stopper.stop({timer: (version, 0)})
+    else:
+        world.wiring.control_applier.take({timer: ReplyControl(version, ControlKind.STOP).text})
+    assert not definition(world, timer).is_enabled
+
+
+def test_a_change_by_its_owner_counts_as_one_beside_new_rules(
+    world: World, follower: RulesFollower, install: Install
+) -> None:
+    timer = daily(world)
+    version = definition(world, timer).version
+    install(HOUR_LATER, NEW)
+    follow(follower)
+    registrar = world.wiring.registrar
+    registrar.edit("shop", timer, lambda one: replace(one, name="mine"), version)
+    with pytest.raises(VersionChanged):
+        registrar.edit("shop", timer, lambda one: replace(one, name="yours"), version)
+    world.wiring.gone_stopper.stop({timer: (version, 0)})
+    world.wiring.control_applier.take({timer: ReplyControl(version, ControlKind.STOP).text})
+    assert definition(world, timer).is_enabled
 
 
 def test_what_came_due_unplanned_is_planned_by_the_new_rules(

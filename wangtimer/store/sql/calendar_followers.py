@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, select, update
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
@@ -250,7 +250,12 @@ def write_followings(
         alike[bounds_text(one.timer.definition.schedule, one.timer.ending)].append(one.timer.id)
     # MySQL assigns from left to right, in the order of the table's columns.
     changed = {"edited_before_at": timers.c.edited_at, "edited_at": now, "updated_at": now}
-    changed |= also | {"version": timers.c.version + 1}
+    begins_here = timers.c.followed_to != timers.c.version
+    changed |= also | {
+        "followed_from": case((begins_here, timers.c.version), else_=timers.c.followed_from),
+        "followed_to": timers.c.version + 1,
+        "version": timers.c.version + 1,
+    }
     for text, ids in alike.items():
         _update(sql, ids, changed | {"bounds": text})
     plans = [one.plan for one in followings]

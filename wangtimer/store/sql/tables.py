@@ -332,6 +332,10 @@ timers = Table(
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
+    # Its versions from `followed_from` to `followed_to` differ only in what a calendar or the rules of its zone made of
+    # them. MySQL sets columns in this order, and these depend on the version before.
+    Column("followed_from", BigInteger, nullable=False, server_default=text("0")),
+    Column("followed_to", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
     # When the schedule had changed the time before it last did.
     Column("edited_before_at", BigInteger, nullable=False, server_default=text("0")),
