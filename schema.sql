@@ -365,7 +365,8 @@ CREATE TABLE firing (
     -- from here to http_status: 0 until the first outcome, which is then written in place; NULL if that has no value
     first_sent_at BIGINT DEFAULT 0,
     lateness_ms BIGINT DEFAULT 0,
-    -- of the last attempt; durations since its call began
+    -- of the last attempt; durations since its call began; where first_byte_ms is -1, not a byte was sent, and sent_at
+    -- is when the attempt was made
     sent_at BIGINT DEFAULT 0,
     connect_ms BIGINT DEFAULT 0,
     first_byte_ms BIGINT DEFAULT 0,
@@ -427,7 +428,9 @@ CREATE TABLE dead_letter (
     error VARCHAR(255) NOT NULL,
     PRIMARY KEY (app, failed_at, timer_id, fire_at),
     -- that of a firing
-    INDEX dead_letter_of_firing (timer_id, fire_at)
+    INDEX dead_letter_of_firing (timer_id, fire_at),
+    -- those of all apps, in the order in which they failed
+    INDEX dead_letter_failed (failed_at, timer_id, fire_at)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
 -- of what apps want to be told

@@ -78,9 +78,8 @@ def _with(pair: Pair, part: bytes, other: bytes) -> str:
     return _pem("CERTIFICATE", der(0x30, signed, _content(whole).removeprefix(inner)))
 
 
-def rsa_pair(p: int, q: int, d: int | None = None) -> Pair:
+def rsa_pair(p: int, q: int, d: int | None = None, e: int = 65_537) -> Pair:
     """Return a certificate and an RSA key of these factors, primes or not."""
-    e = 65_537
     d = d or pow(e, -1, lcm(p - 1, q - 1))
     public = rsa.RSAPublicNumbers(e, p * q)
     numbers = rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), pow(q, -1, p), public)

@@ -35,6 +35,23 @@ class LinkedEnvironment:
             made.link(one)
         return made
 
+    @classmethod
+    def by_command(cls, folder: Path, command: str, directory: Path, *needs: str) -> "LinkedEnvironment":
+        """Make one by a command with pip, typed in a directory, where what it needs is there already.
+
+        `needs`: of the wheel that is built; no index is asked for anything.
+        """
+        venv.create(folder, with_pip=False)
+        made = cls(folder)
+        for one in needed([Requirement(name) for name in ("pip", "hatchling", *needs)]):
+            made.link(one)
+        outside = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        # To pip 0 says: no isolation.
+        asking_nobody = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+        outside |= {"PATH": f"{made.command('')}:{os.environ['PATH']}"} | asking_nobody
+        subprocess.run(["bash", "-c", command], cwd=directory, env=outside, check=True, timeout=300)
+        return made
+
     @property
     def python(self) -> Path:
         """Its Python."""

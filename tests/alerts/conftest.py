@@ -106,15 +106,18 @@ class Mailbox:
     def __init__(self) -> None:
         self.mails: list[tuple[list[str], str, Message]] = []
         self.refusals: list[str] = []
-        self.farewell = "221 bye"
+        # Else it hangs up without a farewell.
+        self.says_goodbye = True
         # Before each recipient.
         self.pause_s = 0.0
         # Held while it takes no mail.
         self.is_open = Event()
         self.is_open.set()
 
-    async def handle_QUIT(self, _server: SMTP, _session: Session, _envelope: Envelope) -> str:  # noqa: N802
-        return self.farewell
+    async def handle_QUIT(self, server: SMTP, _session: Session, _envelope: Envelope) -> str:  # noqa: N802
+        if not self.says_goodbye:
+            server.transport.abort()
+        return "221 bye"
 
     async def handle_RCPT(  # noqa: N802 - as the server calls it
         self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options: list[str]

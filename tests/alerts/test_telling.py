@@ -210,7 +210,7 @@ def test_a_process_without_a_mail_server_leaves_mail_to_one_that_has_one(
 def test_a_mail_that_was_taken_is_not_sent_again_whatever_the_server_says_then(
     telling: Telling, mailbox: Mailbox
 ) -> None:
-    mailbox.farewell = "421 too busy to say more"
+    mailbox.says_goodbye = False
     alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
     telling.tell_until(telling.teller(), lambda: telling.shown().told_at is not None)
     assert len(mailbox.mails) == 1

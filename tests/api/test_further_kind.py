@@ -32,8 +32,10 @@ def test_a_further_kind_is_asked_for_shown_edited_and_refused(answers: list[list
     assert (back["data"]["workdayOfMonth"], back["data"]["maxFirings"]) == (20, 2)
     assert "cron" not in back["data"]
     assert (refused["code"], refused["field"]) == (40008, "workdayOfMonth")
-    assert two["msg"].startswith("cron: 2 of cron, everyMs, at, delayMs and workdayOfMonth are given")
-    assert bounds["msg"].endswith("leave it out, or give cron or everyMs or workdayOfMonth")
+    assert two["msg"].startswith(
+        "cron: 2 of cron, everyMs, everyDays, at, delayMs and workdayOfMonth are given"
+    )
+    assert bounds["msg"].endswith("leave it out, or give cron or everyMs or everyDays or workdayOfMonth")
 
 
 def test_v1_has_a_further_kind_too(answers: list[list[dict[str, Any]]]) -> None:
@@ -41,4 +43,4 @@ def test_v1_has_a_further_kind_too(answers: list[list[dict[str, Any]]]) -> None:
     assert made["schedule"] == read["schedule"] == {"workdayOfMonth": 3, "timezone": "Europe/Berlin"}
     assert made["preview"]["words"]["en"] == "at 12:00 on workday 3 of each month (Europe/Berlin)"
     assert (refused["code"], refused["pointer"]) == (40008, "/schedule/workdayOfMonth")
-    assert none["detail"].startswith("0 of cron, every, at, delay and workdayOfMonth are given")
+    assert none["detail"].startswith("0 of cron, every, everyDays, at, delay and workdayOfMonth are given")

@@ -12,12 +12,15 @@ from tests.api.keyed_world import KeyedWorld
 from tests.api.sample_requests import sample_request
 from tests.api.test_our_words import DOCUMENT
 from tests.api.world import World, present
+from tests.store.members import outcome_of
 from wangtimer.api.gate.gate import warn_of_no_key
 from wangtimer.api.gate.rights import RIGHTS, Open, refuse_undeclared, routes_of
+from wangtimer.client.values import moment_ms
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, OPERATOR_SCOPES, Scope
 from wangtimer.core.errors import BadSetting
+from wangtimer.core.flow.firing import FiringStatus, Member
 
 NO_LIMITS = dict.fromkeys(AppLimit)
 OPERATIONS = [(route, right) for route, right in RIGHTS.items() if isinstance(right, Scope)]
@@ -358,6 +361,13 @@ def test_an_operator_sees_all_apps_at_once_and_an_app_its_own(keyed: KeyedWorld)
         body = {"key": app, "schedule": {"every": "5m"}, "target": {"url": "http://t.example/"}}
         made = json.loads(keyed.ask("POST", "/v1/timers", key, json=body).text)
         assert keyed.ask("POST", f"/v1/timers/{made['id']}:fire", key, json={}).status_code < 300
+        listed = json.loads(keyed.ask("GET", f"/v1/firings?until={keyed.clock.now + 10_000}", key).text)
+        keyed.wiring.firings.settle(
+            [
+                outcome_of(Member(one["timerId"], moment_ms(one["fireAt"]), 1), FiringStatus.FAILED)
+                for one in listed["items"]
+            ]
+        )
     operators = keyed.key(None)
 
     def apps_in(path: str, key: str) -> list[str]:
@@ -366,7 +376,7 @@ def test_an_operator_sees_all_apps_at_once_and_an_app_its_own(keyed: KeyedWorld)
         return sorted(one["app"] for one in json.loads(answer.text)["items"])
 
     until = f"until={keyed.clock.now + 10_000}"
-    for path in ("/v1/timers", f"/v1/firings?{until}"):
+    for path in ("/v1/timers", f"/v1/firings?{until}", "/v1/dead-letters"):
         assert set(apps_in(path, operators)) == {"billing", "shop"}
         assert set(apps_in(path, keys["shop"])) == {"shop"}
     counts = [
@@ -376,7 +386,17 @@ def test_an_operator_sees_all_apps_at_once_and_an_app_its_own(keyed: KeyedWorld)
     assert counts[0] == counts[1] + counts[2]
     first = json.loads(keyed.ask("GET", "/v1/timers?limit=1", operators).text)
     assert apps_in(f"/v1/timers?limit=1&cursor={first['nextCursor']}", operators)
-    for path in ("/v1/timers?tag=a", "/v1/timers?sort=key", "/v1/firings?tag=a", "/v1/firings?timer=key:a"):
+    letters = [
+        json.loads(keyed.ask("GET", "/v1/dead-letters:count", key).text)["total"]
+        for key in (operators, *keys.values())
+    ]
+    assert letters[0] == letters[1] + letters[2] > letters[1] > 0
+    first = json.loads(keyed.ask("GET", "/v1/dead-letters?limit=1", operators).text)
+    assert apps_in(f"/v1/dead-letters?limit=1&cursor={first['nextCursor']}", operators)
+    for path in (
+        *("/v1/timers?tag=a", "/v1/timers?sort=key", "/v1/timers?host=a", "/v1/firings?tag=a"),
+        *("/v1/firings?timer=key:a", "/v1/dead-letters?timer=key:a"),
+    ):
         assert keyed.ask("GET", path, operators).status_code == 400, path
 
 

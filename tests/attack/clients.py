@@ -20,6 +20,8 @@ from wangtimer.core.apps.key_text import KeyText
 # Twice the API's threads: 2 processes of 8 each.
 HALVES = 32
 SILENT = 300
+# No thread waits for the rest of a head.
+AT_ONCE_S = 2.0
 # Of a prime.
 LONG_BITS = 9_941
 # A machine that is busy with other work takes its time.
@@ -63,6 +65,24 @@ def _silent(ground: Ground) -> str:
         told = served_within(ground, ground.web)
         ends = {ground.received(client, until_closed=True) for client in clients}
     return f"{told}; {'closed without a word' if ends == {b''} else ends}"
+
+
+def _half_heads(ground: Ground) -> str:
+    """Of each kind: a new connection, one that had an answer, and one whose half came with the request before."""
+    whole = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with ExitStack() as held:
+        clients = [held.enter_context(ground.connected(ground.web, WITHIN_S)) for _ in range(SILENT)]
+        for number, client in enumerate(clients):
+            client.sendall((b"G", whole + b"G", whole)[number % 3])
+            if number % 3:
+                client.recv(65_536)
+        for client in clients[2::3]:
+            client.sendall(b"G")
+        began = time.monotonic()
+        status = ground.ask("GET", "/healthz", at=ground.web).status
+        took = time.monotonic() - began
+        ends = summed(statuses(ground.received(client, until_closed=True)) for client in clients)
+    return f"another client: {status}{'' if took < AT_ONCE_S else f' after {took:.0f} s'}; {ends}"
 
 
 def _long_judged(ground: Ground) -> str:
@@ -291,7 +311,11 @@ SECTION = Section(
     "Clients that send or read slowly, many requests, large and deep bodies. Another client must be answered. These "
     "apps have no limits of their own: those are in the next section.",
     (
-        halves("head", HALF_HEAD, "408 of each"),
+        Attack(
+            f"{SILENT} clients that send half a head, at the API itself",
+            "another client: 200; 408 of each",
+            _half_heads,
+        ),
         halves("body", HALF_BODY, "400 of each"),
         halves("body in chunks", HALF_CHUNKS, "400 of each"),
         Attack(

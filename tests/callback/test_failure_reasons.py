@@ -59,6 +59,7 @@ def test_a_call_that_cannot_be_made_has_a_word_too(engine) -> None:
     broken = Notify("http://127.0.0.1:1/", headers=(("X-A", "a\nb"),))
     outcome = recorded(engine, calling("")._replace(notify=broken))
     assert (outcome.status, outcome.reason, outcome.host) == (FiringStatus.FAILED, "not_made", "")
+    assert (outcome.first_sent_at, outcome.made_at) == (None, outcome.failed_at)
 
 
 def test_an_outcome_says_when_it_failed(engine) -> None:
@@ -68,3 +69,11 @@ def test_an_outcome_says_when_it_failed(engine) -> None:
     assert outcome.reason == "not_connected"
     assert outcome.failed_at is not None
     assert before <= outcome.failed_at <= time.time() * 1_000 + 1
+
+
+def test_an_outcome_of_which_nothing_was_sent_says_when_its_call_began(engine) -> None:
+    began_at = int(time.time() * 1_000) - 1
+    outcome = recorded(engine, calling("http://127.0.0.1:1/"))
+    assert outcome.first_sent_at is None
+    assert began_at <= outcome.made_at <= outcome.failed_at
+    assert outcome.to_wire()["made_at"] == outcome.made_at

@@ -11,8 +11,8 @@ from wangtimer.cli.main import commands
 Run = Callable[..., Result]
 
 
-def runner_of(url: str, app: str = "shop") -> Run:
-    """Return what runs `wangtimer ...` against a service."""
+def runner_of(url: str, app: str | None = "shop") -> Run:
+    """Return what runs `wangtimer ...` against a service, for an app or (None) all of them."""
     environment = {"WANGTIMER_URL": url, "WANGTIMER_APP": app}
 
     def run(*arguments: object, **options: Any) -> Result:

@@ -124,3 +124,6 @@ def test_a_data_directory_is_copied_while_it_runs_and_restored_once_it_has_stopp
     assert names(f"sqlite:///{data / 'wangtimer-before.db'}") == ["later"]
     assert not (data / "valkey").exists()
     assert (data / "wangtimer.db").stat().st_mode & 0o777 == 0o600
+    again = run("sqlite://", "restore", file, "--data-dir", data)
+    assert (again.exit_code, "move it away" in again.output) == (1, True)
+    assert names(f"sqlite:///{data / 'wangtimer-before.db'}") == ["later"], "what was first there is kept"

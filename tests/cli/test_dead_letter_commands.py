@@ -3,7 +3,8 @@
 import pytest
 
 from tests.api.world import World
-from tests.cli.runs import Run, json_of
+from tests.cli.runs import Run, json_of, runner_of
+from tests.client.served import Served
 from tests.store.members import outcome_of
 from wangtimer.core.flow.firing import FiringStatus
 
@@ -30,6 +31,12 @@ def test_they_are_listed_the_latest_first(run: Run, failed: list[str]) -> None:
     lines = run("dead-letters", "list", "--timer", "each", "--reason", "http_503").stdout.splitlines()
     assert [line.split()[0] for line in lines[1:]] == failed[1::-1]
     assert all("shop.test:80" in line for line in lines[1:])
+
+
+def test_a_table_of_all_apps_names_the_app(served: Served, failed: list[str]) -> None:
+    lines = runner_of(served.url, None)("dead-letters", "list").stdout.splitlines()
+    assert lines[0].split()[:2] == ["app", "firing"]
+    assert [line.split()[:2] for line in lines[1:]] == [["shop", one] for one in failed[::-1]]
 
 
 def test_they_are_counted(run: Run, failed: list[str]) -> None:

@@ -144,7 +144,7 @@ def test_a_firing_is_made_shown_counted_and_cancelled(
     assert (cancelled["status"], cancelled["error"]) == ("skipped", "cancelled")
 
 
-def test_a_firing_shows_when_each_attempt_was_sent() -> None:
+def test_a_firing_shows_when_each_attempt_was_made_and_when_the_next_one_is_due() -> None:
     firing = {"id": "1-5", "fireAt": "", "kind": "scheduled", "status": "pending", "waitedFor": ""}
     firing |= dict.fromkeys(("latenessMs", "durationMs", "attempt", "httpStatus", "error", "output"))
     attempt = dict.fromkeys(
@@ -152,16 +152,18 @@ def test_a_firing_shows_when_each_attempt_was_sent() -> None:
     )
     attempts = [
         {"attempt": 1, "sentAt": "2027-01-15T08:00:00.007Z", **attempt},
-        {"attempt": 2, "sentAt": None, **attempt},
+        {"attempt": 2, "madeAt": "2027-01-15T08:00:01.007Z", "sentAt": None, **attempt},
     ]
+    firing["nextAttemptAt"] = "2027-01-15T08:00:03.009Z"
     with flaky() as told:
         told.answer = {**firing, "attempts": attempts, "request": None, "requestState": "not_sent"}
         lines = runner_of(told.url)("firings", "show", "1-5").stdout.splitlines()
     assert [line.split()[:2] for line in lines[-3:]] == [
-        ["attempt", "sent"],
+        ["attempt", "made"],
         ["1", "2027-01-15T08:00:00.007Z"],
-        ["2", "-"],
+        ["2", "2027-01-15T08:00:01.007Z"],
     ]
+    assert ["next", "attempt", "2027-01-15T08:00:03.009Z"] in [line.split() for line in lines]
 
 
 def test_a_firing_shows_its_request_as_it_was_sent() -> None:

@@ -8,7 +8,10 @@ import pytest
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.served import Served, cut_off_redis
+from tests.store.members import outcome_of
 from wangtimer.client.values import moment_ms
+from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.time.moment_text import show_moment
 from wangtimer.stack.ports import free_port
 
 TARGET = ("--target", "http://target.example/fire")
@@ -152,6 +155,21 @@ def test_parts_of_a_second_can_be_written(run: Run, small_world: World) -> None:
     assert created(run, "a", "--every", "1.5s")["schedule"]["every"] == "1s500ms"
     at = created(run, "b", "--in", "1m0.25s")["schedule"]["at"]
     assert moment_ms(at) == small_world.clock.now + 60_250
+
+
+def test_times_are_by_the_clocks_of_a_zone_that_is_named(run: Run) -> None:
+    in_berlin = ("--tz", "Europe/Berlin")
+    assert created(run, "a", "--at", "2030-12-24 09:00:00", *in_berlin)["schedule"] == {
+        "at": "2030-12-24T08:00:00.000Z"
+    }
+    every = ("--every-days", 14, "--anchor", "2030-03-18T09:00:00", *in_berlin)
+    assert created(run, "b", *every)["schedule"]["anchorAt"] == "2030-03-18T08:00:00.000Z"
+    shown = run("timers", "preview", *every)
+    assert (shown.exit_code, "every 14 days at the time of day of 2030-03-18 09:00" in shown.stdout) == (
+        0,
+        True,
+    )
+    assert "2030-04-01T09:00:00.000+02:00" in shown.stdout
 
 
 def test_a_long_body_is_shown_whole(run: Run) -> None:
@@ -338,7 +356,7 @@ def test_a_key_whose_timer_is_so_already_is_no_key_that_nobody_has(run: Run) -> 
         (("create", "a", "--in", "1m"), "--target"),
         (("create", "a", *TARGET, "--header", "x", "--in", "1m"), "no colon"),
         (("create", "a", *TARGET, "--body", "@/not/there", "--in", "1m"), "--body"),
-        (("create", "a", *TARGET), "say when: exactly one of --cron, --every, --at, --in"),
+        (("create", "a", *TARGET), "say when: exactly one of --cron, --every, --every-days, --at, --in"),
         (("put", "a", *TARGET, "--in", "1m", "--every", "1m"), "not --every and --in"),
         (("preview",), "say when"),
         (("edit", "a", "--in", "1m", "--every", "1m"), "not --every and --in"),
@@ -404,3 +422,18 @@ def test_put_makes_a_timer_and_then_replaces_it(run: Run) -> None:
     again = json_of(run(*put, "--cron", "@hourly"))
     assert (again["id"], again["schedule"]["cron"], again["created"]) == (made["id"], "@hourly", False)
     assert again["tags"] == []
+
+
+def test_a_timer_shows_what_came_of_it_last_and_why(run: Run, small_world: World) -> None:
+    assert "last" not in [
+        line.split()[0]
+        for line in run("timers", "create", "a", *TARGET, "--every", "1s").stdout.splitlines()
+        if line.strip()
+    ]
+    small_world.clock.now += 5_000
+    timer = json_of(run("timers", "show", "a", "--json"))
+    first = small_world.wiring.firings.records(timer["id"], 99)[-1].firing
+    reason = "not sent: could not connect"
+    small_world.wiring.firings.settle([outcome_of(first.member, FiringStatus.FAILED, error=reason)])
+    line = next(line for line in run("timers", "show", "a").stdout.splitlines() if line.startswith("last"))
+    assert line.split(maxsplit=1)[1] == f"failed {show_moment(first.fire_at)}: {reason}"

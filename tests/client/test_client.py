@@ -17,6 +17,7 @@ from wangtimer.client import (
     Refused,
     Target,
 )
+from wangtimer.client.errors import Problem, refused
 from wangtimer.client.values import moment_ms
 
 TARGET: Target = {"url": "http://target.example/", "headers": {"X-Tag": ["a", "b"]}, "body": "{}"}
@@ -107,7 +108,7 @@ def test_a_timer_is_made_read_changed_switched_and_deleted(client: Client) -> No
     with pytest.raises(PreconditionFailed) as stale:
         client.patch_timer(made, version=2, tags=["b"])
     assert stale.value.code == 41201
-    assert client.disable_timer(made)["timer"] == client.get_timer(made)
+    assert client.disable_timer(made)["timer"] | {"lastOutcome": None} == client.get_timer(made)
     client.delete_timer(made)
     with pytest.raises(NotFound) as caught:
         client.get_timer(made["id"])
@@ -156,6 +157,20 @@ def test_moments_may_be_text_ms_or_datetimes_of_any_zone_and_are_never_earlier(c
     assert make(client, "ms", schedule={"at": 1_893_456_000_124})["schedule"] == made["schedule"]
     with pytest.raises(ValueError, match="no time zone"):
         make(client, "naive", schedule={"at": datetime(2030, 1, 1)})
+
+
+def test_a_datetime_without_a_zone_is_by_the_zone_of_its_schedule(client: Client) -> None:
+    at_nine = datetime(2030, 12, 24, 9)
+    made = make(client, "once", schedule={"at": at_nine, "timezone": "Europe/Berlin"})
+    assert made["schedule"]["at"] == "2030-12-24T08:00:00.000Z"
+    shown = client.preview_schedule(cron="@daily", startAt=at_nine, timezone="Europe/Berlin", count=1)
+    assert shown["nextMoments"][0]["at"] == "2030-12-25T00:00:00.000+01:00"
+    days = make(client, "days", schedule={"everyDays": 14, "anchorAt": at_nine, "timezone": "Europe/Berlin"})
+    assert days["schedule"] == {
+        "everyDays": 14,
+        "anchorAt": "2030-12-24T08:00:00.000Z",
+        "timezone": "Europe/Berlin",
+    }
 
 
 @pytest.mark.parametrize("key", ["order 42", "a/b", "名", "50%", "a?b#c", "a:enable", "..", "123"])
@@ -259,3 +274,10 @@ def test_a_session_of_ones_own_is_used_and_left_open(served: Served) -> None:
 def test_an_app_that_no_header_can_name_is_refused_at_once(app: str) -> None:
     with pytest.raises(ValueError, match="is not the name of an app"):
         Client("http://127.0.0.1:5000", app)
+
+
+def test_a_request_without_a_key_is_told_where_the_client_takes_it_from() -> None:
+    problem: Problem = {"type": "", "title": "", "status": 401, "detail": "no key", "code": 40101}
+    assert "WANGTIMER_KEY_FILE" in str(refused(problem))
+    assert "key=" in str(refused(problem))
+    assert "WANGTIMER_KEY_FILE" not in str(refused(problem | {"code": 40102}))

@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import tomllib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,11 @@ import pytest
 from packaging.requirements import Requirement
 
 from tests.client.served import Served
+from tests.docs.blocks import blocks
+from tests.docs.terminals import Place
 from tests.linked_environment import LinkedEnvironment
+from tests.stack.test_demo import up, with_keys
+from wangtimer.stack.ports import free_port
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "wangtimer" / "client"
@@ -112,3 +118,40 @@ def test_its_sources_can_stand_under_another_name(path: Path) -> None:
     absolute = {name.partition(".")[0] for level, name in imports if level == 0}
     assert absolute <= {*sys.stdlib_module_names, "requests", "urllib3"}
     assert {level for level, _ in imports} <= {0, 1}
+
+
+@pytest.mark.processes
+@pytest.mark.timeout(240)
+def test_its_readme_runs_as_it_is_pasted_into_a_new_environment(tmp_path: Path) -> None:
+    """The command of wangtimer/client/README.md, and then its program, beside a service that asks for keys."""
+    install, program = blocks(SOURCES / "README.md")
+    needs = project(SOURCES / "pyproject.toml")["dependencies"]
+    environment = LinkedEnvironment.by_command(tmp_path / "venv", install.text, ROOT, *needs)
+    place = Place(free_port(), free_port(), "")
+    running = up(tmp_path, place.service_port)
+    answering = HTTPServer(("127.0.0.1", place.target_port), _Answers)
+    threading.Thread(target=answering.serve_forever, daemon=True).start()
+    try:
+        running.await_line("Ctrl-C", seconds=60)
+        (tmp_path / ".wangtimer").symlink_to(tmp_path / "data")
+        done = subprocess.run(
+            [str(environment.python), "-c", place.filled(program.text)],
+            cwd=tmp_path,
+            env={name: value for name, value in with_keys().items() if name != "PYTHONPATH"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+    finally:
+        answering.shutdown()
+        answering.server_close()
+        running.end()
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(" succeeded\n")
+
+
+class _Answers(BaseHTTPRequestHandler):
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(204)
+        self.end_headers()

@@ -1,15 +1,29 @@
 """Which outcomes are noted, what a message says, and how a mail server is named."""
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_message import MOST_NAMED, Alert, AlertMessage
 from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.alerts.alert_rule import AlertEvent, DestinationKind, noted
+from wangtimer.core.alerts.alert_rule import (
+    AlertEvent,
+    AlertNote,
+    AlertRule,
+    Destination,
+    DestinationKind,
+    Per,
+    noted,
+)
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.alerts.alerted_lately import READ_EVERY_S, AlertedLately
+from wangtimer.core.alerts.judging import Happened, by_trouble, judge
 from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
 from wangtimer.core.alerts.robots import refusal
+from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus, Member
@@ -255,3 +269,55 @@ def test_an_alert_names_the_host_or_the_broker(url: str, host: str) -> None:
     definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Cron.parse("* * * * *"), call)
     target = NamedTarget("shop", "events", 1, Notify(url))
     assert place_of(definition, target) == AlertPlace("shop", host, "events")
+
+
+ALL_BUT_RECOVERED = frozenset(AlertEvent) - {AlertEvent.RECOVERED, AlertEvent.TEST}
+OF_TIMERS = AlertRule(
+    "shop", "ops", ALL_BUT_RECOVERED, Destination(DestinationKind.WEBHOOK), 3, 1_000, per=Per.TIMER
+)
+happened_at_a_timer = st.builds(
+    lambda second, status, attempt, lateness_ms, error, host, known_at: Happened(
+        AlertNote(
+            Member(7, NOW + second * 1_000, attempt),
+            status,
+            lateness_ms,
+            None,
+            error,
+            AlertPlace("shop", host, ""),
+            known_at,
+        ),
+        "shop",
+        "bill",
+    ),
+    st.integers(0, 9),
+    st.sampled_from([S.PENDING, S.FAILED, S.SKIPPED, S.SUCCEEDED]),
+    st.integers(1, 3),
+    st.sampled_from([None, 0, 5_000]),
+    st.sampled_from(["", MISSED, COALESCED]),
+    st.sampled_from(["", "a:80", "b:80"]),
+    st.one_of(st.none(), st.integers(NOW, NOW + 20_000)),
+)
+
+
+@given(st.lists(happened_at_a_timer, min_size=1, max_size=12), st.integers(0, 12))
+def test_notes_of_a_timer_leave_the_same_trouble_judged_at_once_or_one_by_one(
+    notes: list[Happened], failures: int
+) -> None:
+    now = NOW + 30_000
+
+    def judged(some: list[Happened], held: dict[TroubleKey, Trouble]) -> dict[TroubleKey, Trouble]:
+        of_troubles = by_trouble(some, {"shop": [OF_TIMERS]}, now)
+        return held | judge(of_troubles, held, lambda _timer_id: failures, now).troubles
+
+    def untold(troubles: dict[TroubleKey, Trouble]) -> dict[TroubleKey, Trouble]:
+        """When it is told, and of how many, is another matter; a row is counted anew when it is told."""
+        return {
+            key: replace(one, told_at=None, told_times=0, told_timers=0)
+            for key, one in troubles.items()
+            if key.event is not AlertEvent.FAILURES_IN_A_ROW
+        }
+
+    one_by_one: dict[TroubleKey, Trouble] = {}
+    for note in sorted(notes, key=lambda one: now if one.note.known_at is None else one.note.known_at):
+        one_by_one = judged([note], one_by_one)
+    assert untold(judged(notes, {})) == untold(one_by_one)

@@ -1,12 +1,16 @@
 """Intervals."""
 
+from datetime import UTC, date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from wangtimer.core.cron.cron import END_MS
+from wangtimer.core.cron.cron import END_MS, Cron
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.every import Every, EveryDays
+from wangtimer.core.time.zones import DAY_MS
 
 MINUTE_MS = 60_000
 ANCHOR = 1_800_000_000_123
@@ -60,3 +64,50 @@ def test_what_cannot_be_is_refused_and_the_field_named(interval: int, zone: str,
     with pytest.raises(InvalidSchedule) as caught:
         Every.parse(interval, ANCHOR, zone)
     assert caught.value.field == field
+
+
+# Kathmandu and Berlin; half an hour; a gap at midnight; a day that was skipped.
+ZONES = ["Asia/Kathmandu", "Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Pacific/Apia"]
+# All of them change their clocks within two months of these days, but for the first.
+DAYS = st.dates(date(2011, 9, 1), date(2011, 12, 31))
+COUNT = 40
+
+
+def as_of_daily_crons(zone: str, first: datetime, days: int) -> list[int]:
+    """Return the moments by crons of one day each, which know nothing of intervals."""
+    found = set()
+    for nth in range(COUNT):
+        wall = first + timedelta(days * nth)
+        day = f"{wall.second} {wall.minute} {wall.hour} {wall.day} {wall.month} ? {wall.year}"
+        near_ms = int(wall.replace(tzinfo=UTC).timestamp()) * 1_000
+        found |= {*Cron.read(day, zone).moments(near_ms - 3 * DAY_MS, near_ms + 3 * DAY_MS, 1)}
+    return sorted(found)
+
+
+@example("Pacific/Apia", date(2011, 12, 1), time(0), 1)
+@example("Pacific/Apia", date(2011, 12, 1), time(9), 1)
+@example("America/Sao_Paulo", date(2011, 10, 1), time(0, 30), 1)
+@example("Europe/Berlin", date(2011, 10, 1), time(2, 30), 1)
+@settings(max_examples=10)
+@given(st.sampled_from(ZONES), DAYS, st.times(), st.integers(1, 3))
+def test_days_of_the_wall_clock_fire_as_a_cron_of_each_day_does(
+    zone: str, day: date, time: time, days: int
+) -> None:
+    first = datetime.combine(day, time.replace(microsecond=0, fold=0))
+    anchor_ms = int(first.replace(tzinfo=ZoneInfo(zone)).timestamp()) * 1_000
+    if datetime.fromtimestamp(anchor_ms // 1_000, ZoneInfo(zone)).replace(tzinfo=None) != first:
+        return  # no anchor has a wall time that does not exist
+    every = EveryDays(days * DAY_MS, anchor_ms, zone)
+    wanted = as_of_daily_crons(zone, first, days)
+    assert every.moments(0, wanted[-1], 1_000) == wanted
+    assert every.moments(wanted[5], wanted[-1], 3) == wanted[6:9]
+    assert all(every.matches(at) and not every.matches(at + 1) for at in wanted[:9])
+
+
+def test_days_of_the_wall_clock_end_where_time_does() -> None:
+    every = EveryDays(
+        366 * DAY_MS, int(datetime(2026, 1, 1, 9, tzinfo=UTC).timestamp()) * 1_000, "Pacific/Apia"
+    )
+    last = every.moments(0, END_MS, 1_000)[-1]
+    assert datetime.fromtimestamp(last // 1_000, UTC).year == 2199
+    assert every.first_after(last) is None

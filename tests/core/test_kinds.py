@@ -17,7 +17,7 @@ from wangtimer.core.flow.planning import plan
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, kind_of, rule_from_text
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.schedules.calendars import built_in
-from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.every import Every, EveryDays
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Bounded, Once, Spread
 from wangtimer.core.timers.timer import UNREAD, Definition, Timer, TimerStatus
@@ -76,16 +76,20 @@ def test_no_two_kinds_have_a_field_or_a_stored_word_in_common() -> None:
 
 
 def test_a_rule_shows_the_fields_that_its_kind_says() -> None:
-    for rule in (Cron("0 9 * * *", "UTC"), Every(60_000, NOW), Once(NOW)):
+    for rule in (Cron("0 9 * * *", "UTC"), Every(60_000, NOW), EveryDays(DAY_MS, NOW), Once(NOW)):
         kind = kind_of(rule)
         assert list(kind.shown(rule)) == [field.name for field in kind.shown_by]
 
 
 @pytest.mark.parametrize(
     "rule",
-    [Cron("0 9 * * *", "Asia/Shanghai"), Cron("0 0 9 ? * 2", "UTC", CronDialect.QUARTZ)],
+    [
+        Cron("0 9 * * *", "Asia/Shanghai"),
+        Cron("0 0 9 ? * 2", "UTC", CronDialect.QUARTZ),
+        EveryDays(14 * DAY_MS, NOW, "Europe/Berlin"),
+    ],
 )
-def test_a_rule_stored_as_text_is_read_back(rule: Cron) -> None:
+def test_a_rule_stored_as_text_is_read_back(rule: Rule) -> None:
     stored = kind_of(rule).stored(rule)
     assert rule_from_text(stored.text or "", stored.timezone) == rule
 

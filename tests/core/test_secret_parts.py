@@ -205,6 +205,23 @@ def test_of_a_secret_with_placeholders_each_part_between_them_is_hidden() -> Non
     assert without(texts, "got canary-1-7-canary-2 at 2026: canary-3") == "got ***7*** at 2026***"
 
 
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize(
+    "call",
+    [
+        Notify(URL, headers=(("Authorization", "Bearer canary{{1"),)),
+        Notify(URL, headers=(("Authorization", "Basic " + b64encode(b"alice:canary{{1").decode()),)),
+        Notify(URL, headers=(("Cookie", "canary{{1"),)),
+        Notify(f"{URL}?token=canary{{{{1"),
+        Notify(URL, headers=(("X-Own", "canary{{1"),), marks=SecretMarks(headers=("x-own",))),
+        Notify(f"{URL}?own=canary{{{{1", marks=SecretMarks(query=True)),
+        Notify(URL, body="canary{{1", marks=SecretMarks(body=True)),
+    ],
+)
+def test_a_secret_that_begins_a_placeholder_and_ends_none_is_hidden_as_a_whole(call: Notify) -> None:
+    assert without(secret_texts(call), "got canary{{1.") == "got ***."
+
+
 def test_a_secret_body_in_base64_is_hidden_as_it_is_sent() -> None:
     call = Notify(URL, body=b64encode(b"canary-1\xff").decode(), marks=SecretMarks(body=True))
     assert without(secret_texts(call, True), f"got canary-1\ufffd, {call.body}") == "got ***, ***"

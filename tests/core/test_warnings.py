@@ -9,10 +9,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.cron.cron_fields import meaning_of
+from wangtimer.core.cron.cron_fields import read_fields
 from wangtimer.core.previews.warnings import HORIZON_MS, warnings_of
 from wangtimer.core.schedules.calendars import Calendar, built_in
-from wangtimer.core.schedules.every import Every
+from wangtimer.core.schedules.every import Every, EveryDays
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
 from wangtimer.core.time.zones import Transition, transitions
 from wangtimer.core.words.warning import WarningCode
@@ -168,7 +168,7 @@ def clock_line(schedule: Cron, change: Transition) -> str | None:
         after = walls_of(schedule, change.at_s, change.at_s + 1, change.after_s)
         stands_for_itself = walls_of(cron(schedule.expression), high_s, high_s + 1, 0)
         effect = "nothing fires instead"
-        if after and (meaning_of(schedule.expression).is_fixed or not stands_for_itself):
+        if after and (read_fields(schedule.expression).meaning.is_fixed or not stands_for_itself):
             effect = f"fires {'' if is_one else 'once, '}at {after[0]:%H:%M}"
         return f"{times} {'does' if is_one else 'do'} not exist {on} (the clocks go forward), {effect}"
     passes = [
@@ -412,6 +412,54 @@ def test_it_costs_little(expression: str) -> None:
 def test_codes_are_stable() -> None:
     assert {code.value for code in WarningCode} == {
         *("fieldOrder", "eitherDay", "shortMonth", "leapDay", "fifthWeekday", "clockForward", "clockBack"),
-        *("calendarEnds", "wideSpread", "neverFires", "quartzWeekday", "longStep", "unevenStep"),
+        *(
+            "calendarEnds",
+            "wideSpread",
+            "neverFires",
+            "quartzWeekday",
+            "longStep",
+            "unevenStep",
+            "clockDrift",
+            "encodedTwice",
+        ),
     }
     assert all(re.fullmatch("[a-zA-Z]+", code) for code in WarningCode)
+
+
+def at_nine(zone: str, **more: int) -> int:
+    return int(datetime(2026, 12, 7, **({"hour": 9} | more), tzinfo=ZoneInfo(zone)).timestamp()) * 1_000
+
+
+@pytest.mark.parametrize(
+    ("days", "zone"), [(1, "Europe/Berlin"), (14, "America/New_York"), (14, "Africa/Cairo")]
+)
+def test_whole_days_that_leave_their_time_of_day_are_told_and_how_to_keep_it(days: int, zone: str) -> None:
+    anchor_ms = at_nine(zone)
+    ((english, chinese),) = both(Every(days * DAY_MS, anchor_ms, zone))
+    told = re.fullmatch(
+        r"its days have 24 hours: from (\S+) on \(the clocks change\) it fires at (\S+) in place of 09:00; "
+        "everyDays keeps the time of day",
+        english,
+    )
+    assert told is not None
+    moments = Every(days * DAY_MS, anchor_ms, zone).moments(anchor_ms - 1, anchor_ms + HORIZON_MS, 400)
+    walls = [datetime.fromtimestamp(at // 1_000, ZoneInfo(zone)) for at in moments]
+    first = next(wall for wall in walls if f"{wall:%H:%M}" != "09:00")
+    assert (told[1], told[2]) == (f"{first:%Y-%m-%d}", f"{first:%H:%M}")
+    assert (told[1] in chinese, "everyDays" in chinese) == (True, True)
+    assert texts(EveryDays(days * DAY_MS, anchor_ms, zone)) == []
+
+
+def test_intervals_that_have_no_time_of_day_to_leave_are_not_told() -> None:
+    anchor_ms = at_nine("Europe/Berlin")
+    assert texts(Every(DAY_MS, anchor_ms)) == []
+    assert texts(Every(36 * 3_600_000, anchor_ms, "Europe/Berlin")) == []
+    until_february = Bounded(Every(DAY_MS, anchor_ms, "Europe/Berlin"), last_ms=anchor_ms + 60 * DAY_MS)
+    assert texts(until_february) == []
+
+
+def test_days_of_the_wall_clock_are_told_as_a_cron_of_that_time_of_day_is() -> None:
+    for hour, minute in ((2, 30), (9, 0)):
+        days = EveryDays(DAY_MS, at_nine("Europe/Berlin", hour=hour, minute=minute), "Europe/Berlin")
+        daily = cron(f"{minute} {hour} * * *", "Europe/Berlin")
+        assert texts(days, days.anchor_ms) == texts(daily, days.anchor_ms)

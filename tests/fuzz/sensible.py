@@ -131,7 +131,7 @@ PICKS: dict[str, Pick] = {
     "host": _one_of("*", "target.invalid:80"),
     "ids of firings": lambda chance, standing: [_firing_id(chance, standing)],
     "keys": lambda chance, standing: chance.sample(standing.names, min(3, len(standing.names))),
-    "filter of v1": _one_of({"keyContains": "a"}, {"status": "enabled"}),
+    "filter of v1": _one_of({"keyContains": "a"}, {"status": "enabled"}, {"host": "target.example"}),
     "name of a calendar": _one_of(*CALENDARS, SPARE, "made-1"),
     "key": _name,
     "keyPrefix": _one_of("standing", "made"),

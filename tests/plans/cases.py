@@ -256,6 +256,7 @@ class Stores:
             "tag and prefix": replace(large, prefix="name1", tag="t7"),
             "names": replace(large, names=("name107", "name207")),
             "contains": replace(large, contains="10"),
+            "host": replace(large, host="shop.example"),
             "status": replace(large, status=ListedStatus.FINISHED),
             "tag": replace(large, tag="t7"),
             "next moment": replace(large, next_before=NOW + HOUR_MS),
@@ -293,6 +294,7 @@ class Stores:
             Case("TimerLists.unknown", lambda: lists.unknown(LARGE_APP, [f"name{n}" for n in range(1_000)])),
             Case("TimerLists.of_ids", lambda: lists.of_ids(LARGE_APP, range(1, 1_001))),
             Case("TimerLists.apps_of", lambda: lists.apps_of(range(1, 1_001))),
+            Case("TimerLists.labels_of", lambda: lists.labels_of(range(1, 1_001))),
             Case("TimerLists.known", lambda: lists.known(LARGE_APP, range(1, 1_001))),
         ]
 
@@ -415,6 +417,11 @@ class Stores:
             Case("DeadLetterStore.page: next page", lambda: letters.page(large, 50, key)),
             Case(
                 "DeadLetterStore.page: a reason", lambda: letters.page(replace(large, reason="http_403"), 50)
+            ),
+            Case("DeadLetterStore.page: all apps", lambda: letters.page(replace(large, app=None), 50, key)),
+            Case(
+                "DeadLetterStore.count: all apps",
+                lambda: letters.count(DeadLetterFilter(None, first=NOW - 60_000, last=NOW)),
             ),
             Case("DeadLetterStore.oldest", lambda: letters.oldest(large, 50)),
             Case(

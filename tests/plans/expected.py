@@ -51,6 +51,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerLists.page: prefix that few have": frozenset(["timer.timer_app_name"]),
     "TimerLists.page: prefix, by name": frozenset(["timer.timer_app_name"]),
     "TimerLists.page: contains": frozenset(["timer.timer_of_app"]),
+    "TimerLists.page: host": frozenset(["timer.timer_of_app", "target.PRIMARY"]),
     "TimerLists.page: status": frozenset(["timer.timer_of_app"]),
     "TimerLists.page: status, by change": frozenset(["timer.timer_of_app_updated"]),
     "TimerLists.page: tag": frozenset(["timer_tag.PRIMARY, timer.PRIMARY", "timer_tag.PRIMARY"]),
@@ -71,6 +72,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "TimerLists.unknown": frozenset(["timer.timer_app_name"]),
     "TimerLists.of_ids": frozenset(["timer.PRIMARY"]),
     "TimerLists.apps_of": frozenset(["timer.PRIMARY"]),
+    "TimerLists.labels_of": frozenset(["timer.PRIMARY"]),
     "TimerLists.known": frozenset(["timer.PRIMARY"]),
     "FiringStore.rows": frozenset(["firing.PRIMARY"]),
     "FiringStore.rows: scattered": frozenset(["firing.PRIMARY"]),
@@ -190,6 +192,8 @@ EXPECTED: dict[str, frozenset[str]] = {
     "DeadLetterStore.page": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.page: next page": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.page: a reason": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
+    "DeadLetterStore.page: all apps": frozenset(["dead_letter.dead_letter_failed", "one end of an index"]),
+    "DeadLetterStore.count: all apps": frozenset(["dead_letter.dead_letter_failed", "one end of an index"]),
     "DeadLetterStore.oldest": frozenset(["dead_letter.PRIMARY", "one end of an index"]),
     "DeadLetterStore.oldest: living": frozenset(
         ["dead_letter.PRIMARY, timer.PRIMARY", "one end of an index"]

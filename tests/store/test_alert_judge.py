@@ -252,3 +252,36 @@ def test_a_page_of_many_rules_takes_few_statements(world: AlertWorld) -> None:
     with Statements(world.database) as asked:
         assert world.troubles.judge("shop", 500, world.now).notes == 20
     assert len(asked.seen) <= 15, asked.seen
+
+
+@pytest.mark.parametrize("per", list(Per))
+def test_in_a_storm_a_trouble_is_read_and_written_once_for_many_notes(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch, per: Per
+) -> None:
+    """20 rules make 40 troubles of each note: page by page that was over two statements a note."""
+    monkeypatch.setattr(alert_troubles, "MOST_KEYS", 400)
+    events = (FOR_GOOD, AlertEvent.FIRST_FAILURE)
+    world.put(*(rule(f"r{number}", "shop", *events, per=per) for number in range(20)))
+    timers = [world.timer(f"t{number}") for number in range(20)]
+    for second in range(12):
+        for one in timers:
+            world.fire(one, second, FAILED)
+    with Statements(world.database) as asked:
+        pages = [world.troubles.judge("shop", 500, world.now) for _ in range(2)]
+    assert sum(page.notes for page in pages) == 240
+    assert len(asked.seen) <= 50, asked.seen
+    assert {row.times for row in world.standing()} == ({12} if per is Per.TIMER else {240})
+
+
+def test_notes_of_a_rule_of_hosts_are_judged_in_their_order_though_other_rules_are_of_timers(
+    world: AlertWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A success of one timer ends the row of all timers of its host."""
+    monkeypatch.setattr(alert_troubles, "MOST_KEYS", 3)
+    world.put(rule("hosts", "shop", FOR_GOOD, per=Per.HOST), rule("timers", "shop", FOR_GOOD))
+    timers = [world.timer(f"t{number}") for number in range(3)]
+    for second in range(2):
+        for one in timers:
+            world.fire(one, second, FAILED)
+    assert [world.troubles.judge("shop", 500, world.now).notes for _ in range(3)] == [2, 2, 2]
+    assert {(row.timer_id, row.times) for row in world.standing()} == {(0, 6), *((one, 2) for one in timers)}

@@ -45,6 +45,7 @@ def recorded(number: int, status: FiringStatus) -> AttemptRecord:
         500 + number,
         f"answer {number}",
         f"error {number}",
+        AT + number * 1_000,
     )
 
 
@@ -104,19 +105,31 @@ def test_while_a_retry_waits_the_attempt_before_it_is_shown_once(sql: SqlWorld, 
     assert found(database) == [FIRST, SECOND]
 
 
-def test_what_was_not_sent_has_no_moment(sql: SqlWorld, database: Database) -> None:
-    unsent = outcome_of(Member(1, AT, 1), PENDING, AT + 5, cost_ms=3, error="no connection")
-    settle_each(sql, unsent, attempted(2, SUCCEEDED))
-    first, second = found(database)
-    nothing = AttemptRecord(1, FAILED, None, 3, None, None, None, "", "no connection")
-    assert (first, second) == (nothing, recorded(2, SUCCEEDED))
+def test_what_was_not_sent_says_when_it_was_made(sql: SqlWorld, database: Database) -> None:
+    of_none = {"cost_ms": 3, "error": "no connection"}
+    unsent = outcome_of(Member(1, AT, 1), PENDING, AT + 5, made_at=AT + 2, **of_none)
+    settle_each(sql, unsent)
+    nothing = AttemptRecord(1, FAILED, None, 3, None, None, None, "", "no connection", AT + 2)
+    assert found(database) == [nothing]
+    settle_each(sql, attempted(2, SUCCEEDED))
+    assert found(database) == [nothing, recorded(2, SUCCEEDED)]
+    history = AttemptStore(database).history(1, AT)
+    assert history is not None
+    assert (history.record.first_sent_at, history.record.lateness_ms) == (AT + 2_000, 2_000)
+
+
+def test_what_an_older_version_recorded_of_an_attempt_that_was_not_sent_has_no_moment(
+    sql: SqlWorld, database: Database
+) -> None:
+    settle_each(sql, outcome_of(Member(1, AT, 1), FAILED, cost_ms=3, error="no connection"))
+    assert found(database) == [AttemptRecord(1, FAILED, None, 3, None, None, None, "", "no connection", None)]
 
 
 def test_an_attempt_that_is_not_made_any_more_says_why(sql: SqlWorld, database: Database) -> None:
     settle_each(sql, RETRY_1, outcome_of(Member(1, AT, 2), SKIPPED, error="disabled"))
     assert found(database) == [
         FIRST,
-        AttemptRecord(2, SKIPPED, None, None, None, None, None, "", "disabled"),
+        AttemptRecord(2, SKIPPED, None, None, None, None, None, "", "disabled", None),
     ]
 
 

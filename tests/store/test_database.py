@@ -6,6 +6,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -218,6 +219,49 @@ def test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now(sw
             real_sql(other).firings.settle([outcome])
         assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.SUCCEEDED
         assert world.firings.pending_between(0, AT * 2, 9) == []
+
+
+@pytest.mark.test_all
+def test_what_two_ask_at_the_switch_neither_is_told_by_the_demoted_server(switched: Switched) -> None:
+    """Though the first to find out has renewed all connections when the second does."""
+    with closing(Database(switched.url(), pool_size=2)) as database:
+        both = threading.Barrier(2, timeout=20)
+        asked = threading.local()
+
+        def cost_once_both_ask(sql: Connection) -> int:
+            cost = cost_of(sql)
+            if not hasattr(asked, "before"):
+                asked.before = True
+                both.wait()
+            return cost
+
+        database.write(lambda sql: set_cost(sql, 1))
+        with ThreadPoolExecutor(2) as pool:
+            found = [pool.submit(lambda: [database.read(cost_of), both.wait()]) for _ in range(2)]
+            assert [one.result()[0] for one in found] == [1, 1]
+            switched.switch()
+            with closing(Database(switched.new.url("moved"), pool_size=2)) as other:
+                other.write(lambda sql: set_cost(sql, 7))
+            found = [pool.submit(database.read_current, cost_once_both_ask) for _ in range(2)]
+            assert [one.result() for one in found] == [7, 7]
+
+
+def test_a_server_that_was_demoted_is_left_after_a_lost_connection_too(sqlite_url: str) -> None:
+    errors = [
+        MySQLdb.OperationalError(2013, "Lost connection"),
+        MySQLdb.OperationalError(1290, "--read-only"),
+    ]
+
+    def work(_sql: Connection) -> str:
+        if errors:
+            error = errors.pop(0)
+            raise DBAPIError.instance(
+                "INSERT ...", {}, error, MySQLdb.Error, connection_invalidated=error.args[0] == 2013
+            )
+        return "written"
+
+    with closing(Database(sqlite_url, pool_size=2)) as database:
+        assert database.write(work) == "written"
 
 
 def refused_with(error: Exception) -> Callable[[Connection], None]:

@@ -109,6 +109,21 @@ def test_nothing_is_kept_of_what_has_not_failed_for_good(sql: SqlWorld, status: 
     assert moments(sql) == []
 
 
+def test_those_of_all_apps_come_in_one_order(sql: SqlWorld) -> None:
+    ours, theirs = timer(sql), timer(sql, app="billing")
+    for number in range(6):
+        fail(sql, (ours, theirs)[number % 2].id, AT + number * 60_000)
+    of_all = replace(SHOP, app=None)
+    assert moments(sql, of_all) == [AT + number * 60_000 for number in range(5, -1, -1)]
+    found: list[DeadLetter] = []
+    while page := sql.dead_letters.page(of_all, 2, (found[-1].failed_at, *found[-1].key) if found else None):
+        found += page
+    assert [one.app for one in found] == ["billing", "shop"] * 3
+    assert sql.dead_letters.count(of_all).total == 6
+    assert moments(sql, replace(of_all, timer_id=ours.id)) == moments(sql)
+    assert moments(sql, replace(of_all, last=AT + 61_000)) == [AT]
+
+
 def test_a_repeated_outcome_keeps_one(sql: SqlWorld) -> None:
     made = timer(sql)
     fail(sql, made.id, AT)

@@ -11,7 +11,7 @@ from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, Per
 from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
-from wangtimer.core.alerts.judging import Happened, judge
+from wangtimer.core.alerts.judging import Happened, by_trouble, judge
 from wangtimer.core.alerts.trouble import KNOWN_MS, QUIET_MS, Trouble, TroubleKey
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.time.zones import DAY_MS
@@ -154,7 +154,8 @@ def test_a_success_before_the_row_began_ends_it_for_no_process(processes: int) -
         assert at is not None
         note = AlertNote(failed.member, PENDING, None, 503, "HTTP 503", place, at.known_at, at.well_at)
         happened = [Happened(note, "shop", f"order-{number}")]
-        found = judge(happened, {"shop": [told_by]}, held, lambda _timer_id: 0, now + KNOWN_MS)
+        at_ms = now + KNOWN_MS
+        found = judge(by_trouble(happened, {"shop": [told_by]}, at_ms), held, lambda _timer_id: 0, at_ms)
         held |= found.troubles
         told += [alert for _, alert in found.to_tell]
         assert (number, len(told)) == (number, int(number == 5))

@@ -15,7 +15,7 @@ from tests.store.test_timers import near
 from wangtimer.core.at_once import AtOnce
 from wangtimer.core.errors import InvalidInput, TooManyAtOnce
 from wangtimer.core.timers.bad_timers import BadTimers
-from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.sql import parts as parts_module
 from wangtimer.store.sql import timer_lists as lists_module
 from wangtimer.store.sql.database import Database
@@ -122,6 +122,44 @@ def test_every_filter_in_every_order_has_the_same_timers_on_pages_as_in_one_list
             ]
 
 
+CALLED = {
+    "plain": "http://shop.example/x",
+    "at a port": "http://shop.example:8080",
+    "TLS": "https://Shop.Example?x=1",
+    "TLS, its port": "https://shop.example:443#a",
+    "another": "http://shop.example.org/",
+    "in the path": "http://x.example/http://shop.example/",
+    "as a user": "http://x.example/@shop.example/",
+    "address": "http://[::1]:80/",
+}
+
+
+@pytest.mark.parametrize(
+    ("host", "names"),
+    [
+        ("shop.example", ["plain", "at a port", "TLS", "TLS, its port"]),
+        ("shop.example:80", ["plain"]),
+        ("shop.example:443", ["TLS", "TLS, its port"]),
+        ("shop.example:8080", ["at a port"]),
+        ("shop.exampl_", []),
+        ("[::1]", ["address"]),
+        ("example", []),
+    ],
+)
+def test_timers_are_found_by_the_host_of_their_url(
+    database: Database, small_parts: None, host: str, names: list[str]
+) -> None:
+    store, body = plain_timers(database), '{"url":"http://shop.example/"}'
+    for name, url in CALLED.items():
+        store.create(NewTimer("shop", name, EVERY_MINUTE, Notify(url, body=body)), AT)
+        store.create(NewTimer("other", name, EVERY_MINUTE, Notify(url)), AT)
+    lists = TimerLists(database, HandClock(), BadTimers())
+    wanted = replace(SHOP, host=host)
+    assert [one.name for one in lists.page(wanted, Order(), 99, AT)] == names
+    assert lists.count(wanted, AT) == len(names)
+    assert [one.name for one in lists.chosen(wanted, 99, AT, 0).values()] == names
+
+
 @pytest.mark.parametrize(
     ("wanted", "names"),
     [
@@ -173,15 +211,18 @@ def test_a_list_that_finds_nothing_in_time_is_refused_and_says_what_to_ask_for(
     clock = HandClock()
     lists = TimerLists(database, clock, BadTimers())
     slow(clock, 1.5)
+    raised = []
     for look in (
         lambda: lists.page(replace(SHOP, contains="none"), Order(), 5, AT),
         lambda: lists.count(replace(SHOP, contains="none"), AT),
         lambda: lists.chosen(replace(SHOP, contains="none"), 5, AT, 0),
     ):
         began_at = clock.monotonic()
-        with pytest.raises(InvalidInput, match="tag that few have"):
+        with pytest.raises(InvalidInput, match="tag that few have") as refused:
             look()
         assert clock.monotonic() < began_at + 11
+        raised.append(refused.value)
+    assert len(set(map(id, raised))) == len(raised), "one that is raised again keeps the rows of each time"
 
 
 def test_one_app_has_half_of_the_long_looks_at_timers_and_its_short_ones_go_on(

@@ -1,10 +1,9 @@
 """The HTTP API: `gunicorn --config python:wangtimer.api.gunicorn "wangtimer.api:create_app()"`."""
 
-from importlib.metadata import version
-
 from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
+from wangtimer import VERSION
 from wangtimer.api.compat.calendar_routes import calendar_routes
 from wangtimer.api.compat.firings.attempt_routes import attempt_routes
 from wangtimer.api.compat.firings.demand_routes import demand_routes
@@ -40,7 +39,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     """Return the API. Without a wiring it builds its own at the first request, so a fork before that is safe."""
     app = OpenAPI(
         "wangtimer.api",
-        info=Info(title="WangTimer", version=version("wangtimer")),
+        info=Info(title="WangTimer", version=VERSION),
         # Without it the document has a null that code generators stumble over.
         security_schemes={},
         validation_error_status=400,

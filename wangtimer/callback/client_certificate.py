@@ -21,6 +21,9 @@ MOST_RSA_BITS = 4_096
 MOST_AUTHORITY_BITS = 8_192
 # Between the two factors of RSA: signing with an uneven pair takes longer.
 MOST_BITS_APART = 32
+# OpenSSL checks by the public exponent what it signed: with one as long as the key a handshake took four times as
+# long. It is 65537 nearly everywhere.
+MOST_EXPONENT_BITS = 32
 # PEM of 4,096 bits has 3,272 characters. Letters and spaces alone: the search for it is linear.
 MOST_KEY_CHARACTERS = 4_000
 _KEY = re.compile(r"-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----([A-Za-z0-9+/=\s]+)-----END \1-----", re.ASCII)
@@ -180,7 +183,7 @@ def _public_key(certificate: x509.Certificate) -> PublicKeyTypes | None:
 def _is_quick(key: PublicKeyTypes | None, most_rsa_bits: int) -> bool:
     """Tell whether a handshake signs with such a key, or checks a signature, within a few ms."""
     if isinstance(key, rsa.RSAPublicKey):
-        return key.key_size <= most_rsa_bits
+        return key.key_size <= most_rsa_bits and key.public_numbers().e.bit_length() <= MOST_EXPONENT_BITS
     if isinstance(key, ec.EllipticCurvePublicKey):
         return isinstance(key.curve, (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1))
     return isinstance(key, ed25519.Ed25519PublicKey)
@@ -206,10 +209,12 @@ def _private_key(text: str) -> PrivateKeyTypes:
 def _is_sound(key: rsa.RSAPrivateNumbers) -> bool:
     """Tell whether the numbers of an RSA key belong together and its two factors are of one size.
 
-    Whether the factors are primes is not looked at: a key where they are not signs what no target takes.
+    The factors are seen by Fermat's test: where they are no primes, OpenSSL signs a second time, the slow way.
     """
     n, e, p, q = key.public_numbers.n, key.public_numbers.e, key.p, key.q
     if min(p, q) < 3 or p * q != n or abs(p.bit_length() - q.bit_length()) > MOST_BITS_APART:
+        return False
+    if pow(2, p - 1, p) != 1 or pow(2, q - 1, q) != 1:
         return False
     of_p, of_q = key.d * e % (p - 1) == 1, key.d * e % (q - 1) == 1
     return of_p and of_q and (key.dmp1, key.dmq1, key.iqmp * q % p) == (key.d % (p - 1), key.d % (q - 1), 1)

@@ -60,9 +60,10 @@ class Placed(NamedTuple):
         """Return its reply if it is not sent, or not sent again."""
         if self.before is not None:
             return self.before._replace(error=f"{self.before.error}; not sent again: {error}")
+        cost_ms = (clock.monotonic() - self.started_at) * 1_000
         return Reply(
-            clock.now_ms(),
-            (clock.monotonic() - self.started_at) * 1_000,
+            clock.now_ms() - cost_ms,
+            cost_ms,
             None,
             "",
             f"not sent: {error}",

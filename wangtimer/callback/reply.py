@@ -26,7 +26,7 @@ class Reply(NamedTuple):
     """The end of one call: an HTTP answer, or why there was none. It is a tuple, because every call makes one.
 
     `sent_at_ms`   when the request went out over its open connection, by the deployment's clock; for a call that
-                   was never sent, when it was given up or its connecting began
+                   was never sent, when it began
     `cost_ms`      the whole time of the call: connecting, sending, answering
     `http_status`  as answered, also if the answer then broke off; None if no status line came
     `output`       the beginning of the answer's body (Limits.excerpt_bytes), as UTF-8

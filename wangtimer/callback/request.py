@@ -3,8 +3,8 @@
 import re
 from copy import copy
 from functools import lru_cache
-from importlib.metadata import version
 
+from wangtimer import VERSION
 from wangtimer.callback.origin import part_of_path, read_url
 from wangtimer.core.flow.slicing import WayKey
 
@@ -12,7 +12,7 @@ Headers = tuple[tuple[str, str], ...]
 # The app, and the scheme, host and port it calls.
 Route = tuple[str, str]
 
-USER_AGENT = f"WangTimer/{version('wangtimer')}"
+USER_AGENT = f"WangTimer/{VERSION}"
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 

@@ -32,6 +32,7 @@ class DeadLetter(TypedDict):
     error: str
     host: str
     target: str | None
+    url: str | None
 
 
 class DeadLettersPage(TypedDict):

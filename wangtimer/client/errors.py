@@ -10,7 +10,8 @@ ClientError
     ├── TooFast             429: the app asks faster than it may; nothing was done
     └── Unavailable         5xx: a fault, or a store is away; the change may have been made
 
-A moment without a zone, text that is not Unicode, or a bad URL raises ValueError: no request was sent.
+A moment without a zone, and without a `timezone` beside it, text that is not Unicode, or a bad URL raises ValueError:
+no request was sent.
 """
 
 from typing import NotRequired, TypedDict
@@ -58,8 +59,9 @@ class Problem(TypedDict):
     existingId: NotRequired[int]
 
 
-# The code of a path that the service does not have.
-UNKNOWN_PATH = 40402
+# The codes of a path that the service does not have, and of a request without a key.
+UNKNOWN_PATH, NO_KEY = 40402, 40101
+KEY_HINT = "; name its file in WANGTIMER_KEY_FILE, write the key into WANGTIMER_KEY, or give Client its key="
 
 
 class Refused(ClientError):
@@ -68,7 +70,8 @@ class Refused(ClientError):
     def __init__(self, problem: Problem) -> None:
         place = problem.get("pointer", problem.get("parameter"))
         where = "" if place is None else f"{place}: "
-        super().__init__(f"{where}{problem['detail']} ({problem['code']})")
+        hint = KEY_HINT if problem["code"] == NO_KEY else ""
+        super().__init__(f"{where}{problem['detail']} ({problem['code']}){hint}")
         self.problem = problem
         self.status = problem["status"]
         self.code = problem["code"]

@@ -22,6 +22,7 @@ class TimerFilter(TypedDict, total=False):
     status: Literal["enabled", "disabled", "finished"]
     tag: str
     nextBefore: Moment
+    host: str
 
 
 class ManyTimers(TypedDict, total=False):

@@ -28,6 +28,11 @@ class Firing(TypedDict):
     ackBy: NotRequired[str]
     doneAt: NotRequired[str]
     seq: NotRequired[int]
+    # Columns of an export stand in this order, so what is newer comes last.
+    timerKey: str | None
+    url: str | None
+    target: str | None
+    nextAttemptAt: NotRequired[str]
 
 
 class FiringsPage(TypedDict):
@@ -48,6 +53,7 @@ class Attempt(TypedDict):
 
     attempt: int
     status: Literal["accepted", "succeeded", "failed", "skipped"]
+    madeAt: str | None
     sentAt: str | None
     latenessMs: int | None
     connectMs: int | None

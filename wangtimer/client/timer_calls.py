@@ -6,8 +6,8 @@ from .answer import Answer
 from .calls import TIMERS, Calls, Which, key_in, keyed
 from .errors import NotFound
 from .own_work import put_whole
-from .timer_fields import NewTimer, Schedule, Timer, TimerBody, TimerPatch
-from .timer_types import ChangedTimer, Deletion, Preview, PutTimer, SwitchedOffTimer
+from .timer_fields import NewTimer, Schedule, TimerBody, TimerPatch
+from .timer_types import ChangedTimer, Deletion, ListedTimer, Preview, PutTimer, SwitchedOffTimer
 from .transport import Call
 from .values import given, written
 
@@ -55,9 +55,9 @@ class TimerCalls(Calls):
         call = Call("PATCH", place, body=body, bears_repeating=version is not None)
         return self._change(place, call, version, body).typed(ChangedTimer, "id")
 
-    def get_timer(self, which: Which) -> Timer:
-        """Return a timer; raises `NotFound` where the app has none with this id or key."""
-        return self._get(self._path(which)).typed(Timer, "id")
+    def get_timer(self, which: Which) -> ListedTimer:
+        """Return a timer with its last outcome; raises `NotFound` where the app has none with this id or key."""
+        return self._get(self._path(which)).typed(ListedTimer, "id")
 
     def enable_timer(
         self, which: Which, *, version: int | None = None, idempotency_key: str | None = None

@@ -19,7 +19,7 @@ TimerStatus = Literal["enabled", "disabled", "finished", "deleted"]
 
 
 class Rule(TypedDict, total=False):
-    """Exactly one of `cron`, `every`, `at` and `delay`, with its details."""
+    """Exactly one of `cron`, `every`, `everyDays`, `at` and `delay`, with its details."""
 
     cron: Annotated[str | None, About("5 fields; or 6 or 7 with SECONDS FIRST; or @daily, ...", is_rule=True)]
     dialect: Annotated[
@@ -27,6 +27,9 @@ class Rule(TypedDict, total=False):
         About("How cron is read: unix by default; quartz counts weekdays from 1, Sunday.", default="unix"),
     ]
     every: Annotated[Span | None, About("An interval, as in 90s.", is_rule=True)]
+    everyDays: Annotated[
+        int | None, About("An interval of days, at the time of day of the anchor.", is_rule=True)
+    ]
     anchorAt: Annotated[Moment | None, About("Intervals are counted from this moment.")]
     at: Annotated[Moment | None, About("One moment: RFC 3339, or ms since 1970.", is_rule=True)]
     delay: Annotated[Span | None, About("One moment, this long from now: 10m, 1h30m.", is_rule=True)]
@@ -36,7 +39,8 @@ class Schedule(Rule, total=False):
     """When it fires: a rule and its bounds. None is the same as absent. Exception: in a change, it removes a bound."""
 
     timezone: Annotated[
-        str | None, About("IANA zone of the cron expression and of excluded days.", default="UTC")
+        str | None,
+        About("IANA zone of the cron, of excluded days, of moments without an offset.", default="UTC"),
     ]
     startAt: Annotated[Moment | None, About("Nothing fires before.", can_be_cleared=True)]
     endAt: Annotated[Moment | None, About("Nothing fires after.", can_be_cleared=True)]
@@ -48,11 +52,12 @@ class Schedule(Rule, total=False):
 
 
 class ShownSchedule(TypedDict):
-    """When a timer fires: `cron` and `dialect`, or `every` and `anchorAt`, or `at`; and the bounds."""
+    """When a timer fires: `cron` and `dialect`, or `every` or `everyDays` and `anchorAt`, or `at`; and bounds."""
 
     cron: NotRequired[str]
     dialect: NotRequired[Dialect]
     every: NotRequired[str]
+    everyDays: NotRequired[int]
     anchorAt: NotRequired[str]
     at: NotRequired[str]
     timezone: NotRequired[str]

@@ -151,7 +151,7 @@ class LastOutcome(TypedDict):
 
 
 class ListedTimer(Timer, TypedDict):
-    """A timer in a list; `lastOutcome` is None until it has fired."""
+    """A timer that is read or listed; `lastOutcome` is None until it has fired."""
 
     lastOutcome: LastOutcome | None
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import ceil
 from typing import Any
 
-# RFC 3339 text, ms since 1970 UTC, or a datetime with its zone.
+# RFC 3339 text, ms since 1970 UTC, or a datetime; its zone may be left out beside the `timezone` of a schedule.
 Moment = str | int | datetime
 # Text as in `90s`, `1h30m` or `PT90S`, or a timedelta, which is rounded up to whole ms.
 Span = str | timedelta
@@ -27,10 +27,12 @@ _ISO = re.compile(
 def written(value: Any) -> Any:
     """Return a caller's value as JSON: datetimes become RFC 3339 text in UTC, timedeltas become spans.
 
-    Raises ValueError for a datetime without a zone and for a timedelta below 0.
+    A datetime without a zone, beside a `timezone`, is by the clocks of that one. Raises ValueError for any other
+    datetime without a zone, and for a timedelta below 0.
     """
     if isinstance(value, Mapping):
-        return {name: written(one) for name, one in value.items()}
+        named = {name: _by_the_clock(one) for name, one in value.items()} if value.get("timezone") else value
+        return {name: written(one) for name, one in named.items()}
     if isinstance(value, list | tuple):
         return [written(one) for one in value]
     if isinstance(value, datetime):
@@ -40,7 +42,7 @@ def written(value: Any) -> Any:
 
 def given(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Return `written` of the fields that are not None."""
-    return {name: written(value) for name, value in fields.items() if value is not None}
+    return dict(written({name: value for name, value in fields.items() if value is not None}))
 
 
 def write_span(span_ms: int) -> str:
@@ -70,6 +72,11 @@ def moment_ms(moment: str | int) -> int:
     if isinstance(moment, int):
         return moment
     return -((_EPOCH - datetime.fromisoformat(moment)) // _MS)
+
+
+def _by_the_clock(value: Any) -> Any:
+    """Return a datetime without a zone as text without an offset; other values stay."""
+    return value.isoformat() if isinstance(value, datetime) and value.tzinfo is None else value
 
 
 def _moment_text(moment: datetime) -> str:

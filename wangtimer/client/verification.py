@@ -5,12 +5,16 @@ import hmac
 import time
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 
 # s; an older or a later timestamp is that of a call that was recorded and is sent again, or of a wrong clock.
 TOLERANCE_S = 300.0
 PREFIX, SCHEME = "whsec_", "v1,"
 # More signatures than a sender ever writes are not looked at.
 MOST_SIGNATURES = 10
+# The time in s since 1970 where a `Verification` is given no clock: `wangtimer.testing` puts its own here while it
+# calls a target.
+usual_clock: ContextVar[Callable[[], float]] = ContextVar("usual_clock", default=time.time)
 _ID, _TIMESTAMP, _SIGNATURE = "webhook-id", "webhook-timestamp", "webhook-signature"
 
 
@@ -22,14 +26,15 @@ class Verification:
     """Checks signatures by any of `secrets`, as WangTimer shows them: `whsec_` and base64.
 
     Give both secrets while one replaces the other. A timestamp may be `tolerance_s` off from `now`, in seconds since
-    1970. Raises ValueError for a secret that is none.
+    1970 (None: the real time; within a call by `wangtimer.testing`, that of the test). Raises ValueError for a secret
+    that is none.
     """
 
     def __init__(
         self,
         secrets: Iterable[str],
         tolerance_s: float = TOLERANCE_S,
-        now: Callable[[], float] = time.time,
+        now: Callable[[], float] | None = None,
     ) -> None:
         given = [secrets] if isinstance(secrets, str) else list(secrets)
         self._keys = [_key_of(one) for one in given]
@@ -60,7 +65,7 @@ class Verification:
     def _refuse_another_time(self, timestamp: str) -> None:
         if not (timestamp.isascii() and timestamp.isdecimal() and len(timestamp) < 16):
             raise BadSignature(f"header {_TIMESTAMP} is not a number of seconds")
-        off_s = self._now() - int(timestamp)
+        off_s = (self._now or usual_clock.get())() - int(timestamp)
         if abs(off_s) > self._tolerance_s:
             when = "old" if off_s > 0 else "ahead"
             raise BadSignature(f"the request was signed for another time: it is {abs(off_s):.0f} s {when}")

@@ -375,6 +375,7 @@ class Sender:
         place: AlertPlace = NOWHERE,
     ) -> None:
         """Queue the outcome "failed", without another attempt; `place` is whose it is, and where it would have gone."""
+        now = int(self._clock.now_ms())
         outcome = Outcome(
             held.member,
             bucket,
@@ -383,7 +384,8 @@ class Sender:
             error=error,
             host=host,
             reason=reason,
-            failed_at=int(self._clock.now_ms()),
+            failed_at=now,
+            made_at=now,
         )
         self._settler.take(Finished(held, self.noted(outcome, place)))
         _hand_on([held])
@@ -428,6 +430,8 @@ class Sender:
             reply.host_failing_ms,
             *(_failure(attempt.request, reply, self._clock) if status is FiringStatus.FAILED else ()),
         )
+        if sent_at is None:
+            outcome = outcome._replace(made_at=int(reply.sent_at_ms))
         return outcome._replace(control=control) if control else outcome
 
     def _control(self, attempt: "Attempt", reply: Reply) -> tuple[str, str]:

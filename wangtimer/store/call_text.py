@@ -5,10 +5,13 @@ secrets that version cannot open: it leaves the firing to others and fails nothi
 stands in place of the sealed text, so an older version that copies the call from SQL to Redis loses nothing of it.
 """
 
+import json
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
 
+from wangtimer.core.timers.secret_parts import masked_url
 from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 # Begins the text that stands in place of the sealed one; seals begin with another number.
@@ -16,7 +19,15 @@ _THROUGH_A_TARGET = "2."
 # In the JSON of a call through a target: the end of the path, and how a seal begins.
 SEAL_BEGINS = '\\",\\"1.'
 # RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
+# Follows the host and port of a URL in JSON, also in JSON within JSON.
+_ENDS_HOST = '/?#"\\'
 _NO_URL = "http://named-target.invalid/***"
+# The JSON of a call begins with its URL, which is within so many characters, quotes escaped.
+URL_WITHIN = 4_200
+_BEFORE_URL = '{"url":'
+# What stands before the URL in the JSON of a timer's call, and in that of a named target.
+BEFORE_URL_OF_TIMER = _BEFORE_URL + '"'
+BEFORE_URL_OF_TARGET = '{"call":' + orjson.dumps(BEFORE_URL_OF_TIMER).decode()[:-1]
 
 
 def stored_call(call: Notify) -> Notify:
@@ -61,6 +72,32 @@ def notify_of(text: str) -> Notify:
     headers = tuple((name, value) for name, value in pairs)
     marks = marks_from(fields.get("marks"))
     return call_from_stored(Notify(fields["url"], fields["method"], headers, fields["body"], marks, sealed))
+
+
+def shown_url(text: str) -> str | None:
+    """Return the masked URL of a call of which `text` is the beginning; None: it goes through a target, or is none."""
+    try:
+        url, _ = json.JSONDecoder().raw_decode(text.removeprefix(_BEFORE_URL).lstrip())
+    except ValueError:
+        return None
+    return masked_url(url) if isinstance(url, str) and url not in ("", _NO_URL) else None
+
+
+def beginnings_of_calls_to(host: str) -> Iterator[tuple[str, str]]:
+    """Yield how stored URLs of a host begin, in lower case, and which characters may then follow.
+
+    `host` is in lower case, with a port or without: then it is one of any port.
+    """
+    name, colon, port = host.rpartition(":")
+    if not (colon and port.isdecimal()):
+        name, port = host, ""
+    for scheme, usual in (("http", "80"), ("https", "443")):
+        # No URL has a user or a password.
+        begin = f"{scheme}://{name}"
+        if port:
+            yield f"{begin}:{port}", _ENDS_HOST
+        if not port or port == usual:
+            yield begin, _ENDS_HOST if port else f"{_ENDS_HOST}:"
 
 
 def marks_from(stored: tuple[list[str], bool, bool] | None) -> SecretMarks:

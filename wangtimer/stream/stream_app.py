@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
 from weakref import WeakValueDictionary
 
 import orjson
@@ -16,6 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import Scope
 
+from wangtimer import VERSION
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.failures import Fault
 from wangtimer.api.http.security_headers import SECURITY_HEADERS
@@ -66,7 +66,7 @@ def create_app(
     bodies_of: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
     # Anybody may read these, so they are made once.
     errors_html = errors_page.errors_page()
-    document = orjson.dumps(stream_document(version("wangtimer")))
+    document = orjson.dumps(stream_document(VERSION))
     # This process has no account of the broker.
     long_work = replace(wiring.long_work, end_overlaps=partial(wiring.overlaps.end, has_broker=False))
     desk = Desk(stream, long_work, wiring.accepted_firings)

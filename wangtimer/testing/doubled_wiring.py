@@ -3,7 +3,8 @@
 from contextlib import nullcontext
 from types import SimpleNamespace
 
-from wangtimer.celery import app as celery_app
+from celery import Celery
+
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.executor import Executor
 from wangtimer.settings import Settings
@@ -44,7 +45,8 @@ class DoubledWiring(Wiring):
     """The parts of one process whose Redis is `server`. No thread starts: whoever has the parts runs them."""
 
     def __init__(self, settings: Settings, clock: HandClock, server: MemoryServer) -> None:
-        super().__init__(settings, celery_app)
+        # No message is sent. The app of the process stays that of the service under test.
+        super().__init__(settings, Celery("wangtimer", set_as_current=False))
         slices = MemorySlices(server, clock, self.leases)
         call_limits, call_rules = MemoryCallLimits(server), MemoryCallRules(server)
         alerted_apps = MemoryAlertedApps(server)

@@ -1,5 +1,7 @@
 """WangTimer in the process of a test: the interface for tests."""
 
+import sys
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 from types import TracebackType
 from typing import Self
@@ -25,6 +27,8 @@ URL = f"http://{HOST}"
 # A Monday.
 FIRST_MOMENT = "2027-01-04T00:00:00Z"
 APP = "test"
+# The client's, here and in its own distribution: both may be loaded.
+VERIFICATIONS = ("wangtimer.client.verification", "wangtimer_client.verification")
 
 
 class WangTimer:
@@ -187,10 +191,16 @@ class WangTimer:
             self._driver.note_change()
 
     def _take(self, sent_at_ms: float, call: Call) -> ScriptedAnswer:
-        """Note a call, and return its target's answer."""
+        """Note a call, and return its target's answer; signatures are checked at the moment of the call there."""
         made = self._made(sent_at_ms, call)
         self._calls.append(made)
-        return self._targets.answer(made)
+        with ExitStack() as stack:
+            for name in VERIFICATIONS:
+                if (module := sys.modules.get(name)) is not None:
+                    stack.callback(
+                        module.usual_clock.reset, module.usual_clock.set(lambda: sent_at_ms / 1_000)
+                    )
+            return self._targets.answer(made)
 
     def _made(self, sent_at_ms: float, call: Call) -> MadeCall:
         request = call.request

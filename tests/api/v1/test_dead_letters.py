@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.v1.world import V1World
+from tests.api.v1.world import URL, V1World
 from tests.store.members import outcome_of
 from wangtimer.core.flow.firing import FiringStatus
 
@@ -40,7 +40,10 @@ def test_they_are_listed_with_what_is_known_of_them(world: V1World) -> None:
         "error": "HTTP 503",
         "host": "target.example:8080",
         "target": None,
+        "url": URL,
     }
+    world.send("DELETE", "/v1/timers/key:expire", rule="/v1/timers/{which}")
+    assert world.send("GET", LETTERS).json["items"] == [shown | {"url": None}]
 
 
 def test_conditions_and_pages(world: V1World) -> None:

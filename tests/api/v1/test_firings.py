@@ -1,14 +1,17 @@
 """Firings by the native paths."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import update
+from sqlalchemy import event, update
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.store.members import outcome_of
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.tables import timers
 
 ONE_TIMER, ONE = "/v1/timers/{which}", "/v1/firings/{firing_id}"
@@ -51,6 +54,34 @@ def test_a_firing_is_read_by_its_webhook_id_with_its_attempts(world: V1World) ->
     found = world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
     assert (found["id"], found["timerId"], found["status"]) == (firing_id, timer_id, "failed")
     assert [one["attempt"] for one in found["attempts"]] == list(range(1, len(found["attempts"]) + 1))
+
+
+def test_an_attempt_that_did_not_connect_says_when_it_was_made_and_when_the_next_is_due(
+    world: V1World,
+) -> None:
+    timer_id = world.made(schedule={"every": "5s"}).json["id"]
+    world.clock.now += 6_000
+    (record,) = world.wiring.firings.records(timer_id, 1, upto=int(world.clock.now))
+    fire_at, firing_id = record.firing.fire_at, record.firing.member.firing_id
+
+    def shown() -> dict[str, Any]:
+        return world.send("GET", f"/v1/firings/{firing_id}", rule=ONE).json
+
+    assert shown()["nextAttemptAt"] == show_moment(fire_at)
+    unsent = {"made_at": fire_at + 7, "cost_ms": 30, "error": "not sent: could not connect"}
+    again = outcome_of(record.firing.member, FiringStatus.PENDING, fire_at + 1_500, **unsent)
+    world.wiring.firings.settle([again])
+    found = shown()
+    assert (found["nextAttemptAt"], found["firstSentAt"]) == (show_moment(fire_at + 1_500), None)
+    (attempt,) = found["attempts"]
+    assert (attempt["madeAt"], attempt["sentAt"]) == (show_moment(fire_at + 7), None)
+    assert (attempt["firstByteMs"], attempt["latenessMs"], found["requestState"]) == (None, None, "not_sent")
+    sent = outcome_of(Member(timer_id, fire_at, 2), first_sent_at=fire_at + 1_600, lateness_ms=1_600)
+    world.wiring.firings.settle([sent])
+    found = shown()
+    assert "nextAttemptAt" not in found
+    assert found["attempts"][0] == attempt
+    assert [one["madeAt"] for one in found["attempts"]][1] == found["firstSentAt"]
 
 
 def test_a_failed_firing_is_replayed_alone_or_with_others(world: V1World) -> None:
@@ -113,6 +144,89 @@ def test_another_apps_firing_is_unknown(world: V1World) -> None:
     _, firing_id = settled(world)
     for path, rule in ((f"/v1/firings/{firing_id}", ONE),):
         assert world.send("GET", path, rule=rule, app="bank").status == 404
+
+
+# which timer
+
+
+def test_a_firing_tells_its_timers_key_and_what_that_calls(world: V1World) -> None:
+    """Secrets masked; of a deleted timer the key stays. A page takes one statement for it, however long."""
+    made = world.made(target={"url": f"{URL}?token=abc&order=42"})
+    world.send("PUT", "/v1/targets/shop", {"url": URL}, rule="/v1/targets/{name}")
+    named = world.made(key="named", target={"name": "shop", "path": "/a", "headers": {"X-Api-Key": "s3cret"}})
+    world.clock.now += 5_000
+    asked: list[str] = []
+
+    def shown(number: int) -> dict[int, tuple[str | None, ...]]:
+        asked.clear()
+        page = world.send("GET", "/v1/firings", query={"limit": number}).json["items"]
+        return {one["timerId"]: (one["timerKey"], one["url"], one["target"]) for one in page}
+
+    with statements_of(world, asked):
+        shown(2)
+        few = len(asked)
+        found = shown(8)
+        assert 0 < len(asked) == few
+    ids = made.json["id"], named.json["id"]
+    assert found == {
+        ids[0]: ("expire", f"{URL}?token=***&order=42", None),
+        ids[1]: ("named", None, "shop"),
+    }
+    fired = world.send("POST", f"{TIMERS}/key:named:fire", rule=f"{ONE_TIMER}:fire").json
+    assert (fired["timerKey"], fired["url"], fired["target"]) == found[ids[1]]
+    alone = world.send("GET", f"/v1/firings/{fired['id']}", rule=ONE).json
+    assert (alone["timerKey"], alone["url"], alone["target"]) == found[ids[1]]
+    world.send("DELETE", f"{TIMERS}/key:expire", rule=ONE_TIMER)
+    assert shown(8)[ids[0]] == ("expire", None, None)
+    assert world.send("GET", "/v1/firings", query={"limit": 1}, app=None).json["items"][0]["app"] == "shop"
+
+
+def test_a_timer_that_is_read_has_its_last_outcome(world: V1World) -> None:
+    """It takes one statement, as many firings as it may have."""
+    timer_id, firing_id = settled(world)
+    asked: list[str] = []
+    with statements_of(world, asked):
+        read = world.send("GET", f"{TIMERS}/key:expire", rule=ONE_TIMER).json
+    assert sum(" firing" in one.replace("\n", " ") for one in asked) == 1
+    assert read["lastOutcome"] == world.send("GET", TIMERS).json["items"][0]["lastOutcome"]
+    assert (read["lastOutcome"]["status"], read["lastOutcome"]["fireAt"]) == (
+        "failed",
+        show_moment(int(firing_id.partition("-")[2])),
+    )
+    assert world.send("GET", f"{TIMERS}/{timer_id}", rule=ONE_TIMER).json["lastOutcome"] is not None
+
+
+def test_a_query_that_is_marked_as_secret_is_told_nowhere(world: V1World) -> None:
+    firing = world.made(target={"url": f"{URL}?a=open-sesame", "secretQuery": True}).json["id"]
+    world.clock.now += 3_000
+    (record, *_) = world.wiring.firings.records(firing, 1)
+    world.wiring.firings.settle([outcome_of(record.firing.member, FiringStatus.FAILED)])
+    for path in ("/v1/firings", "/v1/dead-letters"):
+        assert {one["url"] for one in world.send("GET", path).json["items"]} == {f"{URL}?***"}
+
+
+def test_a_url_of_any_length_is_told(world: V1World) -> None:
+    url = URL + "/%20" + '"' * (2_048 - len(URL) - 4)
+    world.made(target={"url": url, "body": "x" * 50_000})
+    world.clock.now += 3_000
+    assert {one["url"] for one in world.send("GET", "/v1/firings").json["items"]} == {
+        world.send("GET", TIMERS).json["items"][0]["target"]["url"]
+    }
+
+
+@contextmanager
+def statements_of(world: V1World, into: list[str]) -> Iterator[None]:
+    """Note the statements that the API sends to SQL."""
+
+    def note(*seen: Any) -> None:
+        into.append(seen[2])
+
+    engines = world.wiring.database.engines
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
+    yield
+    for engine in engines:
+        event.remove(engine, "before_cursor_execute", note)
 
 
 # filters

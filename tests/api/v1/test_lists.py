@@ -40,6 +40,41 @@ def test_timers_are_found_by_conditions_and_in_order(many: V1World, query: Any, 
     assert keys(many, **query) == found
 
 
+def test_timers_are_found_by_the_host_that_they_call(world: V1World) -> None:
+    """Through a named target too, and where the URL has secrets."""
+    url = "http://Shop.example/fire?token=abc"
+    for name, of_target in (("shop", url), ("elsewhere", URL)):
+        world.send("PUT", f"/v1/targets/{name}", {"url": of_target}, rule="/v1/targets/{name}")
+    targets = {"direct": {"url": url}, "other": {"url": URL}}
+    targets |= {f"through {name}": {"name": name} for name in ("shop", "elsewhere")}
+    for key, target in targets.items():
+        world.made(key=key, target=target)
+    assert (
+        keys(world, host="shop.EXAMPLE") == keys(world, host="shop.example:80") == ["direct", "through shop"]
+    )
+    assert keys(world, host="target.example") == ["other", "through elsewhere"]
+    assert keys(world, host="target.example:80") == keys(world, host="named-target.example") == []
+    assert keys(world, host="shop.example", keyPrefix="through", sort="-key") == ["through shop"]
+    body = {"filter": {"host": "shop.example"}}
+    assert world.send("POST", f"{TIMERS}:batchDisable", body).json["matched"] == 2
+    assert keys(world, status="disabled") == ["direct", "through shop"]
+
+
+@pytest.mark.parametrize(
+    "host", ["", "a b", "http://shop.example", "shop.example/x", "u@shop.example", "a:b"]
+)
+def test_what_is_no_host_is_refused(small_world: V1World, host: str) -> None:
+    refused = small_world.send("GET", TIMERS, query={"host": host})
+    assert (refused.status, refused.json["parameter"]) == (400, "host")
+    refused = small_world.send("POST", f"{TIMERS}:batchDisable", {"filter": {"host": host}})
+    assert (refused.status, refused.json["pointer"]) == (400, "/filter/host")
+
+
+def test_a_host_is_not_looked_for_in_all_apps_at_once(small_world: V1World) -> None:
+    refused = small_world.send("GET", TIMERS, query={"host": "shop.example"}, app=None)
+    assert (refused.status, refused.json["parameter"]) == (400, "host")
+
+
 def test_a_list_comes_page_by_page(many: V1World) -> None:
     first = many.send("GET", TIMERS, query={"limit": 2, "sort": "key"}).json
     second = many.send("GET", TIMERS, query={"limit": 2, "sort": "key", "cursor": first["nextCursor"]}).json

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.api.v1.world import TIMERS, URL, V1World
 
 SCHEDULE = {"delay": "30m"}
@@ -187,7 +189,7 @@ WRONG_METHODS = [
     ("DELETE", "/v1/firings/7-1", 405, "DELETE is not a method of this path; it has GET"),
     ("PUT", TIMERS, 405, "PUT is not a method of this path; it has GET, POST"),
     ("GET", f"{TIMERS}:batchCreate", 405, "GET is not a method of this path; it has POST"),
-    ("GET", "/v1/firings/7-1:ack", 400, ":ack is sent by POST"),
+    ("GET", "/v1/firings/7-1:ack", 405, "GET is no method of the verb ack; send POST"),
     ("POST", "/v1/firings/7-1/ack", 404, "write /v1/firings/7-1:ack"),
 ]
 
@@ -240,3 +242,30 @@ def test_a_wrong_method_is_told_those_of_the_path(small_world: V1World) -> None:
     for method, path, status, said in WRONG_METHODS:
         answer = small_world.client.open(path, method=method, headers={"WangTimer-App": "shop"})
         assert (answer.status_code, said in answer.get_json()["detail"]) == (status, True), answer.get_json()
+
+
+@pytest.mark.parametrize(
+    ("part", "is_twice"),
+    [
+        ({"json": '{"a": 1}'}, True),
+        ({"json": "[1]"}, True),
+        ({"body": '"{\\"a\\": 1}"'}, True),
+        ({"json": {"a": '{"a": 1}'}}, False),
+        ({"json": "1"}, False),
+        ({"json": "{{fireAt}}", "templates": True}, False),
+        ({"body": '"quoted'}, False),
+        ({"json": "[" * 5_000}, False),
+        ({"body": '{"a": 1}'}, False),
+    ],
+)
+def test_json_that_was_encoded_twice_is_told(
+    small_world: V1World, part: dict[str, Any], is_twice: bool
+) -> None:
+    made = small_world.made(schedule=SCHEDULE, target={"url": URL, **part})
+    codes = [one["code"] for one in made.json["preview"]["warnings"]]
+    assert codes == (["encodedTwice"] if is_twice else [])
+    place, rule = f"{TIMERS}/key:expire", "/v1/timers/{which}"
+    patched = small_world.send("PATCH", place, {"target": {"json": "[[]]"}}, rule=rule)
+    if "json" in part:
+        (warning,) = patched.json["preview"]["warnings"]
+        assert warning["text"].endswith("; give json the object or list itself")

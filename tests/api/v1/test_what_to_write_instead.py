@@ -145,7 +145,7 @@ def test_a_plus_that_became_a_space_is_told(small_world: V1World) -> None:
     [
         (
             "2026-12-01T09:00:00",
-            "has no offset; add its offset from UTC, as in 2026-12-01T09:00:00+08:00",
+            "has no offset; give timezone beside it, or add its offset from UTC, as in 2026-12-01T09:00:00+08:00",
             None,
         ),
         ("2026-12-01", "has no time of day; add it with its offset, as in 2026-12-01T09:00:00+08:00", None),
@@ -183,7 +183,16 @@ def test_a_bad_moment_is_told_by_the_part_that_is_wrong(
             "/v1/timers/key:a/b",
             "a key with a slash cannot stand in a path; GET /v1/timers?key=... finds the timer's id",
         ),
-        ("/v1/timer", "/docs shows what there is"),
+        ("/v1/dead-letters/count", "a verb stands behind a colon: write /v1/dead-letters:count"),
+        ("/v1/timers/", "leave out the slash at its end: /v1/timers"),
+        ("/v1/timers/key:i1/", "leave out the slash at its end: /v1/timers/key:i1"),
+        ("/v1/timers/7:fire/", "leave out the slash at its end: /v1/timers/7:fire"),
+        ("/v1/timer", "did you mean /v1/timers? /docs shows what there is"),
+        ("/v1/jobs/7/runs", "did you mean /v1/timers? /docs shows what there is"),
+        ("/v1/Dead_Letters", "did you mean /v1/dead-letters? /docs shows what there is"),
+        ("/v1/executions:count", "did you mean /v1/firings? /docs shows what there is"),
+        ("/v1/timers/7/what/is/this", "/docs shows what there is"),
+        ("/v1/etwas", "/docs shows what there is"),
         ("/v1", "/docs shows what there is"),
     ],
 )
@@ -193,6 +202,59 @@ def test_a_path_that_does_not_exist_is_a_problem_with_the_path_that_was_meant(
     answer = small_world.client.post(path, headers={"WangTimer-App": "shop"}, json={})
     assert (answer.status_code, answer.content_type) == (404, "application/problem+json")
     assert answer.get_json()["detail"] == f"there is nothing at this path; {mend}"
+
+
+@pytest.mark.parametrize(("path", "mend"), [("/timers", "did you mean /v1/timers? "), ("/docs/", ": /docs")])
+def test_so_is_one_that_is_not_below_v1(small_world: V1World, path: str, mend: str) -> None:
+    answer = small_world.client.get(path)
+    assert (answer.status_code, mend in answer.get_json()["msg"]) == (404, True)
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("DELETE", "timers/7:disable"),
+        ("GET", "firings/7-1:replay"),
+        ("PATCH", "timers/7:enable"),
+    ],
+)
+def test_a_verb_that_is_not_posted_is_told_to_be(small_world: V1World, method: str, path: str) -> None:
+    answer = small_world.client.open(
+        f"/v1/{path}",
+        method=method,
+        headers={"WangTimer-App": "shop"},
+        json={} if method == "PATCH" else None,
+    )
+    problem = answer.get_json()
+    assert (answer.status_code, problem["code"], answer.headers["Allow"]) == (405, 40501, "POST")
+    verb = path.rpartition(":")[2]
+    assert problem["detail"] == f"{method} is no method of the verb {verb}; send POST (with curl: -X POST)"
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "timers/key:i1:fire"),
+        ("PATCH", "timers/key:i1:enable"),
+        ("DELETE", "timers/key:i1:disable"),
+        ("DELETE", "alert-rules/mine:test"),
+    ],
+)
+def test_a_key_may_end_as_a_verb_does(small_world: V1World, method: str, path: str) -> None:
+    answer = small_world.client.open(
+        f"/v1/{path}",
+        method=method,
+        headers={"WangTimer-App": "shop"},
+        json={} if method == "PATCH" else None,
+    )
+    verb = path.rpartition(":")[2]
+    assert answer.status_code == 404
+    assert answer.get_json()["detail"].endswith(
+        f"; if the verb {verb} is meant, send POST (with curl: -X POST)"
+    )
+    if "timers" in path:
+        small_world.made(key=path.removeprefix("timers/key:"))
+        assert small_world.client.get(f"/v1/{path}", headers={"WangTimer-App": "shop"}).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,17 @@ PROMISES = (
         red="tests/api/test_half_sent.py::test_a_connection_that_sends_nothing_is_closed_and_holds_no_thread",
     ),
     Promise(
+        "half-a-head-holds-no-thread",
+        "a connection gets a thread once the head of a request is whole.",
+        breaks="Its first byte gets one.",
+        by=Mutation(
+            "WebWorker.on_pending_socket_readable",
+            "if conn.sock.has_head():",
+            "if conn.sock.has_head() or True:",
+        ),
+        red="tests/api/test_web_worker.py::test_a_connection_gets_a_thread_once_a_head_is_whole",
+    ),
+    Promise(
         "a-browser-shows-data-as-data",
         "a browser takes an answer as data, keeps none, and shows none in a frame.",
         breaks="Errors have no such headers.",

@@ -46,6 +46,17 @@ PROMISES = (
         red="tests/store/test_alert_judge.py::test_an_app_that_cannot_be_judged_holds_up_no_other_and_nothing_else",
     ),
     Promise(
+        "a-storm-of-alerts-is-judged-as-it-comes",
+        "an alert of a storm is told within seconds: a trouble is read and written once for many failures",
+        breaks="Each page has one moment's failures",
+        by=Mutation(
+            "_page_of_timers",
+            "its = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[-1].fire_at)",
+            "its = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[0].fire_at)",
+        ),
+        red="tests/store/test_alert_judge.py::test_in_a_storm_a_trouble_is_read_and_written_once_for_many_notes[mariadb-timer]",
+    ),
+    Promise(
         "a-storm-of-alerts-is-one-message",
         "a storm of alerts is one message of a rule on its way and one that gathers.",
         breaks="Each look of the judge makes another message.",

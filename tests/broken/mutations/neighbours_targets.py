@@ -13,7 +13,7 @@ PROMISES = (
             "_is_quick",
             """
             if isinstance(key, rsa.RSAPublicKey):
-                return key.key_size <= most_rsa_bits
+                return key.key_size <= most_rsa_bits and key.public_numbers().e.bit_length() <= MOST_EXPONENT_BITS
             """,
             "return True",
         ),

@@ -46,6 +46,17 @@ PROMISES = (
         red="tests/store/test_database.py::test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now",
     ),
     Promise(
+        "a-demoted-server-is-asked-by-none-of-several",
+        "of several that ask at the switch, none is told by the server that was demoted.",
+        breaks="Who finds out second keeps what the old server said.",
+        by=Mutation(
+            "Database.read_current",
+            "return self.read(work) if is_demoted and (self._renew() or self._renewed_at >= began) else result",
+            "return self.read(work) if is_demoted and self._renew() else result",
+        ),
+        red="tests/store/test_database.py::test_what_two_ask_at_the_switch_neither_is_told_by_the_demoted_server",
+    ),
+    Promise(
         "a-firing-is-claimed-by-one",
         "what one executor has claimed, no other can.",
         breaks="Whoever asks for a member that runs gets it.",

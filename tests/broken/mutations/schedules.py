@@ -31,6 +31,28 @@ PROMISES = (
         ),
     ),
     Promise(
+        "a-local-moment-follows-the-clock-rule",
+        "a moment without an offset is by the clocks of its zone: of a time that comes twice the first, for one that they skip the first after.",
+        breaks="A time that the clocks skip is taken as if they had not.",
+        by=Mutation(
+            "second_of_wall",
+            "return next(stretches_from(name, second)).start_s",
+            "return second",
+        ),
+        red="tests/api/v1/test_local_times.py::test_a_moment_without_an_offset_is_read_in_the_zone_that_is_named",
+    ),
+    Promise(
+        "days-keep-their-time-of-day",
+        "an interval of days fires at the same time of day when the clocks change.",
+        breaks="Its days have 24 hours.",
+        by=Mutation(
+            "EveryDays.moments",
+            "at = second_of_wall(self.timezone, wall) * 1_000 + ms",
+            "at = self.anchor_ms + self.interval_ms * nth",
+        ),
+        red="tests/core/test_every.py::test_days_of_the_wall_clock_fire_as_a_cron_of_each_day_does",
+    ),
+    Promise(
         "quartz-weekdays-count-from-sunday",
         "a quartz expression fires on the days that Quartz means: its weekdays count from Sunday.",
         breaks="They count from Monday, as if 2 were Tuesday.",

@@ -108,14 +108,30 @@ def test_retries_are_as_the_file_says(run: Run, served: Served, file: Path) -> N
     assert "retry.attempts: 3 -> 4" in run("apply", "-f", file, "--dry-run").stdout
 
 
-def test_an_interval_goes_on_from_where_it_was_counted(run: Run, served: Served, file: Path) -> None:
+@pytest.mark.parametrize("rule", ["every: 5m", "everyDays: 14"])
+def test_an_interval_goes_on_from_where_it_was_counted(
+    run: Run, served: Served, file: Path, rule: str
+) -> None:
+    wanted = NIGHTLY.replace("every: 5m", rule)
+    file.write_text(wanted)
     run("apply", "-f", file, "--yes")
     before = timers(served)["often"]["schedule"]["anchorAt"]
     served.world.clock.now += 77_000
-    file.write_text(NIGHTLY.replace("[billing]", "[other]"))
+    assert "0 to create, 0 to change" in run("apply", "-f", file, "--dry-run").stdout
+    file.write_text(wanted.replace("[billing]", "[other]"))
     assert run("apply", "-f", file, "--yes").exit_code == 0
     after = timers(served)["often"]
     assert (after["schedule"]["anchorAt"], after["tags"]) == (before, ["other"])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["at: 2030-12-24T09:00:00", "everyDays: 14, anchorAt: 2030-12-23 09:00:00, startAt: 2030-12-24T00:00:00"],
+)
+def test_local_times_are_applied_once(run: Run, file: Path, rule: str) -> None:
+    file.write_text(f"key: a\nschedule: {{{rule}, timezone: Europe/Berlin}}\ntarget: {{url: {URL}}}\n")
+    assert run("apply", "-f", file, "--yes").exit_code == 0
+    assert "0 to create, 0 to change" in run("apply", "-f", file, "--dry-run").stdout
 
 
 def test_prune_deletes_those_of_the_set_that_the_files_no_longer_have_and_no_others(

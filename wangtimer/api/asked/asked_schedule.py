@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from wangtimer.api.asked.terms import ScheduleFields
@@ -30,9 +31,11 @@ BOUNDS = {
     "exclude_calendar": "excludeCalendar",
 }
 
-# The kind of rule by the name of a field: a field that asks for the kind, and a field that is a detail of it.
+# The kinds of rules by the name of a field: a field that asks for the kind, and a field that is a detail of them.
 _ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
-_BELONGS_TO = {field.name: kind for kind in KINDS for field in kind.details}
+_BELONGS_TO = {
+    field.name: [kind for kind in KINDS if field in kind.details] for one in KINDS for field in one.details
+}
 _FIELDS = tuple(ScheduleFields.model_fields)
 
 # Finds a calendar by its name; raises `Refused`.
@@ -126,10 +129,10 @@ def _read(
     old_ending = ENDLESS if timer is None else timer.ending
     stays = set(BOUNDS) - asked.model_fields_set
     ending = Ending(
-        old_ending.end_ms if "end_at" in stays else _moment_or_none(asked.end_at, "endAt"),
+        old_ending.end_ms if "end_at" in stays else _moment_or_none(asked, "end_at"),
         old_ending.most if "max_firings" in stays else asked.max_firings,
     )
-    start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked.start_at, "startAt")
+    start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked, "start_at")
     if start_ms is not None and ending.end_ms is not None and ending.end_ms < start_ms:
         raise _bad("endAt", "it lies before startAt", "write a later moment")
     schedule = Bounded(
@@ -177,10 +180,12 @@ def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now
     if timezone not in zone_names():
         raise unknown_zone(timezone)
     for name in given:
-        owner = _BELONGS_TO.get(name, kind)
-        if owner is not kind:
-            raise _bad(json_name(name), f"it belongs to {owner.asked_by[0].json_name}", "leave it out")
-    return AskedRule(given, timezone, now, read_moment_field)
+        owners = _BELONGS_TO.get(name, [kind])
+        if kind not in owners:
+            whose = " and ".join(owner.asked_by[0].json_name for owner in owners)
+            raise _bad(json_name(name), f"it belongs to {whose}", "leave it out")
+    # The zone that a timer has already is not before the eyes of whoever writes this.
+    return AskedRule(given, timezone, now, partial(read_moment_field, timezone=given.get("timezone", "")))
 
 
 def _bad_number(number: int, mend: str) -> Refused:
@@ -221,8 +226,9 @@ def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | No
     return Spread(jitter_ms, 0 if timer is None else timer.id, ((now, 0),)) if jitter_ms else None
 
 
-def _moment_or_none(given: Any, field: str) -> int | None:
-    return None if given is None else read_moment_field(given, field)
+def _moment_or_none(asked: ScheduleFields, name: str) -> int | None:
+    given = getattr(asked, name)
+    return None if given is None else read_moment_field(given, BOUNDS[name], asked.timezone or "")
 
 
 def _bad(field: str, reason: str, mend: str) -> Refused:

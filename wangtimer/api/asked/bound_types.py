@@ -14,7 +14,7 @@ JITTER = "each moment is delayed by at most this, never past the next one; its d
 Timezone = Annotated[
     str | None,
     Field(
-        description="IANA zone of cron and of excluded days, UTC by default; a single moment does not use it",
+        description="IANA zone of cron, of excluded days, and of moments written without an offset; UTC by default",
         examples=["Asia/Shanghai"],
     ),
 ]

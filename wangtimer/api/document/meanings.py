@@ -35,6 +35,7 @@ MEANINGS: Mapping[str, str] = {
     "endAt": f"nothing fires after it; {_MOMENT}",
     "error": "why the last attempt failed or was skipped; empty: it did neither",
     "every": "the interval",
+    "everyDays": "the interval in days, at the time of day that anchorAt has in timezone",
     "everyMs": "the interval in ms",
     "excludeCalendar": "nothing fires on the days of this calendar",
     "failed": "how many failed or were refused",

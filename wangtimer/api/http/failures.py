@@ -6,10 +6,11 @@ from http import HTTPStatus
 
 import structlog
 from flask import Flask, Response, request
-from werkzeug.exceptions import ClientDisconnected, HTTPException, MethodNotAllowed
+from werkzeug.exceptions import ClientDisconnected, HTTPException, MethodNotAllowed, NotFound
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import ConflictData, ErrorAnswer, send
+from wangtimer.api.http.meant_paths import mend_of
 from wangtimer.api.http.reading import MOST_BODY
 from wangtimer.api.http.refusals import code_of
 from wangtimer.core.errors import (
@@ -45,7 +46,6 @@ RETRY_EXPORT_AFTER_S = 5
 RETRY_LONG_AFTER_S = 30
 
 _BY_STATUS = {
-    404: (ErrorCode.UNKNOWN_PATH, "there is nothing at this path; /docs shows what there is"),
     405: (ErrorCode.WRONG_METHOD, "not a method of this path; the Allow header names those it has"),
     413: (ErrorCode.BODY_TOO_LARGE, f"the body is over {MOST_BODY}; shorten it"),
     415: (ErrorCode.WRONG_CONTENT_TYPE, "not JSON; send it with Content-Type: application/json"),
@@ -196,6 +196,8 @@ def _http(error: HTTPException, tell: Teller) -> Response | HTTPException:
     if error.code is None or error.code < 400:
         return error
     code, text = _BY_STATUS.get(error.code, (ErrorCode.BAD_REQUEST, "it cannot be read; /docs shows how"))
+    if isinstance(error, NotFound):
+        code, text = ErrorCode.UNKNOWN_PATH, f"there is nothing at this path; {mend_of(request.path)}"
     if isinstance(error, ClientDisconnected):
         text = "its body did not come whole in time; send all of it at once"
     if isinstance(error, MethodNotAllowed) and error.valid_methods:

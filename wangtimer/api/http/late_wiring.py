@@ -3,7 +3,6 @@
 from contextlib import suppress
 from threading import Lock
 
-from wangtimer.celery import app as celery_app
 from wangtimer.core.errors import StoreAway
 from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring, build, spare_long_collections
@@ -30,6 +29,9 @@ class LateWiring:
             return self._wiring
         with self._building:
             if self._wiring is None:
+                # Not at import: it becomes the process's Celery app, and tests of users have another.
+                from wangtimer.celery import app as celery_app
+
                 self._wiring = build(read_settings(), celery_app)
                 spare_long_collections()
             return self._wiring

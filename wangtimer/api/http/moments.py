@@ -31,10 +31,13 @@ def read_range(since: Any, until: Any) -> tuple[int | None, int | None]:
     return first, last
 
 
-def read_moment_field(given: Any, field: str) -> int:
-    """Return a moment in ms UTC; raises `Refused`, naming the field."""
+def read_moment_field(given: Any, field: str, timezone: str | None = None) -> int:
+    """Return a moment in ms UTC; raises `Refused`, naming the field.
+
+    Text without an offset is by the clocks of `timezone`; "": the request might have named one, and does not.
+    """
     if isinstance(given, str):
-        return _within_range(_read_text(given, field), field)
+        return _within_range(_read_text(given, field, timezone), field)
     if not isinstance(given, int) or isinstance(given, bool):
         raise Refused(
             ErrorCode.WRONG_TYPE, field, "wrong type", "write text in RFC 3339, or a whole number of ms"
@@ -44,15 +47,15 @@ def read_moment_field(given: Any, field: str) -> int:
     return _within_range(given, field)
 
 
-def _read_text(text: str, field: str) -> int:
+def _read_text(text: str, field: str, timezone: str | None) -> int:
     try:
-        return read_moment(text)
+        return read_moment(text, timezone or "")
     except ValueError:
-        reason, mend, meant = _fault_of(text)
+        reason, mend, meant = _fault_of(text, timezone)
         raise _bad(field, f"{shown(text)} {reason}", mend, meant) from None
 
 
-def _fault_of(text: str) -> tuple[str, str, str | None]:
+def _fault_of(text: str, timezone: str | None) -> tuple[str, str, str | None]:
     """Return what is wrong with a text that is not a moment, what to write, and the moment that was meant."""
     if _LOST_PLUS.search(text):
         return NO_MOMENT, "in a URL a + stands for a space: write + as %2B, or use Z", None
@@ -67,13 +70,15 @@ def _fault_of(text: str) -> tuple[str, str, str | None]:
         return "has no date", f"write it as in {EXAMPLE}", None
     if time is None:
         return "has no time of day", f"add it with its offset, as in {date}T09:00:00+08:00", None
-    if offset is None:
+    if offset is None and not timezone:
         mend = f"add its offset from UTC, as in {date}T{time}{seconds or ':00'}+08:00, or Z for UTC"
-        return "has no offset", mend, None
-    right = "Z" if offset in "Zz" else f"{offset[:3]}:{offset[3:].lstrip(':') or '00'}"
+        return "has no offset", mend if timezone is None else f"give timezone beside it, or {mend}", None
+    right = ""
+    if offset is not None:
+        right = "Z" if offset in "Zz" else f"{offset[:3]}:{offset[3:].lstrip(':') or '00'}"
     meant = f"{date}T{time}{seconds or ':00'}{right}"
     try:
-        read_moment(meant)
+        read_moment(meant, timezone or "")
     except ValueError:
         return "has a day, a time or an offset that there is not", f"write it as in {EXAMPLE}", None
     return "has no seconds" if seconds is None else "has its offset in another form", f"write {meant}", meant

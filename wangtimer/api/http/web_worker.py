@@ -7,6 +7,8 @@ import struct
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from io import BytesIO
+from itertools import takewhile
 from selectors import EVENT_READ
 from socket import SO_LINGER, SO_SNDBUF, SOL_SOCKET, socket
 from typing import Any
@@ -31,6 +33,9 @@ SEND_BUFFER_BYTES = 65_536
 # s in which a client may still send after the end of the connection; without them it may lose the answer. The thread
 # waits for it, not gunicorn's main thread, which every connection needs.
 LINGER_S = 0.5
+# Bytes of a request's head. They are kept here until all of it has come.
+MOST_HEAD_BYTES = 65_536
+_END_OF_HEAD = b"\r\n\r\n"
 # Chunks of one body; it takes some 2 µs to find the end of each. The largest body has room for this many of 84 bytes.
 MOST_CHUNKS = 100_000
 # Bytes of one body with its chunk sizes, extensions and trailers: twice the largest body, 8 MiB, and 64 KiB.
@@ -68,6 +73,9 @@ class PatientSocket(socket):
 
     _until = 0.0
     _reads_head = True
+    # What has come of a head, and perhaps of what follows it, before a thread reads it.
+    _early = b""
+    _is_long = False
     # Whether a body came too late, cost too much or could not be read. The connection then holds the rest of it, and no
     # request.
     is_late = False
@@ -77,6 +85,35 @@ class PatientSocket(socket):
     _head: bytes | None = None
     _holds_head = False
     _pace = AnswerPace()
+
+    def has_head(self) -> bool:
+        """Take what has arrived without waiting for more; tell whether a thread is to read it.
+
+        It is where a head is whole or too long, and where the connection has ended.
+        """
+        if _END_OF_HEAD in self._early:
+            return True
+        try:
+            found = super().recv(MOST_HEAD_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        searched = max(len(self._early) - len(_END_OF_HEAD), 0)
+        self._early += found
+        return (
+            not found or len(self._early) >= MOST_HEAD_BYTES or self._early.find(_END_OF_HEAD, searched) >= 0
+        )
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether something of a head has come."""
+        return bool(self._early)
+
+    def take_back(self, unreader: Any) -> None:
+        """Take from gunicorn's reader what it has read beyond a request."""
+        self._early = unreader.buf.getvalue()
+        unreader.buf = BytesIO()
 
     def await_head(self, within_s: float) -> None:
         """Allow so many seconds for the head of a request."""
@@ -93,18 +130,23 @@ class PatientSocket(socket):
         self._wire_bytes = 0
 
     def recv(self, bufsize: int, flags: int = 0) -> bytes:
-        """Receive bytes; raises `SlowHead`, or TimeoutError for a body, once the time is over.
+        """Receive bytes; raises TimeoutError for a body once the time is over.
 
-        Raises `CostlyBody` for a body with too many bytes between its chunks.
+        Raises `LimitRequestHeaders` where a head is not whole in what came of it, and `CostlyBody` for a body with too
+        many bytes between its chunks.
         """
+        if self._early:
+            found, self._early = self._early, b""
+            self._is_long = len(found) >= MOST_HEAD_BYTES
+            return found
+        if self._reads_head and self._is_long:
+            raise LimitRequestHeaders("a head is too long")
         # 0 would mean not to wait at all, and to say so by another error.
         self.settimeout(max(self._until - time.monotonic(), 0.001))
         try:
             found = super().recv(bufsize, flags)
         except TimeoutError:
             self.is_late = True
-            if self._reads_head:
-                raise SlowHead from None
             raise
         self._wire_bytes += len(found)
         if self._wire_bytes > MOST_WIRE_BYTES and not self._reads_head:
@@ -185,8 +227,8 @@ class PatientSocket(socket):
 class WebWorker(ThreadWorker):  # type: ignore[misc]
     """A worker whose threads no client can hold.
 
-    A new connection gets one with its first byte, and is closed if none comes in the time for a head. Where there are
-    as many connections as one process takes, the longest silent one makes room.
+    A connection gets one with the end of a request's head, and is closed if that does not come in the time for a head.
+    Where there are as many connections as one process takes, the one that has waited longest for a head makes room.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -205,16 +247,35 @@ class WebWorker(ThreadWorker):  # type: ignore[misc]
             super().notify()
 
     def enqueue_req(self, conn: TConn) -> None:
-        """Hand a connection to a thread, a new one once it has sent something. The main thread calls it."""
-        if conn.data_ready:
+        """Hand a connection to a thread once it has the head of a request. The main thread calls it."""
+        if not conn.data_ready:
+            conn.sock = PatientSocket(fileno=conn.sock.detach())
+            conn.sock.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
+            conn.data_ready = True
+        elif conn.parser is not None:
+            conn.sock.take_back(conn.parser.unreader)
+        conn.sock.setblocking(False)
+        if conn.sock.has_head():
             super().enqueue_req(conn)
             return
-        conn.sock = PatientSocket(fileno=conn.sock.detach())
-        conn.sock.setsockopt(SOL_SOCKET, SO_SNDBUF, SEND_BUFFER_BYTES)
-        conn.sock.setblocking(False)
         conn.timeout = time.monotonic() + self._head_s
         self.pending_conns.append(conn)
         self.poller.register(conn.sock, EVENT_READ, partial(self.on_pending_socket_readable, conn))
+
+    def on_pending_socket_readable(self, conn: TConn, client: socket) -> None:
+        """Take what came of a head, and hand its connection to a thread once it is whole."""
+        if conn.sock.has_head():
+            self.poller.unregister(client)
+            self.pending_conns.remove(conn)
+            super().enqueue_req(conn)
+
+    def murder_pending(self) -> None:
+        """Close connections whose head did not come whole in time; who had begun one is told."""
+        now = time.monotonic()
+        for conn in takewhile(lambda conn: conn.timeout <= now, self.pending_conns):
+            if conn.sock.has_begun:
+                self.handle_error(None, conn.sock, conn.client, SlowHead())
+        super().murder_pending()
 
     def _drop_longest_silent(self) -> None:
         spans = ((self.pending_conns, self._head_s), (self.keepalived_conns, self.cfg.keepalive))

@@ -134,6 +134,13 @@ class TimerPath(Given):
             raise UnknownTimer(app, shown(self.key))
         return found
 
+    def id_in_any(self, app: str | None, timers: TimerStore) -> int:
+        """Return the same where `app` None means all apps; raises `Refused` for a key then: each app has its own."""
+        if app is None and self.key is not None:
+            mend = "name an app, or write the timer's id"
+            raise Refused(ErrorCode.BAD_VALUE, "which", "not for all apps at once", mend, about=Subject.TIMER)
+        return self.id_in(app or "", timers)
+
     @property
     def _id(self) -> int:
         if (

@@ -1,10 +1,8 @@
 """Errors as v1 tells them: problem details (RFC 9457)."""
 
-import re
 from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Annotated, NamedTuple
-from urllib.parse import quote
 
 from flask import Response, g, request
 from pydantic import Field
@@ -12,6 +10,7 @@ from pydantic import Field
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.failures import Fault, fault_of
+from wangtimer.api.http.meant_paths import verb_at
 from wangtimer.api.http.refusals import AsWritten, Part
 from wangtimer.api.v1.pointers import own_name, pointer
 from wangtimer.core.errors import (
@@ -24,10 +23,6 @@ from wangtimer.core.errors import (
 )
 from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
-_VERB_BEHIND_A_SLASH = re.compile(
-    r"(?P<which>/v1/(?:timers|firings|schedules)(?:/.+)?)/(?P<verb>enable|disable|fire|backfill|cancel|replay|preview|"
-    r"count|batchCreate|batchEnable|batchDisable|batchDelete|ack|nack|heartbeat)"
-)
 MEDIA_TYPE = "application/problem+json"
 CODES_PAGE = "/docs/errors"
 
@@ -99,8 +94,26 @@ class OfMany(Sent):
 
 def tell_problem(fault: Fault) -> Response:
     """Return the answer that tells of a fault."""
-    problem = problem_of(fault)
-    return Response(problem.model_dump_json(by_alias=True), problem.status, content_type=MEDIA_TYPE)
+    problem, headers = problem_of(fault), {}
+    verb = (
+        None if request.method == "POST" or not _is_about_the_path(fault) else verb_at(request.path, "POST")
+    )
+    if verb is not None:
+        mend = "send POST (with curl: -X POST)"
+        if problem.status == HTTPStatus.NOT_FOUND:
+            # A key may end as a verb does.
+            detail = f"{problem.detail}; if the verb {verb} is meant, {mend}"
+            problem = problem.model_copy(update={"detail": detail})
+        else:
+            text = f"{request.method} is no method of the verb {verb}; {mend}"
+            problem, headers = problem_of(Fault(ErrorCode.WRONG_METHOD, text)), {"Allow": "POST"}
+    return Response(problem.model_dump_json(by_alias=True), problem.status, headers, content_type=MEDIA_TYPE)
+
+
+def _is_about_the_path(fault: Fault) -> bool:
+    """Tell whether what the path names is unknown, or cannot be read."""
+    at, statuses = _named(fault), (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND)
+    return at is not None and at.part is Part.PATH and fault.code.status in statuses
 
 
 def problem_of(fault: Fault) -> Problem:
@@ -175,14 +188,5 @@ def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
             )
             return fault.code, text
     if fault.code is ErrorCode.UNKNOWN_PATH:
-        return fault.code, f"there is nothing at this path; {_meant_path(request.path)}"
+        return fault.code, fault.text
     return fault.code, in_words_of_v1(fault.text)
-
-
-def _meant_path(path: str) -> str:
-    """Return what to do about a path that does not exist."""
-    if found := _VERB_BEHIND_A_SLASH.fullmatch(path):
-        return f"a verb stands behind a colon: write {quote(found['which'], safe='/:')[:64]}:{found['verb']}"
-    if path.startswith("/v1/timers/key:"):
-        return "a key with a slash cannot stand in a path; GET /v1/timers?key=... finds the timer's id"
-    return "/docs shows what there is"

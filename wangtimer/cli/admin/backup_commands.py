@@ -104,13 +104,16 @@ def _write_whole(url: str, file: Path) -> None:
 def _restore_directory(directory: DataDirectory, file: Path) -> None:
     """Load a dump beside the database, then put it in its place; Valkey is filled again at the start."""
     present, coming = directory.path / "wangtimer.db", directory.path / "wangtimer-coming.db"
+    set_aside = directory.path / SET_ASIDE
+    if set_aside.exists():
+        raise Failed(f"{set_aside} is what an earlier restore set aside; move it away, or remove it")
     coming.unlink(missing_ok=True)
     load(f"sqlite:///{coming}", file)
     coming.chmod(0o600)
     if present.exists():
         with closing(sqlite3.connect(present)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        present.rename(directory.path / SET_ASIDE)
+        present.rename(set_aside)
         for left in ("-wal", "-shm"):
             present.with_name(f"{present.name}{left}").unlink(missing_ok=True)
     rmtree(directory.valkey, ignore_errors=True)

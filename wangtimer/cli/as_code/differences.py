@@ -120,7 +120,8 @@ def _counts_on(wanted: Wanted, old: Row, new: Row) -> bool:
     """Tell whether an interval goes on from the anchor it has: the file names none."""
     schedule = wanted.timer.document["schedule"]
     says_from_when = schedule.get("anchorAt") is not None or schedule.get("startAt") is not None
-    return not says_from_when and old.get("schedule.every") == new.get("schedule.every")
+    intervals = ("schedule.every", "schedule.everyDays")
+    return not says_from_when and all(old.get(name) == new.get(name) for name in intervals)
 
 
 def _flat(row: Row) -> dict[str, Any]:

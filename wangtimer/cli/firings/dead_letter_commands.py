@@ -43,7 +43,8 @@ def dead_letters() -> None:
 @asking
 def list_letters(asked: Asked, limit: int, **wanted: Any) -> None:
     """List dead letters, the latest first."""
-    asked.tell(list(asked.client.dead_letters(most=limit or None, **_conditions(wanted))), _show)
+    found = list(asked.client.dead_letters(most=limit or None, **_conditions(wanted)))
+    asked.tell(found, lambda letters: _show(letters, asked.client.app is None))
 
 
 @dead_letters.command()
@@ -114,16 +115,19 @@ def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
     return {"ids": firings} if firings else conditions
 
 
-def _show(letters: Iterable[DeadLetter]) -> None:
+def _show(letters: Iterable[DeadLetter], of_all_apps: bool) -> None:
+    app = ("app",) if of_all_apps else ()
     show_table(
-        ("firing", "timer", "failed", "reason", "called", "attempt", "error"),
+        (*app, "firing", "timer", "failed", "reason", "called", "url", "attempt", "error"),
         (
             (
+                *(one["app"] for _ in app),
                 one["id"],
                 one["timerKey"],
                 one["failedAt"],
                 one["reason"],
                 one["target"] or one["host"],
+                one.get("url"),
                 one["attempt"],
                 one["error"],
             )

@@ -15,11 +15,25 @@ def show_firings(firings: Iterable[Firing], of_all_apps: bool) -> None:
     """Print a line for each firing, with its app where it may be any."""
     app = ("app",) if of_all_apps else ()
     show_table(
-        (*app, "firing", "moment", "status", "late ms", "took ms", "attempt", "HTTP", "waited for", "error"),
+        (
+            *app,
+            "firing",
+            "timer",
+            "moment",
+            "status",
+            "late ms",
+            "took ms",
+            "attempt",
+            "HTTP",
+            "waited for",
+            "calls",
+            "error",
+        ),
         (
             (
                 *(firing["app"] for _ in app),
                 firing["id"],
+                firing.get("timerKey"),
                 firing["fireAt"],
                 firing["status"],
                 firing["latenessMs"],
@@ -27,6 +41,7 @@ def show_firings(firings: Iterable[Firing], of_all_apps: bool) -> None:
                 firing["attempt"],
                 firing["httpStatus"],
                 firing["waitedFor"],
+                _calls(firing),
                 firing["error"],
             )
             for firing in firings
@@ -39,12 +54,15 @@ def show_firing(firing: Firing | FiringHistory) -> None:
     show_pairs(
         {
             "firing": firing["id"],
+            "timer": firing.get("timerKey") or "",
+            "calls": _calls(firing),
             "moment": firing["fireAt"],
             "kind": firing["kind"],
             "status": firing["status"],
             "late": _ms(firing["latenessMs"]),
             "took": _ms(firing["durationMs"]),
             "attempt": firing["attempt"],
+            "next attempt": firing.get("nextAttemptAt", ""),
             "accepted": firing.get("acceptedAt", ""),
             "to be done by": firing.get("ackBy", ""),
             "done": firing.get("doneAt", ""),
@@ -70,11 +88,11 @@ def show_cancelled(firing: CancelledFiring) -> None:
 
 def _show_attempts(firing: FiringHistory) -> None:
     show_table(
-        ("attempt", "sent", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
+        ("attempt", "made", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
         (
             (
                 one["attempt"],
-                one["sentAt"],
+                one.get("madeAt", one["sentAt"]),
                 one["latenessMs"],
                 one["connectMs"],
                 one["firstByteMs"],
@@ -99,6 +117,12 @@ def _show_request(firing: FiringHistory) -> None:
             show_line(f"{name}: {value}")
     if request["body"]:
         show_line(f"\n{request['body']}")
+
+
+def _calls(firing: Firing) -> str:
+    """Return what its timer calls."""
+    target = firing.get("target")
+    return f"through {target}" if target else firing.get("url") or ""
 
 
 def _ms(value: int | None) -> str | None:

@@ -14,8 +14,7 @@ from wangtimer.client import Client, ClientError, Refused, Unreachable
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
 HINT = "; is the service running (wangtimer up)? --url names another"
-NO_KEY, MISSING_FIELD, SCOPE_MISSING = 40101, 40005, 40301
-KEY_HINT = "; name its file in WANGTIMER_KEY_FILE, or write the key into WANGTIMER_KEY"
+MISSING_FIELD, SCOPE_MISSING = 40005, 40301
 APP_HINT = "; in a command write --app shop, or set WANGTIMER_APP"
 EXIT_CODES = (
     "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
@@ -143,8 +142,6 @@ def _hint(error: ClientError) -> str:
         return HINT
     if not isinstance(error, Refused):
         return ""
-    if error.code == NO_KEY:
-        return KEY_HINT
     return APP_HINT if (error.code, error.parameter) == (MISSING_FIELD, "WangTimer-App") else ""
 
 

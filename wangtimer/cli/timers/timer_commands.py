@@ -83,7 +83,7 @@ def show(asked: Asked, timer: str) -> None:
 def create(
     asked: Asked, key: str, url_to_call: str | None, headers: tuple[str, ...], body: str | None, **fields: Any
 ) -> None:
-    """Make a timer with this KEY: exactly one of --cron, --every, --at, --in says when.
+    """Make a timer with this KEY: exactly one of --cron, --every, --every-days, --at, --in says when.
 
     It is enabled, and fires from its next moment on, unless --disabled is given.
     """

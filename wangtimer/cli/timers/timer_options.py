@@ -27,6 +27,7 @@ FILTERS_BUT_KEY = (
     click.option("--status", type=click.Choice(["disabled", "enabled", "finished"])),
     click.option("--tag"),
     click.option("--next-before", type=MOMENT, help="Timers whose next moment is at or before this."),
+    click.option("--host", help="Timers that call this host, or HOST:PORT, themselves or through a target."),
 )
 FILTERS = (click.option("--key", help="This very key."), *FILTERS_BUT_KEY)
 _SPELLED = {"key_prefix": "keyPrefix", "key_contains": "keyContains", "next_before": "nextBefore"}

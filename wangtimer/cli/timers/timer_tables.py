@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import click
 
@@ -36,7 +36,7 @@ def show_timers(timers: Iterable[ListedTimer], of_all_apps: bool) -> None:
     )
 
 
-def show_timer(timer: Timer) -> None:
+def show_timer(timer: Timer | ListedTimer) -> None:
     """Print a whole timer."""
     target = timer["target"]
     headers = [f"{name}: {value}" for name, values in target["headers"].items() for value in values]
@@ -46,6 +46,7 @@ def show_timer(timer: Timer) -> None:
         "status": timer["status"],
         "when": when(timer["schedule"]),
         "next": timer["nextFireAt"],
+        "last": _last_with_reason(cast(ListedTimer, timer)) if "lastOutcome" in timer else None,
         "calls": _call(target),
         "headers": "; ".join(headers),
         "body": target["body"],
@@ -139,6 +140,12 @@ def show_preview(found: Preview, timezone: str) -> None:
     )
     for one in found["warnings"]:
         show_line(f"warning: {one['text']} ({one['textZh']})")
+
+
+def _last_with_reason(timer: ListedTimer) -> str | None:
+    """Return the outcome of the latest firing, and why it failed or was skipped."""
+    outcome, words = timer["lastOutcome"], last(timer)
+    return f"{words}: {outcome['error']}" if outcome is not None and outcome["error"] else words
 
 
 def last(timer: ListedTimer) -> str | None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import dropwhile
 from typing import NamedTuple
 
 from wangtimer.core.alerts.alert_message import Alert
@@ -19,6 +20,13 @@ class Happened(NamedTuple):
     timer_name: str
 
 
+class OfTrouble(NamedTuple):
+    """The rule that a trouble is of, and what happened there."""
+
+    rule: AlertRule
+    happened: list[Happened]
+
+
 # A rule, and what is to be told by it.
 ToTell = tuple[AlertRule, Alert]
 
@@ -32,28 +40,34 @@ class Judgement:
     grown: list[ToTell] = field(default_factory=list)
 
 
+def by_trouble(
+    happened: Iterable[Happened], rules: Mapping[str, Sequence[AlertRule]], now: int
+) -> dict[TroubleKey, OfTrouble]:
+    """Return which troubles notes are of, each with its rule and its notes, the first known first."""
+    found: dict[TroubleKey, OfTrouble] = {}
+    for one in sorted(happened, key=lambda one: _known_at(one.note, now)):
+        for rule in rules.get(one.app, ()):
+            for key in keys_of(one, rule):
+                if (of_trouble := found.get(key)) is None:
+                    of_trouble = found[key] = OfTrouble(rule, [])
+                of_trouble.happened.append(one)
+    return found
+
+
 def judge(
-    happened: Iterable[Happened],
-    rules: Mapping[str, Sequence[AlertRule]],
+    of_troubles: Mapping[TroubleKey, OfTrouble],
     held: Mapping[TroubleKey, Trouble],
     failures_now: Callable[[int], int],
     now: int,
 ) -> Judgement:
-    """Return what these notes change. `held`: the troubles that their timers and hosts have already.
+    """Return what notes change, as `by_trouble` has them. `held`: the troubles that there are already.
 
     `failures_now` returns how many attempts of a timer have failed since its last success. It is asked where a success
     may have come between, and once for a timer.
     """
-    by_key: dict[TroubleKey, list[Happened]] = defaultdict(list)
-    rule_of: dict[TroubleKey, AlertRule] = {}
-    for one in sorted(happened, key=lambda one: _known_at(one.note, now)):
-        for rule in rules.get(one.app, ()):
-            for key in keys_of(one, rule):
-                by_key[key].append(one)
-                rule_of[key] = rule
     found = Judgement()
-    for key, some in by_key.items():
-        was, rule = held.get(key), rule_of[key]
+    for key, (rule, some) in of_troubles.items():
+        was = held.get(key)
         over, grown = _grown(was, key, some, rule, failures_now, now)
         found.to_tell.extend((rule, one.recovery()) for one in over if tells_of_end(rule, one))
         if grown is not None:
@@ -95,6 +109,8 @@ def _grown(
     now: int,
 ) -> tuple[list[Trouble], Trouble | None]:
     """Return a trouble as these notes leave it, None where there is none; and those that were over between them."""
+    if not key.is_of_host:
+        return [], _grown_of_timer(was, key, happened, rule, failures_now, now)
     one, counted, over = was, set[int](), list[Trouble]()
     for note, app, timer_name in happened:
         known_at = _known_at(note, now)
@@ -104,7 +120,7 @@ def _grown(
                 counted = counted if one.times else set()
             continue
         opened_at = now
-        if one is not None and key.is_of_host:
+        if one is not None:
             if note.well_at is not None and key.event is not AlertEvent.LATE:
                 one = one.after_success(note.well_at)
                 counted = counted if one.times else set()
@@ -121,8 +137,38 @@ def _grown(
     return over, None if one is None or one is was else _counted(one, counted)
 
 
+def _grown_of_timer(
+    was: Trouble | None,
+    key: TroubleKey,
+    happened: Sequence[Happened],
+    rule: AlertRule,
+    failures_now: Callable[[int], int],
+    now: int,
+) -> Trouble | None:
+    """Return a timer's trouble as these notes leave it, by the last of them: a storm has many of each timer."""
+    if was is None and key.event is AlertEvent.FIRST_FAILURE:
+        happened = list(dropwhile(lambda one: not _begins(one.note, failures_now), happened))
+    if not happened:
+        return None
+    first, last = happened[0], happened[-1]
+    fire_at = first.note.member.fire_at
+    one = was or Trouble(key, first.timer_name, fire_at, now, now, 0, opened_at=now)
+    grown = one.after(last.note, last.app, last.timer_name, rule.late_ms, _known_at(last.note, now), now)
+    if first is last:
+        return grown
+    first_known_at = _known_at(first.note, now)
+    placed = next((each for each in reversed(happened) if each.note.place.text), None)
+    return replace(
+        grown,
+        fire_at=max(one.fire_at, *(each.note.member.fire_at for each in happened)),
+        times=one.times + len(happened),
+        began_at=min(one.began_at, first_known_at) if one.times else first_known_at,
+        place=one.place if placed is None else placed.note.place._replace(app=placed.app),
+    )
+
+
 def _counted(one: Trouble, timer_ids: set[int]) -> Trouble:
-    return replace(one, timers=one.timers.with_timers(timer_ids)) if one.key.is_of_host else one
+    return replace(one, timers=one.timers.with_timers(timer_ids))
 
 
 def _begins(note: AlertNote, failures_now: Callable[[int], int]) -> bool:

@@ -22,8 +22,8 @@ from functools import lru_cache
 from itertools import takewhile
 
 from wangtimer.core.cron.cron_dialect import CronDialect
-from wangtimer.core.cron.cron_fields import Fields, meaning_of, read_fields
-from wangtimer.core.cron.cron_meaning import Meaning
+from wangtimer.core.cron.cron_fields import Fields, read_fields
+from wangtimer.core.cron.cron_meaning import Days, Meaning
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.time.meant_zones import unknown_zone
 from wangtimer.core.time.zones import DAY_S, LAST_YEAR, Stretch, read_zone, stretches_from
@@ -33,6 +33,9 @@ HOUR_S = 3_600
 BLOCK_MS = HOUR_S * 1_000
 # 28.8 kB each at most, so 30 MB a process if all were of per-second expressions.
 MAX_BLOCKS = 1_024
+# Of at most a moment a minute: 1 kB each. A batch of 1,000 crons comes back to the same blocks several times.
+MAX_SPARSE_BLOCKS = 16_384
+MOST_SPARSE = 60
 # Moments lie in the years 1970 to 2199.
 END_MS = int(datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC).timestamp()) * 1_000
 DAY_ZERO = date(1970, 1, 1).toordinal()
@@ -123,11 +126,20 @@ class Cron:
         """
         if day == stretch.day_after_lost_evening and self.meaning.is_fixed:
             return day
-        return _next_day(self.expression, self.dialect, day)
+        return self._next_match(day)
 
     def anchored_at(self, _moment_ms: int) -> "Cron":
         """Return itself: its moments are those of the wall clock."""
         return self
+
+    @property
+    def has_days(self) -> bool:
+        """Whether any day matches."""
+        return self._next_match(0) is not None
+
+    def _next_match(self, day: int) -> int | None:
+        meaning = self.meaning
+        return _next_day(meaning.days, meaning.months, meaning.years, day)
 
 
 def never_fires(cron: Cron) -> InvalidSchedule:
@@ -144,9 +156,23 @@ def _is_moment(cron: Cron, moment_ms: int) -> bool:
     return cron.moments(moment_ms - 1, moment_ms, 1) == [moment_ms]
 
 
-@lru_cache(maxsize=MAX_BLOCKS)
 def _block(cron: Cron, number: int) -> "array[int]":
     """Return the moments in ms of the hour `number` since epoch, ascending."""
+    is_sparse = len(cron.fields.seconds_of_hour) <= MOST_SPARSE
+    return _sparse_block(cron, number) if is_sparse else _dense_block(cron, number)
+
+
+@lru_cache(maxsize=MAX_SPARSE_BLOCKS)
+def _sparse_block(cron: Cron, number: int) -> "array[int]":
+    return _new_block(cron, number)
+
+
+@lru_cache(maxsize=MAX_BLOCKS)
+def _dense_block(cron: Cron, number: int) -> "array[int]":
+    return _new_block(cron, number)
+
+
+def _new_block(cron: Cron, number: int) -> "array[int]":
     end_s = (number + 1) * HOUR_S
     return array("q", (at_s * 1_000 for at_s in takewhile(end_s.__gt__, _walk(cron, number * HOUR_S))))
 
@@ -155,7 +181,7 @@ def _block(cron: Cron, number: int) -> "array[int]":
 def _next_full_block(cron: Cron, number: int) -> int:
     """Return the number of the first block from `number` on that has a moment, or one past the end."""
     from_s = number * HOUR_S
-    day = _next_day(cron.expression, cron.dialect, (from_s - MAX_SHIFT_S) // DAY_S)
+    day = cron._next_match((from_s - MAX_SHIFT_S) // DAY_S)
     if day is None:
         return END_MS // BLOCK_MS
     first = next(_walk(cron, max(from_s, day * DAY_S - MAX_SHIFT_S)), None)
@@ -197,34 +223,36 @@ def _fixed_moments(cron: Cron, stretch: Stretch, first_s: int) -> Iterator[int]:
 def _wall_matches(cron: Cron, from_s: int, until_s: int) -> Iterator[int]:
     """Yield the matching wall times in [from_s, until_s), as seconds since epoch if the zone were UTC."""
     fields = cron.fields
-    day = _next_day(cron.expression, cron.dialect, from_s // DAY_S)
+    meaning, seconds = fields.meaning, fields.seconds_of_hour
+    day = _next_day(meaning.days, meaning.months, meaning.years, from_s // DAY_S)
     while day is not None and day * DAY_S < until_s:
-        for hour in fields.meaning.hours:
+        for hour in meaning.hours[bisect_left(meaning.hours, from_s // HOUR_S - day * 24) :]:
             hour_s = day * DAY_S + hour * HOUR_S
-            low = bisect_left(fields.seconds_of_hour, from_s - hour_s)
-            high = bisect_left(fields.seconds_of_hour, until_s - hour_s)
-            for second in fields.seconds_of_hour[low:high]:
+            if hour_s >= until_s:
+                return
+            low, high = bisect_left(seconds, from_s - hour_s), bisect_left(seconds, until_s - hour_s)
+            for second in seconds[low:high]:
                 yield hour_s + second
-        day = _next_day(cron.expression, cron.dialect, day + 1)
+        day = _next_day(meaning.days, meaning.months, meaning.years, day + 1)
 
 
+# Keyed by the days themselves: thousands of crons share them.
 @lru_cache(maxsize=16_384)
-def _next_day(expression: str, dialect: CronDialect, day: int) -> int | None:
+def _next_day(days: Days, months: tuple[int, ...], years: tuple[int, ...], day: int) -> int | None:
     """Return the first matching day from `day` on, both counted from 1970-01-01, or None."""
-    meaning = meaning_of(expression, dialect)
     from_day = date.fromordinal(DAY_ZERO + day)
     # East of Greenwich the wall clock shows the year after the last one before the last one is over.
-    for year in meaning.years or range(from_day.year, LAST_YEAR + 2):
-        for month in meaning.months or EVERY_MONTH:
+    for year in years or range(from_day.year, LAST_YEAR + 2):
+        for month in months or EVERY_MONTH:
             if (year, month) >= (from_day.year, from_day.month):
-                days = _days_of_month(expression, dialect, year, month)
-                if days and days[-1] >= day:
-                    return days[bisect_left(days, day)]
+                found = _days_of_month(days, year, month)
+                if found and found[-1] >= day:
+                    return found[bisect_left(found, day)]
     return None
 
 
 @lru_cache(maxsize=16_384)
-def _days_of_month(expression: str, dialect: CronDialect, year: int, month: int) -> tuple[int, ...]:
-    """Return the matching days of a month that matches, counted from 1970-01-01."""
+def _days_of_month(days: Days, year: int, month: int) -> tuple[int, ...]:
+    """Return the matching days of a month, counted from 1970-01-01."""
     before = date(year, month, 1).toordinal() - DAY_ZERO - 1
-    return tuple(before + day for day in meaning_of(expression, dialect).days.of_month(year, month))
+    return tuple(before + day for day in days.of_month(year, month))

@@ -53,8 +53,7 @@ class Fields:
     seconds_of_hour: "array[int]"
 
 
-# Daily schedules have 1,440 different minutes: with fewer entries, a pass over all of them would read each again, at
-# 0.2 ms.
+# Daily schedules have 1,440 different minutes: with fewer entries, a pass over all of them would read each again.
 @lru_cache(maxsize=2_048)
 def read_fields(expression: str, dialect: CronDialect = CronDialect.UNIX) -> Fields:
     """Return the fields of an expression; InvalidSchedule if it cannot be read."""
@@ -64,11 +63,6 @@ def read_fields(expression: str, dialect: CronDialect = CronDialect.UNIX) -> Fie
         meaning,
         array("H", (minute * 60 + second for minute in meaning.minutes for second in meaning.seconds)),
     )
-
-
-def meaning_of(expression: str, dialect: CronDialect = CronDialect.UNIX) -> Meaning:
-    """Return what an expression means; InvalidSchedule if it cannot be read."""
-    return read_fields(expression, dialect).meaning
 
 
 def field_count(expression: str) -> int:

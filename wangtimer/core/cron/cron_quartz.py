@@ -5,6 +5,7 @@ refused; if Quartz takes a day of the next month, that day is left out.
 """
 
 import re
+from functools import lru_cache
 
 from wangtimer.core.cron.cron_meaning import DAYS_OF_WEEK, LAST, Days, Meaning
 from wangtimer.core.errors import InvalidSchedule
@@ -112,6 +113,8 @@ def _values_or_all(name: str, text: str) -> tuple[int, ...]:
     return () if len(values) == high - low + 1 else values
 
 
+# Thousands of expressions share their fields.
+@lru_cache(maxsize=4_096)
 def _values(name: str, text: str) -> tuple[int, ...]:
     """Return the values of a field, ascending."""
     return tuple(sorted({value for part in text.split(",") for value in _part_values(name, part)}))

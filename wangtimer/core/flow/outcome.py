@@ -30,6 +30,7 @@ class Outcome(NamedTuple):
     was called, `reason` says why in a word (`core/flow/dead_letter.py`), and `failed_at` when that was known (ms UTC).
     `control` is what its answer makes of its timer (`core/flow/reply_control.py`), as text; "": nothing.
     `noted_at` is whose it is and where it went, where the judge of alerts is to see it; None: it is not.
+    `made_at`: of an attempt of which not a byte was sent, when it was made (ms UTC); None: of any other.
     """
 
     member: Member
@@ -50,6 +51,7 @@ class Outcome(NamedTuple):
     failed_at: int | None = None
     control: str = ""
     noted_at: NotedAt | None = None
+    made_at: int | None = None
 
     @property
     def is_noted(self) -> bool:
@@ -91,9 +93,9 @@ class Outcome(NamedTuple):
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return a JSON-able form for the outbox; older versions read it where none of the last six is set."""
+        """Return a JSON-able form for the outbox; older versions read it where none of the last seven is set."""
         fields = self._asdict() | {"member": str(self.member)}
-        for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "noted_at"):
+        for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "noted_at", "made_at"):
             if fields[name] is None or fields[name] == "":
                 del fields[name]
         return fields

@@ -1,11 +1,11 @@
-"""Finds where a cron schedule meets a clock change: wall times that do not exist, or that come twice."""
+"""Finds where a schedule of the wall clock meets a clock change: wall times that do not exist, or that come twice."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_fields import Fields
 from wangtimer.core.cron.cron_meaning import EVERY_HOUR
+from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded
 from wangtimer.core.time.zones import Transition, transitions
 
@@ -30,27 +30,36 @@ class ClockChange:
     is_fixed: bool
 
 
-def clock_changes(schedule: Schedule, rule: Cron, after_ms: int, until_ms: int) -> list[ClockChange]:
-    """Return the changes in (after_ms, until_ms] that a schedule of this rule meets, ascending.
+def clock_changes(
+    schedule: Schedule, walls: Rule, fields: Fields | None, after_ms: int, until_ms: int
+) -> list[ClockChange]:
+    """Return the changes in (after_ms, until_ms] that a schedule meets, ascending.
+
+    `walls` is its rule as it would be in UTC, which has no gap: its moments are the wall times. `fields` are those of a
+    cron; None: a rule that names times of day.
 
     A schedule that keeps its rhythm meets none: each full hour, say, when the clocks change by one hour.
     """
     plain = replace(as_bounded(schedule), spread=None)
-    fields = rule.fields
-    is_fixed = fields.meaning.is_fixed
     found: list[ClockChange] = []
-    for change in _transitions(rule.timezone, after_ms, until_ms):
+    for change in transitions_between(plain.timezone, after_ms, until_ms):
         is_gap = change.before_s < change.after_s
-        if not is_fixed and _keeps_rhythm(fields, abs(change.after_s - change.before_s)):
+        is_fixed = fields is None or fields.meaning.is_fixed
+        if (
+            fields is not None
+            and not is_fixed
+            and _keeps_rhythm(fields, abs(change.after_s - change.before_s))
+        ):
             continue
-        walls_s = _swallowed(plain, rule, is_fixed, change) if is_gap else _repeated(plain, is_fixed, change)
+        walls_s = _swallowed(plain, walls, is_fixed, change) if is_gap else _repeated(plain, is_fixed, change)
         if walls_s:
             first, last, clock_after = map(_wall, (walls_s[0], walls_s[-1], change.at_s + change.after_s))
             found.append(ClockChange(first, last, clock_after, is_gap, is_fixed))
     return found
 
 
-def _transitions(timezone: str, after_ms: int, until_ms: int) -> list[Transition]:
+def transitions_between(timezone: str, after_ms: int, until_ms: int) -> list[Transition]:
+    """Return the changes of a zone's clocks in (after_ms, until_ms], ascending."""
     years = range(_wall(after_ms // 1_000).year, _wall(until_ms // 1_000).year + 1)
     changes = [change for year in years for change in transitions(timezone, year)]
     return [change for change in changes if after_ms < change.at_s * 1_000 <= until_ms]
@@ -62,13 +71,12 @@ def _keeps_rhythm(fields: Fields, shift_s: int) -> bool:
     return fields.meaning.hours == EVERY_HOUR and {(one + shift_s) % HOUR_S for one in seconds} == seconds
 
 
-def _swallowed(plain: Bounded, rule: Cron, is_fixed: bool, change: Transition) -> list[int]:
+def _swallowed(plain: Bounded, walls: Rule, is_fixed: bool, change: Transition) -> list[int]:
     """Return the wall times in a gap, in seconds, if the schedule is in force there."""
     if is_fixed and not plain.matches(change.at_s * 1_000):
         return []
-    # In UTC, which has no gap, the rule has all of them.
     low_s, high_s = change.at_s + change.before_s, change.at_s + change.after_s
-    walls_ms = replace(rule, timezone="UTC").moments(low_s * 1_000 - 1, high_s * 1_000 - 1, MOST_LOOKED_AT)
+    walls_ms = walls.moments(low_s * 1_000 - 1, high_s * 1_000 - 1, MOST_LOOKED_AT)
     if not is_fixed:
         walls_ms = _within(plain, walls_ms, change)
     return [wall // 1_000 for wall in walls_ms]

@@ -1,20 +1,36 @@
-"""Warnings about a cron expression when clocks change."""
+"""Warnings about a schedule when clocks change."""
 
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
-from wangtimer.core.cron.cron import Cron
+from wangtimer.core.cron.cron_fields import Fields
 from wangtimer.core.kinds.clock_changes import ClockChange, clock_changes
+from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.time.zones import Transition
 from wangtimer.core.words.warning import Warning, WarningCode
 
 
 def warnings_of_clock_changes(
-    schedule: Schedule, cron: Cron, after_ms: int, until_ms: int
+    schedule: Schedule, walls: Rule, fields: Fields | None, after_ms: int, until_ms: int
 ) -> Iterator[Warning]:
-    """Yield a warning of each change in (after_ms, until_ms] that a schedule of this cron meets."""
-    for change in clock_changes(schedule, cron, after_ms, until_ms):
+    """Yield a warning of each change in (after_ms, until_ms] that a schedule meets; see `clock_changes`."""
+    for change in clock_changes(schedule, walls, fields, after_ms, until_ms):
         yield _of_change(change)
+
+
+def drift_at(change: Transition, at_ms: int) -> Warning:
+    """Return the warning that moments by 24 hours have another time of day from `at_ms` on, after a change."""
+    before, after = (
+        datetime.fromtimestamp(at_ms // 1_000 + offset, UTC) for offset in (change.before_s, change.after_s)
+    )
+    return Warning(
+        WarningCode.CLOCK_DRIFT,
+        f"its days have 24 hours: from {after:%Y-%m-%d} on (the clocks change) it fires at {_clock(after)} in place of "
+        f"{_clock(before)}; everyDays keeps the time of day",
+        f"一天按 24 小时计：从 {after:%Y-%m-%d} 起（时钟调整）由 {_clock(before)} 变为 {_clock(after)} 触发；"
+        "everyDays 保持钟点不变",
+    )
 
 
 def _of_change(change: ClockChange) -> Warning:

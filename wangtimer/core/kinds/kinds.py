@@ -5,13 +5,13 @@ from typing import Any
 from wangtimer.core.api_field import ApiField
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.kinds.cron_kind import CronKind
-from wangtimer.core.kinds.every_kind import EveryKind
+from wangtimer.core.kinds.every_kind import EveryDaysKind, EveryKind
 from wangtimer.core.kinds.kind import RuleKind
 from wangtimer.core.kinds.once_kind import OnceKind
 from wangtimer.core.schedules.rule import Rule
 
 # In the order in which the API lists their fields. A new kind is added here and nowhere else.
-KINDS: list[RuleKind[Any]] = [CronKind(), EveryKind(), OnceKind()]
+KINDS: list[RuleKind[Any]] = [CronKind(), EveryKind(), EveryDaysKind(), OnceKind()]
 
 
 def kind_of(rule: Rule) -> RuleKind[Any]:
@@ -37,8 +37,8 @@ def rule_from_text(text: str, timezone: str) -> Rule:
 
 
 def asked_fields() -> list[ApiField]:
-    """Return the fields of a request that describe the rule, kind by kind."""
-    return [field for kind in KINDS for field in (*kind.asked_by, *kind.details)]
+    """Return the fields of a request that describe the rule, kind by kind; a detail of several kinds comes once."""
+    return list(dict.fromkeys(field for kind in KINDS for field in (*kind.asked_by, *kind.details)))
 
 
 def asked_names() -> list[str]:
@@ -48,4 +48,4 @@ def asked_names() -> list[str]:
 
 def shown_fields() -> list[ApiField]:
     """Return the fields of an answer that show a rule, kind by kind."""
-    return [field for kind in KINDS for field in kind.shown_by]
+    return list(dict.fromkeys(field for kind in KINDS for field in kind.shown_by))

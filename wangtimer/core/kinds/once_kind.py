@@ -16,7 +16,7 @@ class OnceKind(RuleKind[Once]):
 
     of = Once
     asked_by = (
-        ApiField("at", ValueType.MOMENT, "one moment"),
+        ApiField("at", ValueType.MOMENT, "one moment; without an offset it is by the clocks of timezone"),
         ApiField(
             "delay_ms",
             ValueType.SPAN,

@@ -1,9 +1,12 @@
-"""What may surprise the author of a schedule within 13 months of its first moment."""
+"""What may surprise the author of a timer: of its schedule within 13 months of its first moment, and of its body."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
+
+import orjson
 
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, as_bounded, rule_of
@@ -35,6 +38,22 @@ def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tup
     found += kind.warnings_between(schedule, rule, after_ms, until_ms)
     found += _of_bounds(as_bounded(schedule), after_ms, until_ms)
     return tuple(found)
+
+
+def warnings_of_body(body: str) -> tuple[Warning, ...]:
+    """Return what may surprise about the body of a call: that it is JSON in a string of JSON."""
+    if body.startswith('"'):
+        with suppress(orjson.JSONDecodeError):
+            if isinstance(orjson.loads(orjson.loads(body)), dict | list):
+                return (_ENCODED_TWICE,)
+    return ()
+
+
+_ENCODED_TWICE = Warning(
+    WarningCode.ENCODED_TWICE,
+    "the body is JSON text within a string of JSON, so it was encoded twice; give json the object or list itself",
+    "请求体是 JSON 字符串里的 JSON，即编码了两次；请把对象或列表本身写进 json",
+)
 
 
 def _never(schedule: Schedule) -> Warning:

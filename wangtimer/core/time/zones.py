@@ -88,18 +88,37 @@ def transitions(name: str, year: int) -> tuple[Transition, ...]:
     )
 
 
+def second_of_wall(name: str, wall: datetime) -> int:
+    """Return the second at which the clocks in zone `name` show `wall`, a naive time.
+
+    Of a time that comes twice, the first; for one that the clocks skip, the first second after it
+    (`docs/decisions/0002-dst-rule.md`).
+    """
+    second = int(wall.replace(tzinfo=read_zone(name), fold=0).timestamp())
+    if second + offset_at(name, second) == int(wall.replace(tzinfo=UTC).timestamp()):
+        return second
+    return next(stretches_from(name, second)).start_s
+
+
 def stretches_from(name: str, moment_s: int) -> Iterator[Stretch]:
     """Yield the stretches of zone `name` that end after `moment_s`, ascending, up to `LAST_YEAR`."""
-    first_year = datetime.fromtimestamp(moment_s, UTC).year - 1
-    start_s = _start_of(first_year)
+    for year in range(datetime.fromtimestamp(moment_s, UTC).year, LAST_YEAR + 1):
+        for stretch in _stretches(name, year):
+            if stretch.end_s > moment_s:
+                yield stretch
+
+
+@lru_cache(maxsize=4096)
+def _stretches(name: str, year: int) -> tuple[Stretch, ...]:
+    """Return the stretches of zone `name` that end in the UTC year `year` or with it, ascending."""
+    start_s = _start_of(year - 1)
     offset_s = offset_before_s = offset_at(name, start_s - 1)
-    for year in range(first_year, LAST_YEAR + 1):
-        for change in transitions(name, year):
-            if change.at_s > moment_s:
-                yield Stretch(start_s, change.at_s, offset_s, offset_before_s)
-            start_s, offset_s, offset_before_s = change.at_s, change.after_s, change.before_s
-        if _start_of(year + 1) > moment_s:
-            yield Stretch(start_s, _start_of(year + 1), offset_s, offset_before_s)
+    found = []
+    for change in (*transitions(name, year - 1), *transitions(name, year)):
+        found.append(Stretch(start_s, change.at_s, offset_s, offset_before_s))
+        start_s, offset_s, offset_before_s = change.at_s, change.after_s, change.before_s
+    found.append(Stretch(start_s, _start_of(year + 1), offset_s, offset_before_s))
+    return tuple(stretch for stretch in found if stretch.end_s > _start_of(year))
 
 
 def _first_second_after(name: str, sample: int, before_s: int) -> int:

@@ -78,7 +78,8 @@ def secret_texts(call: Notify, body_is_base64: bool = False) -> tuple[str, ...]:
         pairs = [pair for pair in query.split("&") if call.marks.query or _masked_pair(pair) != pair]
         given = [pair.partition("=")[2] for pair in pairs]
         texts += [*given, *map(unquote_plus, given)]
-    texts += (part for text in texts if "{{" in text for part in open_parts(text))
+    # A list: a generator would look at its own parts, too, and of a `{{` that ends nowhere never come to an end.
+    texts += [part for text in texts if "{{" in text for part in open_parts(text)]
     if body_is_base64 and "body" in secrets:
         with suppress(ValueError):
             texts.append(b64decode(call.body).decode(errors="replace"))

@@ -1,4 +1,4 @@
-"""A warning: one thing about a schedule that may surprise its author."""
+"""A warning: one thing about a timer that may surprise its author."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -19,6 +19,8 @@ class WarningCode(StrEnum):
     FIFTH_WEEKDAY = "fifthWeekday"
     CLOCK_FORWARD = "clockForward"
     CLOCK_BACK = "clockBack"
+    CLOCK_DRIFT = "clockDrift"
+    ENCODED_TWICE = "encodedTwice"
     CALENDAR_ENDS = "calendarEnds"
     WIDE_SPREAD = "wideSpread"
     NEVER_FIRES = "neverFires"

@@ -31,6 +31,9 @@ class Words(Protocol):
     def every(self, interval_ms: int, anchor: str) -> str:
         """Return the words of an interval and the moment it is counted from."""
 
+    def every_days(self, days: int, anchor: str) -> str:
+        """Return the words of an interval of days and the moment it is counted from, which has their time of day."""
+
     def cron(self, meaning: Meaning) -> str:
         """Return the words of a cron expression, without its zone."""
 

@@ -36,6 +36,11 @@ def every(interval_ms: int, anchor: str) -> str:
     return f"every {interval(interval_ms)} from {anchor} on"
 
 
+def every_days(days: int, anchor: str) -> str:
+    """Return the words of an interval of days and the moment it is counted from, which has their time of day."""
+    return f"every {'day' if days == 1 else f'{days} days'} at the time of day of {anchor}, from then on"
+
+
 def bounded(
     rule: str, start: str | None, last: str | None, excluded: str | None, spread_ms: int | None
 ) -> str:

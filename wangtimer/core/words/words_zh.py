@@ -38,6 +38,11 @@ def every(interval_ms: int, anchor: str) -> str:
     return f"从 {anchor} 起每{interval}一次{of_24_hours}"
 
 
+def every_days(days: int, anchor: str) -> str:
+    """Return the words of an interval of days and the moment it is counted from, which has their time of day."""
+    return f"从 {anchor} 起每{'天' if days == 1 else f' {days} 天'}同一钟点一次"
+
+
 def bounded(
     rule: str, start: str | None, last: str | None, excluded: str | None, spread_ms: int | None
 ) -> str:

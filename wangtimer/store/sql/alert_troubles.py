@@ -8,14 +8,21 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 import structlog
-from sqlalchemy import Connection, RowMapping, and_, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select
 from sqlalchemy.engine import Dialect
 from sqlalchemy.exc import OperationalError
 
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertNote
-from wangtimer.core.alerts.judging import Happened, Judgement, judge, keys_of, tells_of_end, told_if_due
+from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertNote, AlertRule, Per
+from wangtimer.core.alerts.judging import (
+    Happened,
+    Judgement,
+    by_trouble,
+    judge,
+    tells_of_end,
+    told_if_due,
+)
 from wangtimer.core.alerts.timer_count import NO_TIMERS
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.errors import StoreAway
@@ -50,6 +57,8 @@ _STATES = frozenset((FiringStatus.PENDING, FiringStatus.FAILED, FiringStatus.ACC
 DELETED_AFTER_MS = 120_000
 # Troubles that the notes of one transaction may be of: it holds the lock of the app's first rule for a second or two.
 MOST_KEYS = 5_000
+# An app's oldest notes among which a page is chosen: the more of each timer, the fewer rows a note costs.
+WINDOW = 4_000
 # Timers that one statement looks at.
 LOOKS_A_STATEMENT = 100
 # Of an app; a further one is not kept, and told to nobody: whoever has so many open ones is told already.
@@ -121,7 +130,7 @@ class AlertTroubles:
         return found
 
     def judge(self, app: str, limit: int, now: int) -> JudgedNotes:
-        """Judge up to `limit` notes of an app, the oldest moments first, and forget them; fewer for many rules.
+        """Judge up to `limit` notes of an app and forget them, as `_page` chooses them.
 
         One transaction: the notes go only where what is to be told of them is written. Two may run at once; an app that
         another one is at is left to it. A note that its firing's row does not bear out changes nothing, nor does one
@@ -131,15 +140,15 @@ class AlertTroubles:
         def work(sql: Connection) -> JudgedNotes:
             if not self._is_free(sql, app):
                 return JudgedNotes()
-            most = min(limit, MOST_KEYS // _most_keys_of_one(sql, app, self._seals))
-            rows = sql.execute(_notes_of(app, most)).mappings().all()
+            rules = rules_of(sql, [app], self._seals).get(app, ()) if app else ()
+            rows, are_left = _page(sql, app, rules, limit)
             if not rows:
                 return JudgedNotes()
             found, without_room = self._judge(sql, read_each(_note_of, rows), now)
             judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
             delete_of_attempts(sql, alert_notes, app, judged)
             are_new = any(one.key.is_of_host and one.opened_at == now for one in found)
-            return JudgedNotes(len(rows), are_new, without_room, len(rows) == most)
+            return JudgedNotes(len(rows), are_new, without_room, are_left)
 
         return self._database.write(work, Step.SQL_JUDGE_ALERTS, waits_for_locks=False)
 
@@ -220,8 +229,8 @@ class AlertTroubles:
             and _is_borne_out(one, row)
         ]
         rules = rules_of(sql, {one.app for one in happened}, self._seals)
-        keys = {key for one in happened for rule in rules.get(one.app, ()) for key in keys_of(one, rule)}
-        held = troubles_of(sql, keys)
+        of_troubles = by_trouble(happened, rules, now)
+        held = troubles_of(sql, of_troubles)
         counts: dict[int, int] = {}
         looks_back = iter(range(LOOKS_BACK))
 
@@ -233,7 +242,7 @@ class AlertTroubles:
                 counts[timer_id] = _failures_in_a_row(sql, timer_id, now, may_look_back)
             return counts[timer_id]
 
-        found = judge(happened, rules, held, failures_now, now)
+        found = judge(of_troubles, held, failures_now, now)
         changed = [one for key, one in found.troubles.items() if held.get(key) != one]
         left = _without_room(sql, [one for one in changed if one.key not in held])
         changed = [one for one in changed if one.key not in left]
@@ -266,11 +275,44 @@ def _may_be_ripe(one: Trouble, now: int) -> bool:
     return is_row and one.told_at is None and one.times > 1 and one.is_known(now)
 
 
-def _most_keys_of_one(sql: Connection, app: str, seals: Seals) -> int:
-    """Return how many troubles a note of an app may be of, by its rules; by those of any, where nobody knows whose."""
+def _page(
+    sql: Connection, app: str, rules: Sequence[AlertRule], limit: int
+) -> tuple[Sequence[RowMapping], bool]:
+    """Return the notes of an app to judge now, of `MOST_KEYS` troubles at most, and whether more may be left.
+
+    They are the oldest. Where each timer is a trouble of its own by all rules, they are all notes of a few timers among
+    the oldest: each trouble is read and written once for all of them. By a rule of hosts the order of all timers' notes
+    matters.
+    """
+    of_hosts = sum(len(rule.events) for rule in rules if rule.per is Per.HOST)
+    of_timers = sum(len(rule.events) for rule in rules if rule.per is Per.TIMER)
     if not app:
-        return MOST_RULES * len(AlertEvent)
-    return max(1, sum(len(rule.events) for rule in rules_of(sql, [app], seals).get(app, ())))
+        # Nobody knows whose they are: any rules may be about them.
+        of_timers = MOST_RULES * len(AlertEvent)
+    elif of_timers and not of_hosts:
+        return _page_of_timers(sql, app, limit, max(1, MOST_KEYS // of_timers))
+    rows = sql.execute(_notes_of(app, limit)).mappings().all()
+    timer_ids, places = set[int](), set[tuple[str, str]]()
+    for number, row in enumerate(rows):
+        timer_ids.add(row["timer_id"])
+        places.add((row["host"], row["target"]))
+        if number and len(timer_ids) * of_timers + len(places) * of_hosts > MOST_KEYS:
+            return rows[:number], True
+    return rows, len(rows) == limit
+
+
+def _page_of_timers(
+    sql: Connection, app: str, limit: int, most_timers: int
+) -> tuple[Sequence[RowMapping], bool]:
+    oldest = select(alert_notes.c.timer_id, alert_notes.c.fire_at).where(*_are_of(app))
+    ordered = by_index(oldest.order_by(*alert_notes.primary_key).limit(WINDOW), "PRIMARY", alert_notes)
+    window = sql.execute(ordered).all()
+    if not window:
+        return [], False
+    timer_ids = list(dict.fromkeys(row.timer_id for row in window))[:most_timers]
+    its = (alert_notes.c.timer_id.in_(timer_ids), alert_notes.c.fire_at <= window[-1].fire_at)
+    rows = sql.execute(_notes_of(app, limit, *its)).mappings().all()
+    return rows, len(rows) < len(window) or len(window) == WINDOW
 
 
 def _without_room(sql: Connection, new: Sequence[Trouble]) -> dict[TroubleKey, Alert]:
@@ -378,10 +420,14 @@ def _deleted_among(sql: Connection, troubles: Sequence[Trouble], now: int) -> li
     return [one for one in its if one.key.timer_id not in living]
 
 
-def _notes_of(app: str, limit: int) -> Any:
-    """Return the query that takes an app's notes; those that another transaction has are left to it."""
+def _are_of(app: str) -> tuple[ColumnElement[bool], ...]:
     # With a bound it is a range of the index, whatever the server believes of the table.
-    notes = select(alert_notes).where(alert_notes.c.app == app, alert_notes.c.fire_at >= 0)
+    return alert_notes.c.app == app, alert_notes.c.fire_at >= 0
+
+
+def _notes_of(app: str, limit: int, *further: ColumnElement[bool]) -> Any:
+    """Return the query that takes an app's notes; those that another transaction has are left to it."""
+    notes = select(alert_notes).where(*_are_of(app), *further)
     query = by_index(notes.order_by(*alert_notes.primary_key).limit(limit), "PRIMARY", alert_notes)
     return query.with_for_update(skip_locked=True)
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, and_, select
 
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_rows import written
+from wangtimer.store.sql.firing_rows import NOT_SENT, written
 from wangtimer.store.sql.firings import FiringRecord, record_of
 from wangtimer.store.sql.tables import attempts, firings
 
@@ -18,7 +18,8 @@ class AttemptRecord:
     """One attempt and its outcome: moments in ms UTC, durations in ms since its call began.
 
     `status` is failed if another attempt followed. `sent_at` is None if no byte went out, `connect_ms` if there was no
-    connection, `first_byte_ms` if there was no answer.
+    connection, `first_byte_ms` if there was no answer. `made_at` is `sent_at`, or when an attempt was made of which no
+    byte went out; None if none was made, or an older version wrote it.
     """
 
     number: int
@@ -30,6 +31,7 @@ class AttemptRecord:
     http_status: int | None
     output: str
     error: str
+    made_at: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +73,17 @@ def _history(sql: Connection, timer_id: int, fire_at: int) -> FiringHistory | No
 
 
 def _attempt_of(row: Mapping[Any, Any]) -> AttemptRecord:
+    made_at, first_byte_ms = written(row, "sent_at"), written(row, "first_byte_ms")
+    is_unsent = first_byte_ms == NOT_SENT
     return AttemptRecord(
         row["attempt"],
         FiringStatus(row["status"]),
-        written(row, "sent_at"),
+        None if is_unsent else made_at,
         written(row, "cost_ms"),
         written(row, "connect_ms"),
-        written(row, "first_byte_ms"),
+        None if is_unsent else first_byte_ms,
         written(row, "http_status"),
         row["output"],
         row["error"],
+        made_at,
     )

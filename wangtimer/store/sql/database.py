@@ -5,6 +5,7 @@ import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, select
@@ -35,7 +36,8 @@ RENEWED_FOR_S = 1.0
 # s; a connection lives for so long, so that no process stays with a server that its name has left. Each process takes
 # another share of it, so that they do not all come in the same second.
 OLDEST_CONNECTION_S = 60
-# s; a transaction in which nothing is asked for so long is over. A write waits for locks for longer: 9 times a second.
+# s; a transaction in which nothing is asked for so long is over. A write waits longer for a lock: nine waits of one
+# second each.
 IDLE_S = 6
 _TRIES_ON_COLLISION = 8
 _TRIES_WHEN_LOST = 2
@@ -75,6 +77,7 @@ class Database:
         self._committing = _committing_engine(self.engine, pool_size)
         self._sleep = sleep
         self._renewed_at = float("-inf")
+        self._renewing = Lock()
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -101,8 +104,8 @@ class Database:
 
         `step` is its name among the fail points. Raises `StoreAway` when the server does not answer, or takes no writes
         now; the transaction may still have been applied. Of that, `TookTooLong` where the server ended a statement.
-        Raises `RowsLocked` where somebody else holds a row for longer than a frozen process may; unless it
-        `waits_for_locks`, for longer than one wait, of a second.
+        Raises `RowsLocked` where somebody else still holds a row after nine waits of one second, or after one if not
+        `waits_for_locks`.
         """
 
         def transaction() -> Result:
@@ -146,7 +149,7 @@ class Database:
     def read_current(self, work: Callable[[Connection], Result]) -> Result:
         """Run `work` as `read` does, but not on a server that was demoted: what it tells may have been overtaken.
 
-        That costs a round trip. A server counts as current, too, where all that can be reached takes no writes.
+        That costs a round trip. If no server that takes writes can be reached, the answer stands.
         """
         if self.is_sqlite:
             return self.read(work)
@@ -156,8 +159,10 @@ class Database:
             result = work(sql)
             return result, any(value not in (0, "OFF") for value in sql.exec_driver_sql(_IS_DEMOTED).one())
 
+        began = time.monotonic()
         result, is_demoted = self.read(snapshot)
-        return self.read(work) if is_demoted and self._renew() else result
+        # Renewed meanwhile by another thread: this one had its connection before.
+        return self.read(work) if is_demoted and (self._renew() or self._renewed_at >= began) else result
 
     def ping(self) -> None:
         """Return when the server answers and has the tables; raises `StoreAway` otherwise."""
@@ -172,16 +177,19 @@ class Database:
         self._committing.dispose()
 
     def _renew(self) -> bool:
-        """Let all connections be opened anew; tell whether they are. Those in use go once they are given back."""
-        now = time.monotonic()
-        if now - self._renewed_at < RENEWED_FOR_S:
-            return False
-        self._renewed_at = now
-        self.close()
-        return True
+        """Let all connections be opened anew; tell whether they are. Those in use go once they are given back.
+
+        Where another thread is at it, it has done so once this returns.
+        """
+        with self._renewing:
+            if time.monotonic() - self._renewed_at < RENEWED_FOR_S:
+                return False
+            self.close()
+            self._renewed_at = time.monotonic()
+            return True
 
     def _repeat(self, attempt: Callable[[], Result], waits_for_locks: bool = True) -> Result:
-        collisions = losses = 0
+        collisions = losses = demotions = 0
         while True:
             try:
                 return attempt()
@@ -196,8 +204,8 @@ class Database:
                     self._sleep(random.uniform(0.002, 0.02) * collisions)
                 elif error.connection_invalidated and losses < _TRIES_WHEN_LOST - 1:
                     losses += 1
-                elif _code(error) in _DEMOTED and losses < _TRIES_WHEN_LOST - 1:
-                    losses += 1
+                elif _code(error) in _DEMOTED and demotions < _TRIES_WHEN_LOST - 1:
+                    demotions += 1
                     self._renew()
                 elif _is_mistake(error):
                     raise

@@ -68,12 +68,12 @@ def forget_dead_letters(sql: Connection, keys: Sequence[MemberKey]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterFilter:
-    """Which of an app's dead letters: each that is given must hold. `first` and `last` (ms UTC) bound `failed_at`.
+    """Which dead letters: each condition that is given must hold. `first` and `last` (ms UTC) bound `failed_at`.
 
-    `is_living`: of timers that are not deleted.
+    `app` None: of all apps. `is_living`: of timers that are not deleted.
     """
 
-    app: str
+    app: str | None
     timer_id: int | None = None
     reason: str | None = None
     host: str | None = None
@@ -83,19 +83,25 @@ class DeadLetterFilter:
     is_living: bool = False
 
     @property
-    def conditions(self) -> ColumnElement[bool]:
+    def conditions(self) -> list[ColumnElement[bool]]:
         """All but the time."""
         given = (
+            (self.app, dead_letters.c.app),
             (self.timer_id, dead_letters.c.timer_id),
             (self.reason, dead_letters.c.reason),
             (self.host, dead_letters.c.host),
             (self.target, dead_letters.c.target),
         )
-        found = [column == value for value, column in given if value is not None]
+        found: list[ColumnElement[bool]] = [column == value for value, column in given if value is not None]
         if self.is_living:
             its_timer = and_(timers.c.id == dead_letters.c.timer_id, timers.c.tombstone == 0)
             found.append(exists().where(its_timer))
-        return and_(dead_letters.c.app == self.app, *found)
+        return found
+
+    @property
+    def index(self) -> str:
+        """The index that has them in the order in which they failed."""
+        return "dead_letter_failed" if self.app is None else "PRIMARY"
 
 
 class CalledTarget(NamedTuple):
@@ -115,7 +121,7 @@ class DeadLetterCounts:
 
 
 class DeadLetterStore:
-    """Lists, counts and discards an app's dead letters, and forgets those past their time."""
+    """Lists and counts dead letters of an app or of all, discards an app's, and forgets those past their time."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
         self._database = database
@@ -218,7 +224,8 @@ class DeadLetterStore:
     def _bounded(self, wanted: DeadLetterFilter) -> DeadLetterFilter:
         """Return the filter with a first and a last moment; the first is later if there can be none."""
         ends = select(func.min(dead_letters.c.failed_at), func.max(dead_letters.c.failed_at))
-        query = by_index(ends.where(dead_letters.c.app == wanted.app), "PRIMARY", dead_letters)
+        ends = ends if wanted.app is None else ends.where(dead_letters.c.app == wanted.app)
+        query = by_index(ends, wanted.index, dead_letters)
         first, last = self._database.read(lambda sql: sql.execute(query).one())
         if first is None:
             return replace(wanted, first=0, last=-1)
@@ -303,7 +310,7 @@ def _oldest_of_each() -> Any:
 
 
 def _wanted(query: Any, wanted: DeadLetterFilter) -> Any:
-    return by_index(query.where(wanted.conditions), "PRIMARY", dead_letters)
+    return by_index(query.where(*wanted.conditions), wanted.index, dead_letters)
 
 
 def _up_to(wanted: DeadLetterFilter, last: int) -> DeadLetterFilter:

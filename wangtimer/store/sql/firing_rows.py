@@ -29,6 +29,8 @@ MEASURED = (
     "cost_ms",
     "http_status",
 )
+# In place of `first_byte_ms`: not a byte was sent, and `sent_at` is when the attempt was made. So it takes no column.
+NOT_SENT = -1
 _MOVED = ("bucket", "kind", "status", "due_at", "attempt", "asked_at")
 
 
@@ -117,10 +119,12 @@ def settled_row(outcome: Outcome, texts: Texts) -> str:
     """Write an outcome, in the order of the upsert's columns."""
     member, bucket, status, due_at, sent, late, cost, http_status, output, error = outcome[:10]
     connect, first_byte, host_failing = outcome[10:13]
-    sent_at = number(sent)
+    sent_at = made_at = number(sent)
+    if outcome.made_at is not None:
+        made_at, first_byte = number(outcome.made_at), NOT_SENT
     planned = (member.fire_at, member.timer_id, bucket, status, due_at, outcome.next_attempt)
     return (
-        "(%d,%d,%d,'scheduled','%s',%d,%d," % planned + f"{sent_at},{number(late)},{sent_at},"
+        "(%d,%d,%d,'scheduled','%s',%d,%d," % planned + f"{sent_at},{number(late)},{made_at},"
         f"{number(connect)},{number(first_byte)},{number(cost)},{number(http_status)},"
         f"{texts.write(output[:OUTPUT_CHARACTERS])},{texts.write(error[:ERROR_CHARACTERS])},{number(host_failing)})"
     )

@@ -1,7 +1,7 @@
 """Looks through a long time, or many rows, part by part: near results come quickly, and no statement runs long."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Self
@@ -41,10 +41,13 @@ def end_of_patience(clock: Clock) -> float:
 class PartedLook:
     """One look at rows of an app (None: of all apps), which has an end, and a share of its own if it takes long.
 
-    `ends_at`, in monotonic seconds, is mostly `end_of_patience`; infinity: others limit it. `too_long` is raised then.
+    `ends_at`, in monotonic seconds, is mostly `end_of_patience`; infinity: the caller ends it. Then `too_long` makes
+    what is raised, a new one each time: an error keeps all that stood where it was raised.
     """
 
-    def __init__(self, clock: Clock, app: str | None, ends_at: float, too_long: InvalidInput) -> None:
+    def __init__(
+        self, clock: Clock, app: str | None, ends_at: float, too_long: Callable[[], InvalidInput]
+    ) -> None:
         self._clock, self._app, self._ends_at, self._too_long = clock, app, ends_at, too_long
         self._began_at: float | None = None
         self._is_long = ends_at == math.inf
@@ -64,7 +67,7 @@ class PartedLook:
         """
         now = self._clock.monotonic()
         if now >= self._ends_at:
-            raise self._too_long
+            raise self._too_long()
         if self._began_at is None:
             self._began_at = now
         elif not self._is_long and (now >= self._began_at + LONG_AFTER_S or LONG_LOOKS.has_all_of(self._app)):
@@ -88,11 +91,14 @@ def parts_of(
 
     `rows` says what is looked at there. Raises as `PartedLook`.
     """
-    too_long = InvalidInput(
-        "since",
-        f"there are too many {rows} to look through in a few seconds",
-        "ask for a shorter time" + (", or for one timer" if rows == "firings" else ""),
-    )
+
+    def too_long() -> InvalidInput:
+        return InvalidInput(
+            "since",
+            f"there are too many {rows} to look through in a few seconds",
+            "ask for a shorter time" + (", or for one timer" if rows == "firings" else ""),
+        )
+
     length = rule.shortest_ms
     with PartedLook(clock, app, ends_at, too_long) as look:
         while first <= last:

@@ -479,7 +479,8 @@ firings = Table(
     # From here to http_status: 0 until the first outcome (`firing_rows.planning`), NULL if that has no value.
     Column("first_sent_at", BigInteger, nullable=True, server_default="0"),
     Column("lateness_ms", BigInteger, nullable=True, server_default="0"),
-    # Of the last attempt; durations since its call began.
+    # Of the last attempt; durations since its call began. Where `first_byte_ms` is -1, not a byte was sent, and
+    # `sent_at` is when the attempt was made.
     Column("sent_at", BigInteger, nullable=True, server_default="0"),
     Column("connect_ms", BigInteger, nullable=True, server_default="0"),
     Column("first_byte_ms", BigInteger, nullable=True, server_default="0"),
@@ -545,6 +546,8 @@ dead_letters = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False),
     # That of a firing.
     Index("dead_letter_of_firing", "timer_id", "fire_at"),
+    # Those of all apps, in the order in which they failed.
+    Index("dead_letter_failed", "failed_at", "timer_id", "fire_at"),
     **_MYSQL,
 )
 

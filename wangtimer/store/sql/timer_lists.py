@@ -27,10 +27,17 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.timer import Timer, TimerStatus
+from wangtimer.store.call_text import (
+    BEFORE_URL_OF_TARGET,
+    BEFORE_URL_OF_TIMER,
+    URL_WITHIN,
+    beginnings_of_calls_to,
+    shown_url,
+)
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import as_far_as, behind, by_index, in_this_order
 from wangtimer.store.sql.parts import PartedLook, end_of_patience
-from wangtimer.store.sql.tables import firings, timer_tags, timers
+from wangtimer.store.sql.tables import firings, targets, timer_tags, timers
 from wangtimer.store.sql.timer_rows import read_rows, timer_of
 
 
@@ -66,6 +73,8 @@ class TimerFilter:
     `app` None: of all apps, sorted by id and without a `tag`.
 
     `next_before` (ms UTC): timers with a coming moment up to it. `is_enabled`: finished timers count as enabled.
+    `host`, of one app: timers that call this host, in lower case, with a port or at any. `through` (set
+    by `TimerLists`) are the names of the targets that do: timers that name them call it too.
     """
 
     app: str | None
@@ -77,6 +86,21 @@ class TimerFilter:
     next_before: int | None = None
     is_enabled: bool | None = None
     names: tuple[str, ...] | None = None
+    host: str | None = None
+    through: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TimerLabel:
+    """By what people know a timer: its app, its key, and the URL (masked) or the named target that it calls now.
+
+    `key` None: nothing is known of it any more. Neither a `url` nor a `target`: it is deleted.
+    """
+
+    app: str
+    key: str | None = None
+    url: str | None = None
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +130,14 @@ _KEYS: dict[SortKey, tuple[Column[Any], ...]] = {
     SortKey.CREATED_AT: (timers.c.id,),
     SortKey.UPDATED_AT: (timers.c.updated_at, timers.c.id),
 }
-_TOO_LONG = InvalidInput(
-    "",
-    "there are too many timers to look through in a few seconds",
-    "look by how their keys or names begin, sorted by them, or by a tag that few have",
-)
+
+
+def _too_long() -> InvalidInput:
+    return InvalidInput(
+        "",
+        "there are too many timers to look through in a few seconds",
+        "look by how their keys or names begin, sorted by them, or by a tag that few have",
+    )
 
 
 class TimerLists:
@@ -137,6 +164,7 @@ class TimerLists:
 
         Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
         """
+        wanted = self._with_targets(wanted)
         way = self._way(wanted, order)
         query = way.narrow(select(timers), wanted, now).order_by(*way.order)
         is_numbered, page = bool(skipped), list[Timer]()
@@ -162,6 +190,7 @@ class TimerLists:
 
         Raises as `page`.
         """
+        wanted = self._with_targets(wanted)
         way = self._way(wanted, Order())
         query = way.narrow(select(timers), wanted, now).order_by(*way.order)
         rows: list[RowMapping] = []
@@ -173,6 +202,7 @@ class TimerLists:
 
     def count(self, wanted: TimerFilter, now: int, after_id: int = 0) -> int:
         """Return how many such timers have an id over `after_id`; raises as `page`."""
+        wanted = self._with_targets(wanted)
         way = self._way(wanted, Order())
         parts = self._parts(way, wanted.app, [after_id], is_whole=True)
         return sum(self._number(way, wanted, now, part) for part in parts)
@@ -180,6 +210,16 @@ class TimerLists:
     def _number(self, way: "_Way", wanted: TimerFilter, now: int, part: ColumnElement[bool]) -> int:
         query = way.narrow(select(func.count()), wanted, now).where(part)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
+
+    def _with_targets(self, wanted: TimerFilter) -> TimerFilter:
+        """Return the filter with the names of the app's targets at its host: an app has 1,000 targets at most."""
+        if wanted.host is None:
+            return wanted
+        at_host = _calls(targets.c.content, BEFORE_URL_OF_TARGET, wanted.host)
+        query = select(targets.c.name).where(targets.c.app == wanted.app, at_host)
+        query = by_index(query, "PRIMARY", targets)
+        names = self._database.read(lambda sql: sql.execute(query).scalars().all())
+        return replace(wanted, through=tuple(names))
 
     def _way(self, wanted: TimerFilter, order: Order) -> "_Way":
         """Return along which index such timers are read in this order, or are found where they are few."""
@@ -203,7 +243,7 @@ class TimerLists:
             yield begin
             return
         rows = FEW_COUNTED if is_whole else FEW_ROWS
-        with PartedLook(self._clock, app, end_of_patience(self._clock), _TOO_LONG) as look:
+        with PartedLook(self._clock, app, end_of_patience(self._clock), _too_long) as look:
             while True:
                 began_at = look.go_on()
                 end = self._end(way, after, rows)
@@ -235,6 +275,19 @@ class TimerLists:
             select(timers.c.id, timers.c.app).where(timers.c.id.in_(sorted(set(ids)))), "PRIMARY", timers
         )
         return self._database.read(lambda sql: {row.id: row.app for row in sql.execute(query)})
+
+    def labels_of(self, ids: Iterable[int]) -> dict[int, TimerLabel]:
+        """Return by what timers are known, by their ids, of deleted ones too: one statement, which reads no bodies."""
+        wanted = sorted(set(ids))
+        begin = func.substr(timers.c.notify, 1, URL_WITHIN).label("begin")
+        columns = (timers.c.id, timers.c.app, timers.c.name, timers.c.target, begin)
+        query: Select[Any] = select(*columns).where(timers.c.id.in_(wanted))
+        query = by_index(query, "PRIMARY", timers)
+        rows = self._rows(query) if wanted else ()
+        return {
+            row["id"]: TimerLabel(row["app"], row["name"], shown_url(row["begin"]), row["target"])
+            for row in rows
+        }
 
     def known(self, app: str, ids: Sequence[int]) -> set[int]:
         """Return the ids that belong to living timers of the app, unreadable ones included."""
@@ -393,6 +446,9 @@ def _wanted(wanted: TimerFilter, now: int) -> ColumnElement[bool]:
     if wanted.is_enabled is not None:
         status = TimerStatus.ENABLED if wanted.is_enabled else TimerStatus.DISABLED
         conditions.append(timers.c.status == status.value)
+    if wanted.host is not None:
+        direct = _calls(timers.c.notify, BEFORE_URL_OF_TIMER, wanted.host)
+        conditions.append(or_(direct, timers.c.target.in_(wanted.through)))
     if wanted.next_before is not None:
         conditions.append(_fires_before(wanted.next_before, now))
     return and_(*conditions)
@@ -413,6 +469,17 @@ def _is(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:
 def _comparable(names: Sequence[str]) -> list[str]:
     """Return the names that a timer can have: none ends in a space, which MariaDB ignores when it compares."""
     return [name for name in names if not name.endswith(" ")]
+
+
+def _calls(stored: ColumnElement[str], before: str, host: str) -> ColumnElement[bool]:
+    """Return the condition that a stored call, whose URL stands behind `before`, goes to a host."""
+
+    def begins(begin: str, ends: str) -> ColumnElement[bool]:
+        whole = before + begin
+        is_begin = func.lower(func.substr(stored, 1, len(whole))) == whole
+        return and_(is_begin, func.substr(stored, len(whole) + 1, 1).in_(tuple(ends)))
+
+    return or_(*(begins(*one) for one in beginnings_of_calls_to(host)))
 
 
 def _contains(text: ColumnElement[str], wanted: str) -> ColumnElement[bool]:

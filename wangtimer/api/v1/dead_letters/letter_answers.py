@@ -6,6 +6,7 @@ from pydantic import Field
 
 from wangtimer.api.asked.firing_types import ShownKind
 from wangtimer.api.http.envelope import Sent
+from wangtimer.api.v1.firings.firing_answers import ShownUrl
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.flow.dead_letter import DeadLetter
 from wangtimer.core.time.moment_text import show_moment
@@ -42,6 +43,7 @@ class ShownDeadLetter(Sent):
     error: str
     host: _Host
     target: _Target
+    url: ShownUrl
 
 
 class DeadLetterPage(ListPage):
@@ -84,8 +86,8 @@ class Discarded(Sent):
     remaining: Annotated[int, Field(description="0: none is left; else repeat the request for the others")]
 
 
-def shown_letter(one: DeadLetter) -> ShownDeadLetter:
-    """Return a dead letter as answers show it."""
+def shown_letter(one: DeadLetter, url: str | None) -> ShownDeadLetter:
+    """Return a dead letter as answers show it; `url` is what its timer calls now."""
     return ShownDeadLetter(
         id=one.firing_id,
         timer_id=one.timer_id,
@@ -100,6 +102,7 @@ def shown_letter(one: DeadLetter) -> ShownDeadLetter:
         error=one.error,
         host=one.host,
         target=one.target,
+        url=url,
     )
 
 

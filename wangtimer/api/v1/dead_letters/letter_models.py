@@ -138,10 +138,10 @@ class ReplayLettersBody(SpreadBody, _Chosen):
     """Firings to attempt once more: those in `ids`, or all since a moment whose dead letters meet the conditions."""
 
 
-def wanted_of(given: DeadLetterConditions | _Chosen, app: str, wiring: Wiring) -> DeadLetterFilter:
-    """Return the filter of an app; raises `Refused`, `UnknownTimer`."""
+def wanted_of(given: DeadLetterConditions | _Chosen, app: str | None, wiring: Wiring) -> DeadLetterFilter:
+    """Return the filter of an app, None: of all apps; raises `Refused`, `UnknownTimer`."""
     first, last = read_range(given.since, given.until)
     conditions: dict[str, Any] = {name: getattr(given, name) for name in ("reason", "host", "target")}
     timer = None if given.timer is None else TimerPath(which=given.timer)
-    timer_id = None if timer is None else timer.id_in(app, wiring.timers)
+    timer_id = None if timer is None else timer.id_in_any(app, wiring.timers)
     return DeadLetterFilter(app, timer_id, first=first, last=last, **conditions)

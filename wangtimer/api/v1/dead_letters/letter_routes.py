@@ -26,7 +26,7 @@ from wangtimer.api.v1.dead_letters.letter_models import (
 )
 from wangtimer.api.v1.firings.demand_routes import ReplayOutcome, key_of, shown_replays
 from wangtimer.api.v1.kept_replies import ActingHeader, once
-from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.parameters import AnyAppHeader
 from wangtimer.api.v1.serving import Routes
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.work_budget import is_over
@@ -45,11 +45,12 @@ class DeadLetterResource:
 
     wiring: Callable[[], Wiring]
 
-    def page(self, header: AppHeader, query: DeadLetterQuery) -> DeadLetterPage:
+    def page(self, header: AnyAppHeader, query: DeadLetterQuery) -> DeadLetterPage:
         """List dead letters.
 
         They are the firings that have failed for good, those that failed last first. One is gone from here once it is
-        replayed or discarded, or past its app's time. The search is refused where it finds too few in a few seconds.
+        replayed or discarded, or past its app's time. The search is refused where it finds too few in a few seconds. An
+        operator who names no app gets the dead letters of all apps.
         """
         wiring = self.wiring()
         listed = cursors.of_list(f"v1 {header.app} {ORDER}", query)
@@ -61,14 +62,18 @@ class DeadLetterResource:
         if len(found) > query.limit:
             last = page[-1]
             cursor = cursors.write(listed, f"{last.failed_at}-{last.fire_at}", last.timer_id)
-        return DeadLetterPage(
-            items=cursors.shown_each(page, attrgetter("key"), shown_letter), next_cursor=cursor
+        labels = wiring.timer_lists.labels_of(one.timer_id for one in page)
+        items = cursors.shown_each(
+            page,
+            attrgetter("key"),
+            lambda one: shown_letter(one, labels[one.timer_id].url if one.timer_id in labels else None),
         )
+        return DeadLetterPage(items=items, next_cursor=cursor)
 
-    def count(self, header: AppHeader, query: DeadLetterConditions) -> ShownDeadLetterCounts:
+    def count(self, header: AnyAppHeader, query: DeadLetterConditions) -> ShownDeadLetterCounts:
         """Count dead letters by reason, and by what they called.
 
-        A count that takes more than a few seconds is refused.
+        A count that takes more than a few seconds is refused. An operator who names no app counts those of all apps.
         """
         wiring = self.wiring()
         return shown_counts(wiring.dead_letters.count(wanted_of(query, header.app, wiring)))

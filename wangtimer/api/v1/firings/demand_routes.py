@@ -44,6 +44,7 @@ from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
+from wangtimer.store.sql.timer_lists import TimerLabel
 from wangtimer.wiring import Wiring
 
 
@@ -146,15 +147,17 @@ class DemandResource:
         """
         wiring = self.wiring()
 
-        def fire(keep: FiringToKeep | None = None) -> Reply:
+        def fire(asked: Asked | None = None) -> Reply:
             timer_id = path.id_in(header.app, wiring.timers)
-            return _fired(wiring.on_demand.fire_now(header.app, timer_id, keep), header.app)
+            label = self._label_of(timer_id, header.app)
+            kept = None if asked is None else FiringToKeep(asked, lambda firing: _kept(firing, label))
+            return _fired(wiring.on_demand.fire_now(header.app, timer_id, kept), label)
 
         if header.idempotency_key is None:
             return fire()
 
         def fire_once(asked: Asked) -> Response:
-            return response_of(fire(FiringToKeep(asked, lambda firing: _kept(firing, header.app))))
+            return response_of(fire(asked))
 
         return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire_once)
 
@@ -166,7 +169,8 @@ class DemandResource:
         wiring = self.wiring()
         record, is_told = wiring.on_demand.cancel(header.app, *path.timer_and_moment)
         within = show_duration(counts_within_ms(is_told, wiring.settings.lead_ms))
-        return CancelledFiring(**firing_fields(record, header.app), counts_within=within)
+        label = self._label_of(record.firing.timer_id, header.app)
+        return CancelledFiring(**firing_fields(record, label), counts_within=within)
 
     def replay(self, path: FiringPath, header: ActingHeader) -> ReplayOutcome:
         """Replay a firing.
@@ -211,6 +215,9 @@ class DemandResource:
             next_since=None if done.next_since is None else show_moment(done.next_since),
             **_dues(done.firings),
         )
+
+    def _label_of(self, timer_id: int, app: str) -> TimerLabel:
+        return self.wiring().timer_lists.labels_of([timer_id]).get(timer_id, TimerLabel(app))
 
     def _filter(self, app: str, body: ReplayBody) -> FiringFilter:
         if body.since is None:
@@ -264,10 +271,10 @@ def _add(
     routes.add("post", rule, view, operation_id, answers, 404, 409, 422, headers=headers, wrap=wrap)
 
 
-def _fired(firing: Firing, app: str) -> Reply:
+def _fired(firing: Firing, label: TimerLabel) -> Reply:
     record = FiringRecord(firing, None, None, None, None, "", "")
     headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
-    return Reply(ShownFiring(**firing_fields(record, app)), 201, headers)
+    return Reply(ShownFiring(**firing_fields(record, label)), 201, headers)
 
 
 def key_of(firing_id: str, index: int) -> MemberKey:
@@ -278,8 +285,8 @@ def key_of(firing_id: str, index: int) -> MemberKey:
         raise Refused(refused.code, f"ids.{index}", refused.reason, refused.mend) from None
 
 
-def _kept(firing: Firing, app: str) -> str:
-    return kept_text(response_of(_fired(firing, app)))
+def _kept(firing: Firing, label: TimerLabel) -> str:
+    return kept_text(response_of(_fired(firing, label)))
 
 
 def shown_replays(done: Replayed) -> ReplayOutcome:

@@ -28,6 +28,15 @@ from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.store.sql.timer_lists import TimerLabel
+
+ShownUrl = Annotated[
+    str | None,
+    Field(
+        description="what its timer calls now, secrets masked; null: it goes through a named target, or is deleted",
+        examples=["https://shop.example/orders/expire"],
+    ),
+]
 
 
 class ShownFiring(Sent):
@@ -41,6 +50,11 @@ class ShownFiring(Sent):
         ),
     ]
     timer_id: int
+    timer_key: Annotated[str | None, Field(description="its timer's key; null: the timer is long deleted")]
+    url: ShownUrl
+    target: Annotated[
+        str | None, Field(description="the named target that its timer calls through now; null: none")
+    ]
     app: str
     fire_at: Annotated[Text, Field(description="its scheduled moment")]
     status: StatusWord
@@ -52,6 +66,13 @@ class ShownFiring(Sent):
     http_status: int | None
     output: LastOutput
     error: str
+    next_attempt_at: Annotated[
+        Text | None,
+        Field(
+            exclude_if=is_none,
+            description="while it is pending: when its next attempt is due; `waitedFor` says what it waits for then",
+        ),
+    ] = None
     waited_for: WaitedFor
     host_failing_ms: HostFailingMs
     accepted_at: Annotated[
@@ -86,6 +107,13 @@ class ShownAttempt(Sent):
 
     attempt: Number
     status: AttemptStatus
+    made_at: Annotated[
+        Text | None,
+        Field(
+            description="when it was sent, or where not a byte was, when its call began; null: it was skipped, or an "
+            "older version recorded it"
+        ),
+    ]
     sent_at: Annotated[Text | None, Field(description="null: not a byte was sent")]
     lateness_ms: AttemptLateness
     connect_ms: ConnectMs
@@ -119,13 +147,16 @@ class FiringPage(ListPage):
     items: list[ShownFiring]
 
 
-def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
-    """Return the fields of a `ShownFiring`."""
+def firing_fields(record: FiringRecord, label: TimerLabel) -> dict[str, Any]:
+    """Return the fields of a `ShownFiring`; `label` is its timer's."""
     firing = record.firing
     return {
         "id": firing.member.firing_id,
         "timer_id": firing.timer_id,
-        "app": app,
+        "timer_key": label.key,
+        "url": label.url,
+        "target": label.target,
+        "app": label.app,
         "fire_at": show_moment(firing.fire_at),
         "status": firing.status.value,
         "kind": firing.kind.value,
@@ -136,6 +167,7 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
         "http_status": record.http_status,
         "output": record.output,
         "error": record.error,
+        "next_attempt_at": _shown(firing.due_at if firing.status is FiringStatus.PENDING else None),
         "waited_for": SharedLane(firing.lane).shown,
         "host_failing_ms": record.host_failing_ms,
         "accepted_at": _shown(record.accepted_at),
@@ -145,7 +177,9 @@ def firing_fields(record: FiringRecord, app: str) -> dict[str, Any]:
     }
 
 
-def shown_history(history: FiringHistory, app: str, timer: Timer | None, calls: Calls) -> ShownHistory:
+def shown_history(
+    history: FiringHistory, label: TimerLabel, timer: Timer | None, calls: Calls
+) -> ShownHistory:
     """Return a firing of a timer with its attempts; None: the timer is deleted.
 
     `calls` tells what its request was made of, with its secrets; they are not shown.
@@ -154,7 +188,7 @@ def shown_history(history: FiringHistory, app: str, timer: Timer | None, calls: 
     attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
     state, request = sent_request(history, timer, calls)
     return ShownHistory(
-        **firing_fields(history.record, app), attempts=attempts, request=request, request_state=state
+        **firing_fields(history.record, label), attempts=attempts, request=request, request_state=state
     )
 
 
@@ -162,6 +196,7 @@ def _attempt_fields(attempt: AttemptRecord, fire_at: int) -> dict[str, Any]:
     return {
         "attempt": attempt.number,
         "status": attempt.status.value,
+        "made_at": _shown(attempt.made_at),
         "sent_at": _shown(attempt.sent_at),
         "lateness_ms": None if attempt.sent_at is None else attempt.sent_at - fire_at,
         "connect_ms": attempt.connect_ms,

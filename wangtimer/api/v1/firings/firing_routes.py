@@ -32,6 +32,7 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.timer_lists import TimerLabel
 from wangtimer.wiring import Wiring
 
 # The order of the list: moment and timer, latest first.
@@ -39,12 +40,6 @@ ORDER = "firings"
 ONE = "/firings/<string:firing_id>"
 
 _ID = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
-
-
-def _sent_by_post(path: str) -> str:
-    """Return what else to do where a path ends with a verb."""
-    verb = path.rpartition(":")[2]
-    return f"; :{verb} is sent by POST" if verb in ("ack", "nack", "heartbeat", "replay", "cancel") else ""
 
 
 class FiringPath(Given):
@@ -69,8 +64,7 @@ class FiringPath(Given):
                 ErrorCode.BAD_VALUE,
                 "firing_id",
                 f"{shown(self.firing_id)} is not the id of a firing",
-                "write the webhook-id of its callback, as in 890342217101453-1795198611123"
-                + _sent_by_post(self.firing_id),
+                "write the webhook-id of its callback, as in 890342217101453-1795198611123",
                 about=Subject.FIRING,
             )
         return int(found[1]), int(found[2])
@@ -116,15 +110,12 @@ class FiringConditions(Given):
         """Return the filter; raises `Refused`, `UnknownTimer`."""
         first, last = read_range(self.since, self.until)
         timer = None if self.timer is None else TimerPath(which=self.timer)
-        if app is None and ((timer is not None and timer.key is not None) or self.tag is not None):
-            field = "timer" if self.tag is None else "tag"
-            mend = (
-                "name an app, or write a timer's id" if self.tag is None else "name an app, or leave it out"
-            )
-            raise Refused(ErrorCode.BAD_VALUE, field, "not for all apps at once", mend)
+        if app is None and self.tag is not None:
+            mend = "name an app, or leave it out"
+            raise Refused(ErrorCode.BAD_VALUE, "tag", "not for all apps at once", mend)
         return FiringFilter(
             app,
-            None if timer is None else timer.id_in(app or "", wiring.timers),
+            None if timer is None else timer.id_in_any(app, wiring.timers),
             () if self.status is None else (FiringStatus(self.status),),
             first,
             int(wiring.clock.now_ms()) if last is None else last,
@@ -175,13 +166,13 @@ class FiringResource:
         if len(found) > query.limit:
             last = shown_rows[-1].firing
             cursor = cursors.write(listed, last.fire_at, last.timer_id)
-        ids = [one.firing.timer_id for one in shown_rows]
-        apps = dict.fromkeys(ids, header.app) if header.app else wiring.timer_lists.apps_of(ids)
+        labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in shown_rows)
         # A timer may be purged while its firings are listed.
+        unknown = TimerLabel(header.app or "")
         items = cursors.shown_each(
             shown_rows,
             attrgetter("firing.key"),
-            lambda one: ShownFiring(**firing_fields(one, apps.get(one.firing.timer_id) or "")),
+            lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
         )
         return FiringPage(items=items, next_cursor=cursor)
 
@@ -214,7 +205,8 @@ class FiringResource:
                 about=Subject.FIRING,
             )
         timer = self._timer(header.app, timer_id)
-        return shown_history(history, header.app, timer, StoredCalls(wiring))
+        label = wiring.timer_lists.labels_of([timer_id]).get(timer_id, TimerLabel(header.app))
+        return shown_history(history, label, timer, StoredCalls(wiring))
 
     def _timer(self, app: str, timer_id: int) -> Timer | None:
         try:

@@ -12,6 +12,7 @@ from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
+from wangtimer.core.previews.warnings import warnings_of_body
 from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
@@ -168,7 +169,7 @@ class ShownWords(Sent):
 
 
 class ShownWarning(Sent):
-    """What may surprise about a schedule in the 13 months after its first moment."""
+    """What may surprise about a schedule in the 13 months after its first moment, or about a call's body."""
 
     code: WarningCode
     text: str
@@ -283,12 +284,12 @@ def changed_timer(timer: Timer, now: int, counts_within_ms: int) -> ShownTimerCh
     return ShownTimerChange(
         **timer_fields(timer, now),
         counts_within=show_duration(counts_within_ms),
-        preview=preview(timer.definition.schedule, now, count),
+        preview=preview(timer.definition.schedule, now, count, timer.definition.notify.body),
     )
 
 
-def preview(schedule: Moments, now: int, count: int) -> ShownPreview:
-    """Return the next `count` moments after `now` (ms UTC), words and warnings."""
+def preview(schedule: Moments, now: int, count: int, body: str = "") -> ShownPreview:
+    """Return the next `count` moments after `now` (ms UTC), words and warnings, also of the body of the call."""
     found = preview_of(schedule, now, count)
     return ShownPreview(
         next_moments=[
@@ -298,7 +299,7 @@ def preview(schedule: Moments, now: int, count: int) -> ShownPreview:
         words=ShownWords(en=found.words[Language.EN], zh=found.words[Language.ZH]),
         warnings=[
             ShownWarning(code=one.code, text=in_words_of_v1(one.text), text_zh=in_words_of_v1(one.text_zh))
-            for one in found.warnings
+            for one in (*found.warnings, *warnings_of_body(body))
         ],
     )
 

@@ -1,12 +1,17 @@
 """The conditions that select an app's timers for a list or a bulk change in v1."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from wangtimer.api.asked.conditions import NameText, NextBefore, StatusWord, TagText, wanted_timers
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.apps.host_names import host_port
+from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.timer_lists import TimerFilter
 
 
@@ -21,6 +26,7 @@ class TimerConditions(Given):
         "state": "status",
         "statuses": "status",
         "label": "tag",
+        "url": "host",
         "pageSize": "limit",
         "offset": "cursor",
     }
@@ -35,13 +41,21 @@ class TimerConditions(Given):
     status: Annotated[StatusWord | None, Field(description="timers with this status")] = None
     tag: Annotated[TagText | None, Field(description="timers with this tag")] = None
     next_before: NextBefore = None
+    host: Annotated[
+        str | None,
+        Field(
+            max_length=LANE_CHARACTERS,
+            description="the URL that it calls, itself or through a named target, has this host, or host and port",
+            examples=["shop.example"],
+        ),
+    ] = None
 
     def wanted_of(self, app: str | None, path: str = "") -> TimerFilter:
         """Return the filter of an app's timers, None: of all apps'; raises `Refused` for a moment that cannot be read.
 
         `path` is the prefix of these fields' names, such as "filter.".
         """
-        return wanted_timers(
+        wanted = wanted_timers(
             app,
             self.key,
             self.key_prefix,
@@ -51,3 +65,12 @@ class TimerConditions(Given):
             self.next_before,
             path,
         )
+        return wanted if self.host is None else replace(wanted, host=_host(self.host, f"{path}host"))
+
+
+def _host(text: str, field: str) -> str:
+    if host_port(text) is None and host_port(f"{text}:80") is None:
+        raise Refused(
+            ErrorCode.BAD_VALUE, field, f"{shown(text)} is no host", "write shop.example or shop.example:8443"
+        )
+    return text.lower()

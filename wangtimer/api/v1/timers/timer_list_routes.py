@@ -58,7 +58,7 @@ class ShownLastOutcome(Sent):
 
 
 class ListedTimer(ShownTimer):
-    """A timer in a list."""
+    """A timer, with what came of it last."""
 
     last_outcome: Annotated[ShownLastOutcome | None, Field(description="null: nothing has fired yet")]
 
@@ -90,14 +90,18 @@ class TimerListResource:
         kind = str if order.key is SortKey.NAME else int
         behind = None if query.cursor is None else cursors.read(listed, query.cursor, kind)
         page = TimerPage(query.wanted_of(header.app), order, query.limit, behind)
-        items, last = page.rows(wiring, now, partial(_row, now))
+        items, last = page.rows(wiring, now, partial(listed_timer, now))
         cursor = None if last is None else cursors.write(listed, *last)
         return ListedTimers(items=items, next_cursor=cursor)
 
 
 def _refuse_of_one_app(query: TimerListQuery) -> None:
     """Raise `Refused` for what only the timers of one app are indexed for."""
-    for field, is_asked in (("tag", query.tag is not None), ("sort", query.order.key is not SortKey.ID)):
+    for field, is_asked in (
+        ("tag", query.tag is not None),
+        ("host", query.host is not None),
+        ("sort", query.order.key is not SortKey.ID),
+    ):
         if is_asked:
             raise Refused(
                 ErrorCode.BAD_VALUE, field, "not for all apps at once", f"name an app, or leave {field} out"
@@ -109,7 +113,8 @@ def add_list_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     routes.add("get", "/timers", TimerListResource(wiring).page, "listTimers", {200: ListedTimers})
 
 
-def _row(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimer:
+def listed_timer(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimer:
+    """Return a timer as it is at `now` (ms UTC), with its last outcome, which is among these by timers' ids."""
     return ListedTimer(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
 
 

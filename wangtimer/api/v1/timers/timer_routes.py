@@ -31,7 +31,7 @@ from wangtimer.api.v1.timers.timer_answers import (
     shown_stop,
     timer_fields,
 )
-from wangtimer.api.v1.timers.timer_list_routes import add_list_route
+from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, add_list_route, listed_timer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
@@ -73,9 +73,14 @@ class TimerResource:
         return once_with_it(self.wiring, "create", {"header": header, "body": body}, create_once)
 
     def get(self, path: TimerPath, header: AppHeader) -> Reply:
-        """Read a timer."""
-        timer = self.wiring().timers.get(header.app, self._id_of(path, header))
-        return Reply(self._plain(timer), headers=_tagged(timer))
+        """Read a timer.
+
+        The answer has its next moment and its last outcome.
+        """
+        wiring, now = self.wiring(), self._now()
+        timer = wiring.timers.get(header.app, self._id_of(path, header))
+        outcomes = wiring.firing_lists.last_outcomes([timer.id], now)
+        return Reply(listed_timer(now, timer, outcomes), headers=_tagged(timer))
 
     def put(self, path: TimerPath, header: ChangeHeader, body: WholeTimerBody) -> Reply:
         """Make a timer, or replace an existing one.
@@ -210,7 +215,7 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     add(
         "post", many, resource.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks
     )
-    add("get", one, resource.get, "getTimer", {200: ShownTimer}, 404, headers=headers)
+    add("get", one, resource.get, "getTimer", {200: ListedTimer}, 404, headers=headers)
     add(
         "put",
         one,
