@@ -19,7 +19,7 @@ from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
 from wangtimer.core.timers.timer import Definition
 from wangtimer.rules_follower import RulesFollower, is_newer, own_rules
-from wangtimer.store.redis.definitions import DefinitionStore
+from wangtimer.store.redis.definitions import KEPT_AFTER_S, DefinitionStore
 from wangtimer.store.sql.schedule_rules import PlannedBy
 from wangtimer.store.sql.tables import firings
 
@@ -157,7 +157,7 @@ def test_what_a_death_left_undone_is_done_by_the_next(
     with monkeypatch.context() as dying:
         dying.setattr(rules_follower, "PAGE", 2)
         dying.setattr(rules_follower, "LONGEST_S", 0.5)
-        dying.setattr(DefinitionStore, "put", lambda _store, _definitions: world.clock.sleep(0.5))
+        dying.setattr(DefinitionStore, "put", lambda *_definitions, **_far: world.clock.sleep(0.5))
         follow(follower)
     assert sum(definition(world, one).edited_at > 0 for one in ids) == 2
     follow(another(world))
@@ -315,6 +315,17 @@ def test_a_cancelled_firing_stays_cancelled(
     by = HOUR_MS if zone == HOUR_LATER else -HOUR_MS
     follow(follower)
     assert next_moments(world, timer, 2) == [moments[0] + by, moments[2] + by]
+
+
+def test_redis_keeps_no_timer_for_long_whose_next_moment_is_far(
+    world: World, follower: RulesFollower, install: Install
+) -> None:
+    timer = daily(world, "0 20")
+    install(HOUR_LATER, NEW)
+    follow(follower)
+    assert definition(world, timer).edited_at
+    key = world.wiring.keys.definition(timer)
+    assert 0 < world.wiring.redis.command(lambda client: client.ttl(key)) <= KEPT_AFTER_S
 
 
 @pytest.mark.parametrize("answer", ["control", "gone"])
