@@ -214,7 +214,7 @@ class Registrar:
         if definition.is_enabled:
             if timer.next_fire_at is not None and timer.next_fire_at <= now:
                 return None
-            stands = stands and _is_planned(timer, set(planned), now)
+            stands = stands and _is_planned(timer, planned, now)
         if stands:
             return None
         if any(moment > now for moment in as_bounded(schedule).cancelled):
@@ -386,12 +386,13 @@ def following(timer: Timer, calendar: Calendar) -> Timer:
     return replace(timer, definition=timer.definition._replace(schedule=followed))
 
 
-def _is_planned(timer: Timer, planned: set[int], now: int) -> bool:
+def _is_planned(timer: Timer, with_rows: Collection[int], now: int) -> bool:
     """Tell whether a timer's coming moments have rows up to its mark, and the mark is right.
 
     A row of another moment is superseded when that comes, but only if the schedule was ever edited.
     """
     schedule = timer.definition.schedule
+    planned = set(with_rows) - as_bounded(schedule).cancelled
     wanted = set(schedule.moments(now, timer.planned_until, len(planned) + 1))
     is_right = wanted <= planned if timer.definition.edited_at else wanted == planned
     return is_right and timer.next_fire_at == schedule.first_after(max(now, timer.planned_until))

@@ -109,6 +109,7 @@ def test_timers_whose_moments_are_others_by_new_rules_are_planned_anew_and_no_ot
     world.wiring.registrar.disable("shop", off)
     world.wiring.migrator.plan_due()
     (wrong,) = planned(world, moved)
+    world.wiring.on_demand.cancel("shop", hourly, next_moments(world, hourly, 2)[1])
     before = {one: definition(world, one) for one in (hourly, other, off)}
     install(HOUR_LATER, NEW)
     follow(follower)
