@@ -38,7 +38,7 @@ class DaysUnread(Exception):
 
 
 class CalendarDays:
-    """UploadedDays by the digest of their calendar: no upload changes them, so nothing here goes stale.
+    """Days by the digest of their calendar: no upload changes them, so nothing here goes stale.
 
     However often an app uploads, Redis keeps `MOST_OF_APP` of its uploads: those that definitions named last.
     """
