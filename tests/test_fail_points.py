@@ -21,12 +21,13 @@ PACKAGE = Path(wangtimer.__file__).parent
 SQL = {step for step in Step if step.name.startswith("SQL_")}
 # Transactions of operators, by their files: no firing and no alert depends on them. Those of batches stop what a
 # disabled app has. Those of counts mend totals of apps. A discarded dead letter was nobody's firing any more. What is
-# not disabled or enabled now is so within a minute.
+# not disabled or enabled now is so within a minute. Whether new days fit is only asked.
 OPERATORS = (
     ["alert_messages.py"] * 3
     + ["alert_rules.py"] * 3
     + ["api_keys.py"] * 3
     + ["apps.py"] * 2
+    + ["calendar_followers.py"]
     + ["client_certificates.py"] * 3
     + ["dead_letters.py"]
     + ["disabled_hosts.py"] * 3

@@ -11,11 +11,11 @@ import orjson
 import structlog
 
 from wangtimer.callback import Call, Delivery, EngineStopped, Reply, Request
-from wangtimer.callback.origin import read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.core.alerts.alert_rule import AlertRule, Destination, DestinationKind
 from wangtimer.core.alerts.robots import posting, refusal
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signature import signature_lines

@@ -7,7 +7,6 @@ from threading import Semaphore
 
 import structlog
 
-from wangtimer.callback.origin import read_url, told_host
 from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.alerts.alerted_apps import AlertedApps
@@ -22,6 +21,7 @@ from wangtimer.core.errors import (
 )
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
+from wangtimer.core.flow.origin import read_url, told_host
 from wangtimer.core.flow.outcome import NotedAt, Outcome
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.signing.ack_token import AckTokens

@@ -418,8 +418,8 @@ class Settings(BaseSettings):
     callback_connections_per_host: int = Field(
         default=200,
         ge=1,
-        description="open connections to one target host; an app has fewer after its calls fail there, and "
-        "one more with each answer",
+        description="open connections to one target host. Of several apps that call it, each has as many as are "
+        "free; a named target or first segment of a path has fewer after its calls fail, and one more with each answer",
     )
     callback_idle_s: int = Field(
         default=4,
@@ -517,9 +517,9 @@ class Settings(BaseSettings):
         default=5,
         ge=0,
         le=365,
-        description="days; a host that fails each call of an app for so long is disabled: the app's firings for it "
-        "fail without a call, but for one a minute and callback process, until one is answered, or somebody enables "
-        "it; 0: never",
+        description="days; a part of a host (a named target, or the first segment of a path) that fails each call of "
+        "an app for so long is disabled: the app's firings for it fail without a call, but for one a minute and "
+        "callback process, until one is answered, or somebody enables it; 0: never",
     )
 
     smtp_url: SecretStr = Field(

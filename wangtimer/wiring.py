@@ -21,7 +21,6 @@ from wangtimer.batches import Batches
 from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
-from wangtimer.callback.origin import read_url
 from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.calls_teller import CallsTeller
 from wangtimer.control_applier import ControlApplier
@@ -35,6 +34,7 @@ from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.disabled_hosts import HostKey
+from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
@@ -566,7 +566,7 @@ class Wiring:
     @once
     def calendar_followers(self) -> CalendarFollowers:
         """Timers that name an uploaded calendar."""
-        return CalendarFollowers(self.database, self.bad_timers)
+        return CalendarFollowers(self.database, self.bad_timers, self.app_totals)
 
     @once
     def calendar_follower(self) -> CalendarFollower:

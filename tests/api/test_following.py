@@ -6,7 +6,7 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import func, select, text, update
 
 from tests.api.world import DEF, URL, World
 from wangtimer import calendar_follower
@@ -17,8 +17,9 @@ from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Schedule
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.registrar import Registrar
+from wangtimer.store import app_directory
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Page
-from wangtimer.store.sql.tables import firings, timers
+from wangtimer.store.sql.tables import app_totals, firings, timers
 from wangtimer.store.sql.timer_rows import timer_of
 
 CALENDAR = "/api/timer/v1/calendar"
@@ -95,6 +96,63 @@ def test_enabled_and_disabled_timers_follow_and_redis_is_told(world: World, smal
     assert all(known[one].schedule.excluded.days for one in ids)  # type: ignore[union-attr]
     versions = [world.get(DEF, app="shop", id=one).data["version"] for one in (ids[0], off, other)]
     assert versions == [3, 2, 2]
+    assert world.wiring.calendar_follower.follow_all() == 0
+
+
+def limit_bytes(world: World, most: int) -> None:
+    world.wiring.apps.change("shop", world.clock.now, {"timerBytes": most})
+
+
+@pytest.fixture
+def no_old_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(app_directory, "BELIEVED_FOR_S", 0)
+
+
+def bytes_counted(world: World) -> list[int]:
+    """Return how many bytes the app's timers count as: as moved, and as a count finds."""
+    kept = select(func.sum(app_totals.c.bytes)).where(app_totals.c.app == "shop")
+    found = []
+    for _ in range(2):
+        found.append(int(world.wiring.database.read(lambda sql: sql.execute(kept).scalar_one())))
+        world.wiring.total_counts.count("shop", int(world.clock.now) + 1)
+    return found
+
+
+def test_a_calendar_grows_no_further_than_its_timers_have_bytes(world: World, no_old_limits: None) -> None:
+    upload(world, 1)
+    limit_bytes(world, 20_000)
+    daily(world, 5)
+    before = bytes_counted(world)[0]
+    refused = world.put(CALENDAR, app="shop", name="plant", days=days(world, *range(3_990)))
+    assert (refused.status, refused.json["code"]) == (403, 40304)
+    assert "calls and excluded days together, and may take 20,000" in str(refused.json)
+    assert following(world)["left"] == 0
+    assert len(world.get(CALENDAR, app="shop", name="plant").data["days"]) == 1
+    upload(world, *range(100))
+    assert world.wiring.calendar_follower.follow_all() == 5
+    moved, counted = bytes_counted(world)
+    assert moved == counted == before + 5 * len(",738000") * 99
+    # Those that shrink always fit.
+    limit_bytes(world, 1_000)
+    upload(world)
+    assert world.wiring.calendar_follower.follow_all() == 5
+    moved, counted = bytes_counted(world)
+    assert moved == counted < before
+
+
+def test_of_timers_whose_new_days_do_not_fit_any_more_as_many_follow_as_fit(
+    world: World, no_old_limits: None
+) -> None:
+    upload(world, 1)
+    daily(world, 5)
+    limit_bytes(world, 2**40)
+    upload(world, *range(501))
+    stands, size = bytes_counted(world)[0], len(",738000") * 500
+    limit_bytes(world, stands + 3 * size)
+    assert world.wiring.calendar_follower.follow_all() == 3
+    assert following(world)["refused"] == 2
+    moved, counted = bytes_counted(world)
+    assert moved == counted == stands + 3 * size
     assert world.wiring.calendar_follower.follow_all() == 0
 
 

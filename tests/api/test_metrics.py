@@ -205,6 +205,28 @@ def test_failing_hosts_are_counted_and_the_longest_failing_have_series_of_their_
     assert figures(world)["wangtimer_failing_hosts"] == 0
 
 
+def test_a_host_with_many_failing_parts_is_one_of_the_failing_hosts(world: World) -> None:
+    now = world.clock.now
+    parts = [f"/{number}" for number in range(MOST_HOSTS)]
+    failing = [
+        FailingHost("shop", f"https://shop.example:443{part}", now - 9_000 - number, now, "HTTP 503", now)
+        for number, part in enumerate(["", *parts, "#orders"])
+    ]
+    others = [
+        FailingHost("shop", "https://ship.example:443", now - 1_000, now, "HTTP 503", now),
+        FailingHost("bank", "https://shop.example:443/0", now - 2_000, now, "HTTP 503", now),
+    ]
+    world.wiring.failing_hosts.tell([*failing, *others])
+    families = text_string_to_metric_families(world.client.get("/metrics").text)
+    samples = [sample for family in families for sample in family.samples if "failing" in sample.name]
+    assert {(one.labels["app"], one.labels["host"]): one.value for one in samples if one.labels} == {
+        ("shop", "https://shop.example:443"): 9 + (MOST_HOSTS + 1) / 1_000,
+        ("bank", "https://shop.example:443"): 2,
+        ("shop", "https://ship.example:443"): 1,
+    }
+    assert [one.value for one in samples if not one.labels] == [3]
+
+
 def test_a_failing_broker_is_named_as_in_records(world: World) -> None:
     now = world.clock.now
     world.wiring.failing_hosts.tell(

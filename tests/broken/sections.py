@@ -181,10 +181,12 @@ SECTIONS = (
         (
             "Where over a thousand targets of an app hang at once, its other targets may wait for a connection "
             "([why](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
-            "While firings of an app wait for a host and port, what comes due for it stands behind them, whatever its "
-            "path, as long as the hang lasts. Other apps' firings do not.",
-            "Apps that call the same host share 200 calls at once of a process there. Where one has them all, another "
-            "waits for the first of them to end.",
+            "While firings of an app wait for a part of a host (a named target, or a first segment of its paths), what "
+            "comes due for that part stands behind them, as long as the hang lasts. Firings for other parts and of "
+            "other apps do not. Beyond 16 parts of a host that are busy or failed within 10 minutes, an app's others "
+            "are one ([why](decisions/0069-each-part-of-a-host-is-failing-by-itself.md)).",
+            "Apps that call the same host share 200 calls at once of a process there. Where one app or part has them "
+            "all, another waits for a second, then has one call at a time until some of them end.",
             "Large bodies to targets that hang fill a callback process' room for bodies "
             "(`WANGTIMER_CALLBACK_MOST_MB`). With 60 KB each, other apps were up to 15 s late in the first 20 s.",
             "What waits in a lane neither fails nor expires while its target hangs, unless the timer's "

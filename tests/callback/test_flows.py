@@ -59,7 +59,7 @@ def test_a_late_call_that_waited_too_long_is_sent_away_too() -> None:
     for since in (5, 6):
         flows.join(Waiting(Outcomes().call("http://a/"), since))
     flows.take(NOW_MS, 0.0)
-    assert [lane.key for lane, _ in flows.crowded_out(15.0, LONGEST_S)] == ["host:a:80 app"]
+    assert [lane.key for lane, _ in flows.crowded_out(15.0, LONGEST_S)] == ["host:a:80/ app"]
     assert flows.waiting == 0
     assert not flows.can_send
 
@@ -280,8 +280,8 @@ def test_what_a_slow_host_of_an_app_has_no_room_for_is_sent_to_the_hosts_lane() 
         join_of(flows, "app", f"slow{host}", 50)
     started(flows)
     gone = {lane.key for lane, _ in flows.crowded_out(60.0, 100.0)}
-    assert gone == {f"host:slow{host}:80 app" for host in range(4)}
-    assert flows.room_in(SharedLane.of_way("app", "slow0:80"), 10.0) == 0
+    assert gone == {f"host:slow{host}:80/ app" for host in range(4)}
+    assert flows.room_in(SharedLane.of_way("app", "slow0:80", "/"), 10.0) == 0
 
 
 def test_a_freed_place_goes_to_an_app_that_waits_for_its_share() -> None:
@@ -375,8 +375,8 @@ def test_an_app_whose_calls_a_host_fails_takes_no_room_from_another() -> None:
     join_of(flows, "evil", "a", 3)
     for at, flow in enumerate(started(flows)):
         end(flows, flow, at=float(at), has_failed=flow.app.name == "evil")
-    assert flows.room_in(SharedLane.of_way("evil", "a:80"), 9.0) == 1
-    assert flows.room_in(SharedLane.of_way("good", "a:80"), 9.0) == 8
+    assert flows.room_in(SharedLane.of_way("evil", "a:80", "/"), 9.0) == 1
+    assert flows.room_in(SharedLane.of_way("good", "a:80", "/"), 9.0) == 8
     assert flows.room_in(SharedLane.of_pause("host:a:80"), 9.0) == 8
     assert flows.room_in(SharedLane.of_host_limit("a:80"), 9.0) == 8
 
@@ -388,7 +388,7 @@ def test_while_another_app_has_all_places_of_a_host_some_calls_are_pulled_and_ge
     end(flows, first, at=1.0, has_failed=False)
     join_of(flows, "busy", "a", 200)
     assert len(started(flows)) == 8
-    busy, other = (SharedLane.of_way(app, "a:80") for app in ("busy", "other"))
+    busy, other = (SharedLane.of_way(app, "a:80", "/") for app in ("busy", "other"))
     assert (flows.room_in(busy, 60.0), flows.room_in(other, 60.0)) == (0, 8)
     join_of(flows, "other", "a", 3)
     assert flows.room_in(other, 60.0) == 5
@@ -436,7 +436,7 @@ def test_what_waits_for_its_apps_share_is_sent_to_the_apps_lane() -> None:
 
 def test_room_is_what_could_start_at_once() -> None:
     flows = Flows(places_per_host=8, places_total=100)
-    host, app = SharedLane.of_way("app", "a:80"), SharedLane.of_app("app")
+    host, app = SharedLane.of_way("app", "a:80", "/"), SharedLane.of_app("app")
     assert (flows.room_in(host, 0.0), flows.room_in(app, 0.0)) == (1, 100)
     join_of(flows, "app", "a", 5)
     under_way = started(flows)
@@ -486,7 +486,7 @@ def test_a_host_is_tried_again_although_its_places_became_fewer_than_its_calls()
         end(flows, flow, at=1.0, has_failed=True)
     assert (started(flows), flows.running) == ([], 3)
     flows.clear()
-    assert flows.room_in(SharedLane.of_way("app", "a:80"), TRIED_AGAIN_S) == 1
+    assert flows.room_in(SharedLane.of_way("app", "a:80", "/"), TRIED_AGAIN_S) == 1
     join_of(flows, "app", "a", 1)
     flows.try_again(TRIED_AGAIN_S)
     assert len(started(flows)) == 1
@@ -549,7 +549,7 @@ def test_what_waits_in_the_lane_of_a_host_that_hangs_is_pulled_to_try_it() -> No
     for flow in (first, second):
         end(flows, flow, at=0.0, has_failed=True)
     assert len(started(flows)) == 1
-    lane = SharedLane.of_way("app", "a:80")
+    lane = SharedLane.of_way("app", "a:80", "/")
     assert flows.room_in(lane, TRIED_AGAIN_S - 0.1) == 0
     assert flows.room_in(lane, TRIED_AGAIN_S) == 1
 

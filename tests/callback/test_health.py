@@ -20,8 +20,8 @@ from wangtimer.callback.health import (
 from wangtimer.callback.places import Waiting
 from wangtimer.core.flow.slicing import SharedLane
 
-ROUTE = ("app", "http://a:80")
-LANE = SharedLane.of_way("app", "a:80")
+ROUTE = ("app", "http://a:80/")
+LANE = SharedLane.of_way("app", "a:80", "/")
 
 
 def answered(status: int) -> Reply:

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.callback.calls import ClockByHand
 from wangtimer.callback.openings_ahead import OpeningsAhead
-from wangtimer.callback.origin import Origin
 from wangtimer.callback.request import Request, Route
+from wangtimer.core.flow.origin import Origin
 
 MOMENTS = st.integers(min_value=0, max_value=2_000)
 

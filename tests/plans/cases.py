@@ -81,9 +81,8 @@ class Stores:
         self.tables = tables
         self.totals = TotalCounts(database)
         self.timers = plain_timers(database)
-        self.limited = plain_timers(
-            database, totals=AppTotals(lambda _: Total(10**9, 10**9, 10**12), self.totals)
-        )
+        limited = AppTotals(lambda _: Total(10**9, 10**9, 10**12), self.totals)
+        self.limited = plain_timers(database, totals=limited)
         self.batches = plain_batches(database)
         self.timer_lists = TimerLists(database, clock, BadTimers())
         self.firings = FiringStore(database)
@@ -99,7 +98,7 @@ class Stores:
         self.answers = KeptAnswers(database)
         self.audit = AuditLog(database, clock)
         self.calendars = CalendarStore(database)
-        self.followers = CalendarFollowers(database, BadTimers())
+        self.followers = CalendarFollowers(database, BadTimers(), limited)
         self.finished = FinishedTimers(database, without_limits(database))
         self.load = PlannedLoad(database, clock)
         self.signing = SigningStore(database, NO_KEYS)
@@ -611,6 +610,10 @@ class Stores:
         return [
             Case("CalendarFollowers.uploads_to_follow", lambda: followers.uploads_to_follow(9)),
             Case("CalendarFollowers.calendar", lambda: followers.calendar(upload)),
+            Case(
+                "CalendarFollowers.refuse_growth",
+                lambda: followers.refuse_growth(LARGE_APP, Calendar("ours", frozenset({6})), NOW),
+            ),
             Case("CalendarFollowers.progress", lambda: followers.progress(LARGE_APP, "ours")),
             Case("CalendarFollowers.follow", lambda: follow(self._followed)),
             Case("CalendarFollowers.follow: refused", lambda: follow(_refused)),

@@ -236,8 +236,13 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FinishedTimers.delete_page: none": frozenset(["timer.timer_finished"]),
     "CalendarFollowers.uploads_to_follow": frozenset(["calendar.calendar_followed"]),
     "CalendarFollowers.calendar": frozenset(["calendar.PRIMARY"]),
+    "CalendarFollowers.refuse_growth": frozenset(
+        ["app.PRIMARY", "app_total.PRIMARY", "calendar.PRIMARY", "timer.timer_follows"]
+    ),
     "CalendarFollowers.progress": frozenset(["calendar.PRIMARY", "timer.timer_follows"]),
-    "CalendarFollowers.follow": frozenset(["calendar.PRIMARY", "timer.PRIMARY", "timer.timer_follows"]),
+    "CalendarFollowers.follow": frozenset(
+        ["app.PRIMARY", "app_total.PRIMARY", "calendar.PRIMARY", "timer.PRIMARY", "timer.timer_follows"]
+    ),
     "CalendarFollowers.follow: refused": frozenset(
         ["calendar.PRIMARY", "timer.PRIMARY", "timer.timer_follows"]
     ),

@@ -52,6 +52,7 @@ def test_its_firings_fail_without_a_call_but_one_a_minute_and_process(make_world
     world = make_world(executors=executors).start()
     failing(world)
     (timer,) = every_second(world, BIG, [HOST], 1)
+    every_second(world, BIG, [HOST], 1, "other")
     disable(world, KEY)
     world.run_for(READ_S)
     since = world.now
@@ -129,7 +130,7 @@ def test_what_is_paused_too_waits(make_world: MakeWorld) -> None:
     assert {one.firing.status for one in settled(world, timer, since)} == {FiringStatus.PENDING}
 
 
-@pytest.mark.parametrize("part", ["", "/due"], ids=["the whole host", "this part"])
+@pytest.mark.parametrize("part", ["", "/due", "/"], ids=["the whole host", "this part", "another part"])
 def test_a_part_is_disabled_by_itself_or_with_its_host(make_world: MakeWorld, part: str) -> None:
     world = make_world().start()
     failing(world)
@@ -143,4 +144,4 @@ def test_a_part_is_disabled_by_itself_or_with_its_host(make_world: MakeWorld, pa
     def is_called(one: Timer) -> bool:
         return HOST_DISABLED_ERROR not in {found.error for found in settled(world, one, since)}
 
-    assert (is_called(timer), is_called(other)) == (False, part != "")
+    assert (is_called(timer), is_called(other)) == (part == "/", part != "")

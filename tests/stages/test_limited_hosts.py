@@ -8,10 +8,10 @@ from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.test_lanes import every_second, waiting_in
 from tests.stages.test_limited_apps import most_at_once
 from tests.stages.world import World
-from wangtimer.callback.origin import read_url
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.call_rules import ANY_HOST, CallRules
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.slicing import SharedLane
 
 MakeWorld = Callable[..., World]

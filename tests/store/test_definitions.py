@@ -16,9 +16,11 @@ from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
-from wangtimer.core.timers.timer import UNREAD, Notify, SecretMarks, TimerStatus
-from wangtimer.store.bounds import calendar_fields
+from wangtimer.core.timers.timer import UNREAD, Definition, Notify, SecretMarks, TimerStatus
+from wangtimer.store import bounds
+from wangtimer.store.bounds import calendar_fields, kept_by_days
 from wangtimer.store.redis import definitions
+from wangtimer.store.redis.calendar_days import MOST_OF_APP
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import (
     KEPT_AFTER_S,
@@ -212,9 +214,47 @@ def test_days_are_in_redis_once_however_many_timers_name_their_calendar(
     schedule = Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR)
     hot.definitions.put(definition(one, schedule=schedule) for one in range(1, 101))
     assert len(definition_text(definition(schedule=schedule))) < 450
-    (days,) = raw.keys("*:days:*")
-    assert raw.ttl(days) > DEFINITIONS_LIVE_S
-    assert sum(raw.strlen(name) for name in raw.keys("*")) < 80_000
+    kept = raw.keys("*:days-*")
+    assert len(kept) == 2
+    assert all(raw.ttl(one) > DEFINITIONS_LIVE_S for one in kept)
+    assert sum(raw.memory_usage(name) for name in raw.keys("*")) < 130_000
+
+
+def test_however_often_an_app_uploads_redis_keeps_the_days_that_were_told_last(
+    in_redis: tuple[HotWorld, Redis],
+) -> None:
+    hot, raw = in_redis
+
+    def written(number: int, app: str = "shop") -> Definition:
+        days = frozenset(date.fromordinal(730_000 + number + one) for one in range(100))
+        schedule = Bounded(EVERY_MINUTE, excluded=Calendar("plant", days=days))
+        return definition(1 if app == "shop" else 2, number + 1, schedule=schedule)._replace(app=app)
+
+    hot.definitions.put([written(0, "bank")])
+    for number in range(MOST_OF_APP + 9):
+        hot.clock.sleep(0.001)
+        hot.definitions.put([written(number)])
+    assert raw.hlen("wt:days-of:shop") == raw.zcard("wt:days-told:shop") == MOST_OF_APP
+    elsewhere = hot.definitions_elsewhere
+    assert elsewhere.get([1, 2]).definitions == {1: written(number), 2: written(0, "bank")}
+    # A definition whose days are gone is absent, so SQL is asked; who then tells it tells its days, too.
+    raw.set("wt:def:1", definition_text(written(0)))
+    assert hot.definitions.get([1]).definitions == {}
+    hot.definitions.put([written(0)])
+    assert elsewhere.get([1]).definitions == {1: written(0)}
+
+
+def test_what_a_process_keeps_of_calendars_is_bounded_by_their_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounds, "MOST_DAYS_KEPT", 1_000)
+    made: list[int] = []
+
+    @kept_by_days(lambda days, _: days)
+    def make(days: int) -> int:
+        made.append(days)
+        return days
+
+    assert [make(days) for days in (400, 500, 400, 500, 101, 400)] == [400, 500, 400, 500, 101, 400]
+    assert made == [400, 500, 101, 400]
 
 
 def test_a_timer_whose_days_redis_lost_is_absent_until_they_are_told_again(
@@ -223,7 +263,7 @@ def test_a_timer_whose_days_redis_lost_is_absent_until_they_are_told_again(
     hot, raw = in_redis
     written = definition(schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
     hot.definitions.put([written, definition(2)])
-    raw.delete(*raw.keys("*:days:*"))
+    raw.delete(*raw.keys("*:days-*"))
     told = hot.definitions_elsewhere.get([1, 2])
     assert (told.definitions, list(told.sizes)) == ({2: definition(2)}, [1, 2])
     hot.definitions_elsewhere.put([written])

@@ -17,7 +17,7 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timeouts import Timeouts
-from wangtimer.core.timers.timer import Definition, NewTimer, Notify, TimerStatus
+from wangtimer.core.timers.timer import Definition, NewTimer, Notify, SecretMarks, TimerStatus
 from wangtimer.store.call_text import call_from_stored, notify_of, notify_text, stored_call
 from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.redis.connection import RedisConnection
@@ -224,6 +224,50 @@ def test_a_change_is_as_much_work_for_a_hundred_thousand_timers_as_for_one(maria
     assert not [one for one in move("https://many.example/path") if "timer" in one]
     # The copy, and the mark by which every process sees that there is a newer one.
     assert len(redis.table("signing")) == 2
+
+
+@pytest.mark.parametrize(
+    ("own", "is_refused"),
+    [
+        (Notify("/expire", "", body='"2.[\\"orders\\",\\"/x\\",\\"1.new."]}\\",\\"1.'), False),
+        (Notify("/expire", "", (("X-Tag", "a"),), '["1.5"]', SecretMarks(("x-tag",), False, False)), True),
+        (Notify("/expire", "", body="plain", marks=SecretMarks((), False, True)), True),
+        (Notify("/expire", "", marks=SecretMarks(("x-tag",), False, True)), False),
+        (Notify("/?a=,%22%22]", "", (("X-Key", "sesame"),), ',""]'), True),
+        (Notify('/","",""]}', "", (("X-Key", "sesame"),), '["2","",""],"marks":[","\\"]'), True),
+    ],
+)
+def test_a_timer_keeps_secrets_whatever_its_text_looks_like(
+    store: TargetStore, database: Database, own: Notify, is_refused: bool
+) -> None:
+    made(store)
+    own = own._replace(target="orders")
+    plain_timers(database, seals=SEALS).create(replace(new_timer("a"), notify=own), NOW)
+    if not is_refused:
+        store.change("shop", "orders", moved, NOW)
+        return
+    with pytest.raises(Conflict, match=r"url: timer 'a' names it and keeps secrets"):
+        store.change("shop", "orders", moved, NOW)
+
+
+def test_a_target_with_too_many_timers_to_look_through_stays_at_its_host(mariadb: Database) -> None:
+    store = TargetStore(mariadb, SEALS)
+    target = made(store)
+    plain_timers(mariadb).create(new_timer("a"), NOW)
+
+    def slow(sql: Any, cursor: Any, statement: str, parameters: Any, *_: Any) -> tuple[str, Any]:
+        if "FROM timer" in statement:
+            cursor.execute("SET max_statement_time = 0.1")
+            statement = statement.replace("WHERE", "WHERE SLEEP(5) = 0 AND", 1)
+        return statement, parameters
+
+    event.listen(mariadb.engine, "before_cursor_execute", slow, retval=True)
+    with pytest.raises(Conflict, match=r"url: the timers that name it are too many .*; make another target"):
+        store.change("shop", "orders", moved, NOW)
+    assert store.get("shop", "orders") == target
+    assert (
+        store.change("shop", "orders", lambda was: moved(was, "https://shop.example/path"), NOW)[1] is False
+    )
 
 
 def test_a_copy_replaces_no_newer_one_and_gives_another_mark(copies: Any) -> None:

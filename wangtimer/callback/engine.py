@@ -11,7 +11,6 @@ from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
 from wangtimer.callback.openings_ahead import OpeningsAhead
-from wangtimer.callback.origin import Origin
 from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
@@ -20,6 +19,7 @@ from wangtimer.callback.resolver import Resolver
 from wangtimer.callback.timed_engine import Counts, EngineStopped, TimedEngine, next_look_at
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
+from wangtimer.core.flow.origin import Origin
 from wangtimer.core.time.clock import Clock
 
 __all__ = ["Counts", "DeliveryEngine", "EngineStopped", "next_look_at"]

@@ -50,9 +50,9 @@ class Exchange:
     seconds, moves on when the first byte of an answer comes.
 
     A target may close a kept connection just as a request leaves. `on_dead` learns of a call that may go again then:
-    nothing of an answer came, and its method is idempotent, or the target has closed its end before it got a byte of
-    the request. That is so where its end is known, and not a byte of the request was acknowledged with it: what a
-    program had read was acknowledged before or with its end. After a reset this is not known.
+    nothing of an answer came, and its method is idempotent, or the target has closed its end of TCP before it got a
+    byte of the request. That is so where its end is known, and not a byte of the request was acknowledged with it: what
+    a program had read was acknowledged before or with its end. After a reset this is not known.
     """
 
     __slots__ = (
@@ -280,7 +280,9 @@ class Exchange:
         if is_whole:
             self._on_over(self, "", now)
         elif not data:
-            if self._may_go_again(now, has_ended=is_ended_well or self._has_stream_ended):
+            if self._may_go_again(
+                now, has_ended=is_ended_well if self.stream is None else self.stream.has_ended
+            ):
                 self._on_dead(self, now)
             else:
                 self._on_over(self, self._end_without_answer(), now)
@@ -295,13 +297,8 @@ class Exchange:
         if not self._unsent and self.call is not None:
             _tell_written(self.call)
 
-    @property
-    def _has_stream_ended(self) -> bool:
-        """Whether the target has closed its end of TCP, though it did not end TLS before."""
-        return self.stream is not None and self.stream.has_ended
-
     def _may_go_again(self, now: float, *, has_ended: bool) -> bool:
-        """Tell whether a call that got no answer may be sent again; `has_ended`: the target has closed its end."""
+        """Tell whether a call that got no answer may be sent again; `has_ended`: the target's end of TCP is closed."""
         is_dead = self._connect_ms is None and now < self.started_at + _DEAD_SHOWS_WITHIN_S
         if not is_dead or self._first_byte_at is not None or self.last_words or self.call is None:
             return False

@@ -18,6 +18,9 @@ PATIENCE_S = 1.0
 PULL_S = 0.02
 # So many parts of a host are judged by themselves for an app; what is called beyond them is one more.
 MOST_PARTS = 16
+# A part that nobody calls is one of these for so long after its last failure. One-shots with an id in the first segment
+# would hold all of them for good.
+FAILURE_COUNTS_S = 600.0
 # At so many ways, those without calls are forgotten. If more than half remain, the next look comes at twice the number
 # that remained: so each new way costs at most two looks at a way.
 _MOST_WAYS = 10_000
@@ -32,7 +35,7 @@ class Flows:
       one app hang.
     * A host has as many of its app's share as are free of that. So an app's calls to its other targets start at once,
       however many of its targets are slow.
-    * The parts of a host share its places as apps do. Each is failing, and is tried, by itself.
+    * Each part of a host is failing, and is tried, by itself.
     """
 
     def __init__(self, places_per_host: int, places_total: int) -> None:
@@ -40,8 +43,6 @@ class Flows:
         self._places_total = places_total
         self._hosts: dict[str, Host] = {}
         self._ways: dict[WayKey, Way] = {}
-        # Those of an app to a host: few, however many apps call it.
-        self._of_app: dict[tuple[str, str], dict[WayKey, Way]] = {}
         self._most_ways = _MOST_WAYS
         self._failing: dict[WayKey, Way] = {}
         self._apps: dict[str, App] = {}
@@ -62,7 +63,7 @@ class Flows:
                 self._stand(flow, None)
             elif flow.to.free_at_host <= 0:
                 self._stand(flow, flow.to.host.blocked)
-            elif flow.running >= self._free_of(flow.app):
+            elif flow.to.running >= self._free_of(flow.app):
                 self._stand(flow, flow.app.blocked)
                 self._blocked_apps[flow.app.name] = flow.app
                 self._let_in(flow.to.host)
@@ -73,7 +74,7 @@ class Flows:
     def join(self, waiting: Waiting) -> None:
         """Put a call at the end of its flow."""
         request = waiting.call.request
-        flow = self._flows.get(request.way) or self._flow(request)
+        flow = self._flows.get(request.way) or self._flow(request, waiting.since)
         flow.queue.append(waiting)
         self._count_waiting(flow, 1)
         if flow.line is None:
@@ -100,7 +101,7 @@ class Flows:
 
     def reach(self, route: Route, host: str) -> None:
         """Give the calls of a route all their places, because a connection is open, perhaps before any of them came."""
-        for way in self._ways_of(route, host) or [self._way(route, "", host)]:
+        for way in self._ways_of(route, host) or [self._way(route, "", host, 0.0)]:
             way.is_reached = True
             flow = self._flows.get(way.key)
             if flow is not None:
@@ -205,7 +206,8 @@ class Flows:
         host = self._hosts.get(lane.host or name)
         ways = {} if host is None else dict(host.ways)
         if lane.app is not None:
-            mine = [way for (app, _), way in ways.items() if app == lane.app]
+            at_host = None if host is None else host.apps.get(lane.app)
+            mine = [] if at_host is None else list(at_host.ways.values())
             if not lane.is_of_limit:
                 mine = [way for way in mine if way.part == lane.part]
             busy = [way for way in mine if not way.is_idle]
@@ -262,17 +264,17 @@ class Flows:
         free = host.free + sum(way.stuck for way in host.ways.values())
         return free - host.waiting + int(host.throughput.per_s(now) * PULL_S)
 
-    def _flow(self, request: Request) -> Flow:
-        way = self._ways.get(request.way) or self._way(request.route, request.part, request.host)
+    def _flow(self, request: Request, now: float) -> Flow:
+        way = self._ways.get(request.way) or self._way(request.route, request.part, request.host, now)
         flow = self._flows.get(way.key)
         if flow is None:
             flow = self._flows[way.key] = Flow(self._app(request.app), way)
             way.app = flow.app
         return flow
 
-    def _way(self, route: Route, part: str, host: str) -> Way:
+    def _way(self, route: Route, part: str, host: str, now: float) -> Way:
         """Return a way for a part; that of all others where the app has too many ways to the host."""
-        if part and not self._has_room_for_part(route, host):
+        if part and not self._has_room_for_part(route, host, now):
             part = ""
         way = self._ways.get((route[0], route[1] + part))
         if way is None:
@@ -282,24 +284,27 @@ class Flows:
             way = Way(self._host(host), route, part)
             # A connection serves all parts.
             way.is_reached = any(other.is_reached for other in self._ways_of(route, host))
-            mine = self._of_app.setdefault((route[0], host), {})
-            self._ways[way.key] = way.host.ways[way.key] = mine[way.key] = way
+            self._ways[way.key] = way
         return way
 
     def _ways_of(self, route: Route, host: str) -> list[Way]:
-        return [way for way in self._of_app.get((route[0], host), {}).values() if way.route == route]
+        return [way for way in self._ways_at_host(route, host) if way.route == route]
 
-    def _has_room_for_part(self, route: Route, host: str) -> bool:
-        """Tell whether the app may have one more way to the host; for it, idle ones that answer are forgotten."""
-        mine = self._of_app.get((route[0], host), {})
+    def _ways_at_host(self, route: Route, host: str) -> list[Way]:
+        at_host = self._hosts[host].apps.get(route[0]) if host in self._hosts else None
+        return [] if at_host is None else list(at_host.ways.values())
+
+    def _has_room_for_part(self, route: Route, host: str, now: float) -> bool:
+        """Tell whether the app may have one more way to the host; for it, idle ones that did not fail are forgotten."""
+        mine = self._ways_at_host(route, host)
         if len(mine) < MOST_PARTS:
             return True
-        kept = sum(1 for way in mine.values() if not way.is_idle or way.health.failures)
-        if kept < MOST_PARTS:
-            for way in list(mine.values()):
-                if way.is_idle and not way.health.failures:
-                    self._forget(way)
-        return kept < MOST_PARTS
+        idle = [way for way in mine if way.is_idle and not way.health.failed_since(now - FAILURE_COUNTS_S)]
+        if len(mine) - len(idle) >= MOST_PARTS:
+            return False
+        for way in idle:
+            self._forget(way)
+        return True
 
     def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
@@ -313,12 +318,10 @@ class Flows:
                 self._forget(way)
 
     def _forget(self, way: Way) -> None:
-        del self._ways[way.key], way.host.ways[way.key]
+        del self._ways[way.key], way.host.ways[way.key], way.at_host.ways[way.key]
         self._failing.pop(way.key, None)
-        mine = self._of_app[way.route[0], way.host.name]
-        del mine[way.key]
-        if not mine:
-            del self._of_app[way.route[0], way.host.name]
+        if not way.at_host.ways:
+            del way.host.apps[way.route[0]]
         if not way.host.ways:
             del self._hosts[way.host.name]
 
@@ -333,13 +336,14 @@ class Flows:
 
     def _count_waiting(self, flow: Flow, number: int) -> None:
         flow.to.waiting += number
+        flow.to.at_host.waiting += number
         flow.to.host.waiting += number
         flow.app.waiting += number
         self.waiting += number
 
     def _count_running(self, flow: Flow, number: int) -> None:
-        flow.running += number
         flow.to.running += number
+        flow.to.at_host.running += number
         flow.to.host.running += number
         flow.app.running += number
         self.running += number
@@ -349,6 +353,10 @@ class Flows:
             self._failing[flow.to.key] = flow.to
         elif self._failing:
             self._failing.pop(flow.to.key, None)
+            # The others have the key of the whole host. That is disabled only if no part of it answered for days.
+            others = self._failing.get(flow.to.route)
+            if others is not None:
+                others.health.count_anew(flow.to.health.answered_at)
 
     def _stand(self, flow: Flow, line: deque[Flow] | None) -> None:
         """Move a flow to the end of a line, or out of them."""
@@ -364,7 +372,7 @@ class Flows:
     def _let_in(self, host: Host) -> None:
         """Let only as many flows back in as the host has free places: more would only be blocked again."""
         if host.blocked and host.free > 0:
-            # Few flows have all their part of the host: each such one has as many calls under way as are free.
+            # Few flows have all their share of the host: the parts of such an app have as many calls as are free.
             able = (flow for flow in host.blocked if flow.to.free_at_host > 0)
             for flow in list(islice(able, host.free)):
                 self._stand(flow, self._round)
@@ -379,7 +387,7 @@ class Flows:
         for app in list(self._blocked_apps.values()):
             free = self._free_of(app)
             # This search is short: few flows have at least as many calls under way as are free.
-            flow = next((one for one in app.blocked if one.running < free), None) if free > 0 else None
+            flow = next((one for one in app.blocked if one.to.running < free), None) if free > 0 else None
             if not app.blocked:
                 del self._blocked_apps[app.name]
             elif flow is not None:
@@ -395,7 +403,7 @@ class Flows:
         self._forget_if_idle(flow)
 
     def _forget_if_idle(self, flow: Flow) -> None:
-        if not (flow.running or flow.has_waiting):
+        if not (flow.to.running or flow.has_waiting):
             self._flows.pop(flow.to.key, None)
             if flow.app.is_idle:
                 self._apps.pop(flow.app.name, None)

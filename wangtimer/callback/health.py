@@ -88,18 +88,27 @@ class Health:
             self._failing_until = now
         self.failures = 0
 
+    def count_anew(self, answered_at: float) -> None:
+        """Learn of an answer by another part of the host: since when it fails counts anew, and it goes on failing."""
+        self.answered_at = max(self.answered_at, answered_at)
+
     def fail(self, now: float, error: str) -> bool:
         """Learn of a failure; False if it counts as one with the failure before it."""
         self.error = error
         if now - self.failed_at < ONE_FAILURE_S:
             return False
-        if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:
+        was_silent = now - self.failed_at > LONGEST_SILENCE_S
+        if not self.failures or self.answered_at > self.failed_at or was_silent:
             self.since = now
         self.failed_at = now
         self.failures += 1
-        if self.is_failing:
+        if self.failures == FAILING_AFTER:
             self._failing_from, self._failing_until = self.since, float("inf")
         return True
+
+    def failed_since(self, moment: float) -> bool:
+        """Tell whether its last call failed, and after that moment."""
+        return self.failures > 0 and self.failed_at > moment
 
     def failing_within(self, begin: float, end: float) -> float:
         """Return for how long between two moments it was failing, when it last was; in seconds."""

@@ -12,7 +12,6 @@ from typing import NamedTuple, Protocol
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.egress import REFUSED, Egress
-from wangtimer.callback.origin import Origin
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import TIME_OVER, Reply
 from wangtimer.callback.request import Route
@@ -20,6 +19,7 @@ from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
 from wangtimer.callback.tls import Tls, fault_of
 from wangtimer.callback.tls_stream import Connection, TlsStream
 from wangtimer.core.egress.egress_rules import Peer
+from wangtimer.core.flow.origin import Origin
 from wangtimer.core.time.clock import Clock
 
 # If an address does not answer for so long, the next one is tried beside it (RFC 8305, 5).

@@ -9,13 +9,13 @@ from wangtimer.callback.egress import Egress
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
 from wangtimer.callback.opening import Opening, Placed
-from wangtimer.callback.origin import Origin
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.sockets import Sockets
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
+from wangtimer.core.flow.origin import Origin
 from wangtimer.core.time.clock import Clock
 
 # A step of a handshake takes up to 1 ms or 2; after so many steps other work has its turn.

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from itertools import count
 from typing import NamedTuple
 
-from wangtimer.callback.origin import Origin
 from wangtimer.callback.request import Request, Route
+from wangtimer.core.flow.origin import Origin
 from wangtimer.core.time.clock import Clock
 
 # Opening begins as long before the moment as it took to the same target last, and so much more.

@@ -59,11 +59,12 @@ def _faded(seconds: float) -> float:
 class Host:
     """The places that all apps share at one host and port in this process; failures do not change their number."""
 
-    __slots__ = ("blocked", "most", "name", "running", "throughput", "waiting", "ways")
+    __slots__ = ("apps", "blocked", "most", "name", "running", "throughput", "waiting", "ways")
 
     def __init__(self, name: str, most: int) -> None:
         self.name = name
         self.most = most
+        self.apps: dict[str, AppAtHost] = {}
         self.running = 0
         self.waiting = 0
         self.throughput = Throughput()
@@ -78,6 +79,17 @@ class Host:
         return self.most - self.running
 
 
+class AppAtHost:
+    """The calls of one app to one host and port in this process: few ways, however many apps call it."""
+
+    __slots__ = ("running", "waiting", "ways")
+
+    def __init__(self) -> None:
+        self.running = 0
+        self.waiting = 0
+        self.ways: dict[WayKey, Way] = {}
+
+
 class Way:
     """The places of one app's calls to a part of one scheme, host and port in this process; `route` is the whole of it.
 
@@ -88,6 +100,7 @@ class Way:
 
     __slots__ = (
         "app",
+        "at_host",
         "health",
         "host",
         "is_reached",
@@ -107,9 +120,11 @@ class Way:
 
     def __init__(self, host: Host, route: Route, part: str) -> None:
         self.host = host
+        self.at_host = host.apps.setdefault(route[0], AppAtHost())  # with the other ways of its app
         self.route = route
         self.part = part
         self.key: WayKey = (route[0], route[1] + part)
+        self.at_host.ways[self.key] = host.ways[self.key] = self
         self.health = Health()
         self.places = host.most
         self.rests = False  # it is failing, and the rest after the last try is not known to be over
@@ -141,17 +156,30 @@ class Way:
 
     @property
     def free_at_host(self) -> int:
-        """How many calls may start now in view of the other apps that call the host.
+        """How many calls may start now in view of the others that go to the host.
 
-        While others have calls there: as many as are free, less those under way, so that the others find room. One call
-        may be under way beside the host's places where none was for a while: others' calls may take minutes.
+        * While other apps have calls there: as many as are free, less those under way of all parts of the app that
+          answer; one of each part in any case. So the other apps find room.
+        * While other parts of the app have: as many as are free, less those under way, if this part fails or hangs.
+        * One call may be under way beside the host's places where none was for a while: others' calls may take minutes.
         """
-        host = self.host
-        if host.running + host.waiting == self.running + self.waiting:
+        host, mine = self.host, self.at_host
+        number = host.running + host.waiting
+        if number == self.running + self.waiting:
             return host.free + self.stuck
         if self.is_starved and not self.running:
             return 1
-        return min(host.free, max(1, host.free) - self.running)
+        taken = self.running
+        if not self.is_in_trouble:
+            if number == mine.running + mine.waiting:
+                return host.free
+            taken = sum(way.running for way in mine.ways.values() if not way.is_in_trouble)
+        return min(host.free, max(1, host.free) - (taken if self.running else 0))
+
+    @property
+    def is_in_trouble(self) -> bool:
+        """Whether its last call failed, or some seem to hang."""
+        return bool(self.health.failures or self.stuck)
 
     @property
     def is_idle(self) -> bool:
@@ -222,12 +250,11 @@ class Waiting(NamedTuple):
 class Flow:
     """One app's calls to a part of one scheme, host and port that wait for a place, the late ones apart."""
 
-    __slots__ = ("_taken", "app", "backlog", "line", "queue", "running", "to")
+    __slots__ = ("_taken", "app", "backlog", "line", "queue", "to")
 
     def __init__(self, app: App, to: Way) -> None:
         self.app = app
         self.to = to
-        self.running = 0
         self.queue: deque[Waiting] = deque()
         self.backlog: deque[Waiting] = deque()
         self.line: deque[Flow] | None = (

@@ -5,7 +5,7 @@ from copy import copy
 from functools import lru_cache
 
 from wangtimer import VERSION
-from wangtimer.callback.origin import part_of_path, read_url
+from wangtimer.core.flow.origin import part_of_path, read_url
 from wangtimer.core.flow.slicing import WayKey
 
 Headers = tuple[tuple[str, str], ...]

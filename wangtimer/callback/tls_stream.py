@@ -114,6 +114,9 @@ class TlsStream:
             self._take_in(_MOST_IN_VAIN)
         try:
             data = self._tls.read(most)
+            if not data:  # who ends TLS mostly ends TCP in the same moment
+                with contextlib.suppress(OSError):
+                    self._take_in(_MOST_IN_VAIN)
         finally:
             if self._outgoing.pending:
                 with contextlib.suppress(OSError):

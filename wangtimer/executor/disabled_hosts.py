@@ -28,13 +28,13 @@ class DisabledHosts:
         """Whether some host is disabled for some app."""
         return bool(self._keys())
 
-    def hold(self, key: HostKey) -> bool:
-        """Tell whether a part of a host, or the whole of it, is disabled for an app."""
+    def held_by(self, key: HostKey) -> HostKey | None:
+        """Return what is disabled, the whole of a host or this part of it; None if neither is."""
         keys = self._keys()
-        return key in keys or _whole(key) in keys
+        return next((one for one in (_whole(key), key) if one in keys), None)
 
     def may_try(self, key: HostKey) -> bool:
-        """Tell whether a call is to try a disabled host; then it counts as made now."""
+        """Tell whether a call is to try what is disabled; then it counts as made now."""
         keys, now = self._keys(), self._clock.monotonic()
         if now - self._tried_at.get(key, float("-inf")) < TRIED_EVERY_S:
             return False

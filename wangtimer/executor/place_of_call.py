@@ -1,7 +1,7 @@
 """Where a timer's calls go, as rules of alerts see it."""
 
-from wangtimer.callback.origin import told_host
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
+from wangtimer.core.flow.origin import told_host
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition
 

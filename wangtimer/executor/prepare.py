@@ -8,11 +8,11 @@ from urllib.parse import quote
 import orjson
 
 from wangtimer.callback import Request
-from wangtimer.callback.origin import part_of_path, read_url
 from wangtimer.callback.request import Headers
 from wangtimer.callback.reserved import is_ours
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.origin import part_of_path, read_url
 from wangtimer.core.messages.celery_task import task_from
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.signing.signature import signature_lines

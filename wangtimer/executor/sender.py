@@ -6,7 +6,6 @@ from random import Random
 from typing import NamedTuple
 
 from wangtimer.callback import Call, Delivery, Reply, Request
-from wangtimer.callback.origin import Origin, part_of_path, part_of_target, read_url
 from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
@@ -28,6 +27,7 @@ from wangtimer.core.flow.dead_letter import (
 )
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.origin import Origin, part_of_path, part_of_target, read_url
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import read_control
 from wangtimer.core.flow.slicing import SharedLane, WayKey
@@ -224,8 +224,9 @@ class Sender:
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
             app = one.definition.app
             lane = self.pause_of(one.held, app, one.host_port) if may_wait else None
-            if lane is None and self._has_disabled_host(one):
-                if not self._disabled_hosts.may_try(one.way):
+            disabled = self._disabled_for(one) if lane is None else None
+            if disabled is not None:
+                if not self._disabled_hosts.may_try(disabled):
                     self._fail_unasked(one)
                     continue
             elif lane is None and may_wait and died < ALONE_AFTER:
@@ -257,9 +258,9 @@ class Sender:
         )
         return Sent(len(calls) + len(quarantined), elsewhere, unmade, unopened)
 
-    def _has_disabled_host(self, one: Ready) -> bool:
+    def _disabled_for(self, one: Ready) -> HostKey | None:
         disabled = self._disabled_hosts
-        return disabled.are_any and disabled.hold(one.way)
+        return disabled.held_by(one.way) if disabled.are_any else None
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""

@@ -5,8 +5,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from wangtimer.callback.origin import read_url
 from wangtimer.callback.request import Headers, Request
+from wangtimer.core.flow.origin import read_url
 from wangtimer.core.messages.celery_task import CeleryTask
 from wangtimer.core.messages.message_place import place_from
 

@@ -3,9 +3,10 @@
 `{"start", "last", "spread", "spread_was", "excluded", "cancelled"}`, only those that are set.
 """
 
+from collections.abc import Callable, Hashable
 from datetime import date
-from functools import lru_cache
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar
 
 import orjson
 
@@ -19,12 +20,55 @@ _OWN = frozenset({"start", "last", "spread", "spread_was", "excluded", "cancelle
 # Timer rows keep a timer's ending beside them.
 _OF_LIMITS = frozenset({"end", "most", "from"})
 
-# Entries of each cache: twice the hundred calendars that an app may have. An app with more calendars than are kept
+# Days in each cache: those of the hundred calendars that an app may have, each as large as it may be. An app with more
 # pays 2 ms for 4,000 days with each timer. A calendar with so many days takes 0.85 MB in all caches together.
-CALENDARS_KEPT = 256
+MOST_DAYS_KEPT = 400_000
+# An entry without days counts as so many.
+LEAST_DAYS = 400
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
 
 
-@lru_cache(maxsize=CALENDARS_KEPT)  # many timers have the same text; nobody changes what is returned
+def days_in(calendar: Calendar) -> int:
+    """Return as how many days a calendar counts in a cache."""
+    return max(LEAST_DAYS, len(calendar.days) + len(calendar.working))
+
+
+def kept_by_days(
+    days_of: Callable[[Any, Any], int],
+) -> Callable[[Callable[[Key], Value]], Callable[[Key], Value]]:
+    """Let a function remember what it returned, until that would be more than `MOST_DAYS_KEPT`; then it begins anew."""
+
+    def keeping(make: Callable[[Key], Value]) -> Callable[[Key], Value]:
+        kept: dict[Key, Value] = {}
+        held = 0
+
+        @wraps(make)
+        def recall(key: Key) -> Value:
+            nonlocal held
+            try:
+                return kept[key]
+            except KeyError:
+                made = make(key)
+            held += days_of(key, made)
+            if held > MOST_DAYS_KEPT:
+                kept.clear()
+                held = days_of(key, made)
+            kept[key] = made
+            return made
+
+        return recall
+
+    return keeping
+
+
+def _days_in_fields(_: str, fields: BoundFields) -> int:
+    return days_in(fields["excluded"]) if "excluded" in fields else LEAST_DAYS
+
+
+# Many timers have the same text; nobody changes what is returned.
+@kept_by_days(_days_in_fields)
 def bounds_from(text: str) -> BoundFields:
     """Return the bounds in a timer's row, with its calendar read; raises ValueError."""
     fields: BoundFields = orjson.loads(text)
@@ -85,7 +129,8 @@ def _spread(fields: BoundFields, timer_id: int) -> Spread | None:
     return Spread(fields["spread"], timer_id, before)
 
 
-@lru_cache(maxsize=CALENDARS_KEPT)  # thousands of days are sorted once; nobody changes what is returned
+# Thousands of days are sorted once; nobody changes what is returned.
+@kept_by_days(lambda calendar, _: days_in(calendar))
 def calendar_fields(calendar: Calendar) -> BoundFields:
     """Return the fields that are written for a calendar.
 
@@ -108,12 +153,12 @@ def calendar_from(fields: BoundFields) -> Calendar:
         return built_in()[name]
     if "days" not in fields:
         raise ValueError(f"calendar {name!r} is only named, and this version has none of that name")
-    return _calendar(name, tuple(fields["weekdays"]), tuple(fields["days"]), tuple(fields["working"]))
+    return _calendar((name, tuple(fields["weekdays"]), tuple(fields["days"]), tuple(fields["working"])))
 
 
-@lru_cache(maxsize=CALENDARS_KEPT)  # many timers have the same one, each in full
-def _calendar(
-    name: str, weekdays: tuple[int, ...], days: tuple[int, ...], working: tuple[int, ...]
-) -> Calendar:
+# Many timers have the same one, each in full.
+@kept_by_days(lambda _, calendar: days_in(calendar))
+def _calendar(content: tuple[str, tuple[int, ...], tuple[int, ...], tuple[int, ...]]) -> Calendar:
+    name, weekdays, days, working = content
     open_days = frozenset(map(date.fromordinal, working))
     return Calendar(name, frozenset(weekdays), frozenset(map(date.fromordinal, days)), open_days)

@@ -155,6 +155,15 @@ def test_a_target_whose_timers_keep_secrets_stays_at_its_host(world: V1World, ch
     assert send(world, moved).status == 200
 
 
+def test_a_target_stays_at_its_host_however_the_host_is_written(world: V1World) -> None:
+    put(world, BODY | {"url": "http://shop.example/hooks"})
+    world.made(target={"name": "orders", "headers": {"X-Key": SECRET}})
+    assert patch(world, {"url": "http://SHOP.example:80/other"}).status == 200
+    assert (
+        patch(world, {"url": "http://shop.example:8080/", "headers": {"Authorization": "new"}}).status == 409
+    )
+
+
 NAMED = {"name": "orders", "path": "/expire?order=7", "headers": {"X-Order": "7"}}
 
 

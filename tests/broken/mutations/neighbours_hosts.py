@@ -137,11 +137,31 @@ PROMISES = (
         red="tests/stages/test_failing_hosts.py::test_a_route_that_fails_stops_no_other_route_of_its_host_and_app",
     ),
     Promise(
+        "no-part-that-answers-is-disabled-for-others",
+        "a part of a host that answers is not disabled because others fail for days.",
+        breaks="The others, of which each may be any part, fail for days whatever answers.",
+        by=Mutation("Flows._note_health", "others.health.count_anew(flow.to.health.answered_at)", "pass"),
+        red="tests/callback/test_parts_of_hosts.py::test_the_days_of_all_others_begin_anew_when_any_part_of_the_host_answers",
+    ),
+    Promise(
         "parts-of-a-host-are-bounded",
         "a host that an app calls by very many paths is tried by a few calls at a time when it fails.",
         breaks="Each path has a try of its own.",
-        by=Mutation("Flows._way", "if part and not self._has_room_for_part(route, host):", "if False:"),
+        by=Mutation("Flows._way", "if part and not self._has_room_for_part(route, host, now):", "if False:"),
         red="tests/callback/test_parts_of_hosts.py::test_parts_are_bounded_for_an_app_and_a_host_and_the_others_are_one",
+    ),
+    Promise(
+        "what-nobody-calls-ends-no-separation",
+        "a part of a host that failed, and that nobody calls any more, keeps another from being judged by itself for"
+        " 10 minutes at most.",
+        breaks="It does for as long as the process lives.",
+        by=Mutation(
+            "Health.failed_since",
+            "return self.failures > 0 and self.failed_at > moment",
+            "return self.failures > 0",
+        ),
+        red="tests/callback/test_parts_of_hosts.py::"
+        "test_a_failed_part_that_nobody_calls_keeps_none_from_being_judged_by_itself_for_long[1]",
     ),
     Promise(
         "silence-between-failures-is-no-failure",
@@ -149,8 +169,8 @@ PROMISES = (
         breaks="The days between failures a week apart count.",
         by=Mutation(
             "Health.fail",
-            "if not self.failures or now - self.failed_at > LONGEST_SILENCE_S:",
-            "if not self.failures:",
+            "was_silent = now - self.failed_at > LONGEST_SILENCE_S",
+            "was_silent = False",
         ),
         red="tests/callback/test_health.py::test_after_a_long_silence_failures_count_from_the_next_one",
     ),
@@ -170,11 +190,11 @@ PROMISES = (
         "what waits for a host fails when the host is disabled; it waits no longer.",
         breaks="What was pulled from a lane is sent.",
         by=Mutation(
-            "Sender._has_disabled_host",
-            "return disabled.are_any and disabled.hold(one.way)",
+            "Sender._disabled_for",
+            "return disabled.held_by(one.way) if disabled.are_any else None",
             """
             is_pulled = isinstance(one.held.claim.stands_in, SharedLane)
-            return not is_pulled and disabled.are_any and disabled.hold(one.way)
+            return disabled.held_by(one.way) if disabled.are_any and not is_pulled else None
             """,
         ),
         red="tests/stages/test_disabled_hosts.py::test_what_waited_for_it_fails_too_when_it_is_disabled",

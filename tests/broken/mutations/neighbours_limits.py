@@ -13,6 +13,22 @@ PROMISES = (
         red="tests/store/test_app_totals.py::test_more_bytes_than_an_app_may_have_are_refused_with_both_numbers[sqlite]",
     ),
     Promise(
+        "redis-keeps-few-uploads-of-an-app",
+        "however often an app uploads a calendar, Redis keeps as many of its uploads as it may have calendars, and some.",
+        breaks="What was replaced stays until its time is over.",
+        by=Mutation("CalendarDays._write.write", "if oldest:", "if False:"),
+        red="tests/store/test_definitions.py::test_however_often_an_app_uploads_redis_keeps_the_days_that_were_told_last",
+    ),
+    Promise(
+        "a-calendar-grows-no-further-than-its-timers-may",
+        "an upload that makes the timers which name the calendar larger moves their app's total, and stays within its limit.",
+        breaks="The new days of timers that follow are not counted.",
+        by=Mutation(
+            "CalendarFollowers._with_room", "if not self._totals.are_kept(upload.app):", "if upload.app:"
+        ),
+        red="tests/api/test_following.py::test_of_timers_whose_new_days_do_not_fit_any_more_as_many_follow_as_fit[sqlite]",
+    ),
+    Promise(
         "answers-set-no-more-moments-than-an-app-may-plan",
         "answers give timers moments of their own no faster than the app's `firingsPerSecond`.",
         breaks="What an answer sets counts as nothing.",

@@ -97,7 +97,7 @@ PROMISES = (
         breaks="A host may have all of its app's share.",
         by=Mutation(
             "Flows.can_send",
-            "elif flow.running >= self._free_of(flow.app):",
+            "elif flow.to.running >= self._free_of(flow.app):",
             "elif self._free_of(flow.app) <= 0:",
         ),
         red="tests/callback/test_flows.py::test_an_apps_slow_hosts_leave_room_for_its_other_hosts",
@@ -108,10 +108,21 @@ PROMISES = (
         breaks="One app may have all of them.",
         by=Mutation(
             "Way.free_at_host",
-            "return min(host.free, max(1, host.free) - self.running)",
+            "return min(host.free, max(1, host.free) - (taken if self.running else 0))",
             "return host.free",
         ),
         red="tests/callback/test_flows.py::test_an_app_whose_calls_hang_leaves_another_app_places_at_the_same_host",
+    ),
+    Promise(
+        "the-parts-of-an-app-are-one-app",
+        "an app that calls a host by many paths leaves places there to another app that calls it.",
+        breaks="Each of its paths has as much as an app.",
+        by=Mutation(
+            "Way.free_at_host",
+            "taken = sum(way.running for way in mine.ways.values() if not way.is_in_trouble)",
+            "taken = self.running",
+        ),
+        red="tests/callback/test_parts_of_hosts.py::test_the_parts_of_an_app_take_together_as_many_places_as_they_leave_to_other_apps",
     ),
     Promise(
         "apps-share-no-connection",

@@ -57,7 +57,8 @@ class HowFollowed(Sent):
     refused: Annotated[
         int,
         Field(
-            description="timers that keep older days, because their moments could not be worked out with these"
+            description="timers that keep older days: moments with these could not be worked out, or the app's "
+            "`timerBytes` have no room for these"
         ),
     ]
     refused_ids: Annotated[list[int], Field(description="the first ten of the refused timers")]
@@ -99,7 +100,8 @@ class Calendars:
     ) -> tuple[Calendar, Progress]:
         """Upload a calendar, and have the timers that name it follow; weekdays count from 0, Monday.
 
-        Raises `Refused` for a bad name or day, `Conflict` when the app has too many calendars.
+        Raises `Refused` for a bad name or day, `Conflict` when the app has too many calendars, `LimitReached` when
+        these, or its timers, would take too many bytes.
         """
         if name in built_in():
             raise Refused(
@@ -110,7 +112,9 @@ class Calendars:
                 about=Subject.CALENDAR,
             )
         calendar = Calendar(name, frozenset(weekdays), _days(days, "days"), _days(working, "working"))
-        self.wiring.calendars.put(self.app, calendar, int(self.wiring.clock.now_ms()))
+        now = int(self.wiring.clock.now_ms())
+        self.wiring.calendar_followers.refuse_growth(self.app, calendar, now)
+        self.wiring.calendars.put(self.app, calendar, now)
         progress = self.wiring.calendar_followers.progress(self.app, name)
         if progress.left:
             self.wiring.broker.send_follow()

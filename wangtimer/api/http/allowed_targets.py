@@ -10,9 +10,9 @@ from wangtimer.api.http.callers import DIRECTORY
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
-from wangtimer.callback.origin import Origin, read_url
 from wangtimer.core.egress.egress_rules import EgressRules, Peer
 from wangtimer.core.egress.way_out import UNSET, AppEgress
+from wangtimer.core.flow.origin import Origin, read_url
 from wangtimer.own_servers import egress_rules_of, named_servers
 from wangtimer.store.app_directory import AppDirectory
 

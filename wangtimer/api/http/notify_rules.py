@@ -9,9 +9,9 @@ from urllib.parse import SplitResult, urlsplit
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.callback.origin import origins_of
 from wangtimer.callback.request import METHODS
 from wangtimer.callback.reserved import folded, is_ours
+from wangtimer.core.flow.origin import origins_of
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.timers.named_target import why_not_behind
 from wangtimer.core.timers.timer import Notify

@@ -1,7 +1,8 @@
 """Metrics for Prometheus: firings long due without an outcome, parked outcomes, queues, parts that are away."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
+from itertools import islice
 from math import inf
 
 import structlog
@@ -14,6 +15,7 @@ from prometheus_client.registry import Collector
 from wangtimer.api.operations.probe import Probe
 from wangtimer.api.operations.ticks import LastTick
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.slicing import parted
 from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
@@ -237,18 +239,20 @@ def _memory(parts: Mapping[str, int]) -> Metric:
     return figure
 
 
-def _of_failing_hosts(present: Sequence[FailingHost], now_ms: float) -> list[Metric]:
+def _of_failing_hosts(present: Iterable[FailingHost], now_ms: float) -> list[Metric]:
+    """Return the figures of hosts, `present` sorted by since when; of its parts that fail only the first says it."""
+    since: dict[tuple[str, str], int] = {}
+    for one in present:
+        since.setdefault((one.app, shown_host(parted(one.origin)[0])), one.since)
     failing_s = GaugeMetricFamily(
         "wangtimer_host_failing_seconds",
-        f"For how long a host has failed each call of an app: the {MOST_HOSTS} that are failing longest",
+        f"For how long a host, or a part of it, has failed each call of an app: the {MOST_HOSTS} failing longest",
         labels=("app", "host"),
     )
-    for one in present[:MOST_HOSTS]:
-        failing_s.add_metric((one.app, shown_host(one.origin)), max(0.0, (now_ms - one.since) / 1_000))
+    for key, began in islice(since.items(), MOST_HOSTS):
+        failing_s.add_metric(key, max(0.0, (now_ms - began) / 1_000))
     return [
-        _gauge(
-            "wangtimer_failing_hosts", "Hosts that fail each call of an app, counted by app", len(present)
-        ),
+        _gauge("wangtimer_failing_hosts", "Hosts that fail each call of an app, counted by app", len(since)),
         failing_s,
     ]
 

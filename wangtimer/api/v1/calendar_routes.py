@@ -124,8 +124,9 @@ class CalendarResource:
     def put(self, path: CalendarPath, header: AppHeader, body: CalendarBody) -> ShownCalendar:
         """Upload a calendar.
 
-        It replaces the app's calendar of this name. An app has 100 calendars at most (409). The timers that name it get
-        the new days within seconds of this answer; `following.left` counts those that do not have them yet.
+        It replaces the app's calendar of this name. An app has 100 calendars at most (409), and its timers have room
+        for the new days (403, see `timerBytes`). The timers that name it get them within seconds of this answer;
+        `following.left` counts those that do not have them yet.
         """
         weekdays = (WEEKDAYS.index(word) for word in body.weekdays)
         return _shown(FollowedCalendar(*self._of(header).put(path.name, weekdays, body.days, body.working)))

@@ -33,8 +33,9 @@ class ShownFailingHost(Sent):
         str,
         Field(
             description="scheme, host and port, then `/` and the first segment of the path or `#` and the name of the "
-            "target; of a broker `broker:NAME`",
-            examples=["https://shop.example:443"],
+            "target; without these, all parts of the host beyond the 16 that are judged by themselves; of a broker "
+            "`broker:NAME`",
+            examples=["https://shop.example:443/orders"],
         ),
     ]
     since: Annotated[
@@ -86,8 +87,8 @@ class EnableHostBody(Given):
         Field(
             min_length=1,
             max_length=ORIGIN_CHARACTERS,
-            description="scheme, host and port, as the list of failing hosts has it",
-            examples=["https://shop.example:443"],
+            description="the host, or the part of it, as the list of failing hosts has it",
+            examples=["https://shop.example:443/orders"],
         ),
         AfterValidator(plain),
     ]

@@ -14,7 +14,8 @@ _QUEUE_MARK = "q"
 # The kinds of lanes that name a host.
 _OF_HOSTS = ("host", "host-limit", "app-at-host")
 # The app, and the part of a host that it calls: scheme, host and port; then `/` and the first segment of the path, or
-# `#` and the name of the target. What stands behind the port may be missing. Whether it answers is judged for each.
+# `#` and the name of the target. What stands behind the port is missing for a broker, and for all parts of a host that
+# have no key of their own. Whether it answers is judged for each.
 WayKey = tuple[str, str]
 _HOST_AND_PART = re.compile(r"((?:[a-z]+://)?[^/#]*)(.*)", re.DOTALL)
 

@@ -93,15 +93,6 @@ def place_from(url: str) -> MessagePlace:
     )
 
 
-def ends_of(url: str) -> frozenset[tuple[str, str]]:
-    """Return where what a target sends may go, each as a scheme and a host with its port, or a broker: by a fallback
-    too.
-    """
-    fallback = place_from(url).fallback if is_message_url(url) else ""
-    parts = (urlsplit(one.lower()) for one in (url, fallback) if one)
-    return frozenset((part.scheme, part.netloc) for part in parts)
-
-
 def consumers_place(group: str, fallback: str = "") -> MessagePlace:
     """Return the place of a group of consumers; groups are an app's own."""
     return MessagePlace(CONSUMERS_BROKER, PlaceKind.CONSUMERS, group, fallback=fallback)

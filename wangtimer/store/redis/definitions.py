@@ -25,7 +25,7 @@ from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNMARKED, UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.call_text import call_from_stored, marks_from, stored_call
-from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, digest_of, names_days
+from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, UploadedDays, digest_of, names_days
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
@@ -86,13 +86,13 @@ class DefinitionStore:
         now = self._clock.now_ms()
         calls: list[ScriptCall] = []
         bad: dict[int, str] = {}
-        named: set[Calendar] = set()
+        named: set[tuple[str, Calendar]] = set()
         for one in definitions:
             try:
                 text = definition_text(one)
                 bounds = bounds_in(one.schedule)
                 if bounds is not None and bounds.excluded is not None and names_days(bounds.excluded):
-                    named.add(bounds.excluded)
+                    named.add((one.app, bounds.excluded))
             except Exception as error:
                 bad[one.timer_id] = reason_of("its definition cannot be written to Redis", error)
                 continue
@@ -196,14 +196,16 @@ class DefinitionStore:
         """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
         return self._connection.reconnects.seconds_since
 
-    def _recall_all(self, texts: Mapping[int, bytes], found: Readable[int, Definition]) -> dict[int, str]:
-        """Read texts into `found`; return the digests of the days that must be read first, by timer."""
-        unread: dict[int, str] = {}
+    def _recall_all(
+        self, texts: Mapping[int, bytes], found: Readable[int, Definition]
+    ) -> dict[int, UploadedDays]:
+        """Read texts into `found`; return the days that must be read first, by timer."""
+        unread: dict[int, UploadedDays] = {}
         for timer_id, text in texts.items():
             try:
                 found[timer_id] = self._recall(timer_id, text)
-            except DaysUnread as days:
-                unread[timer_id] = days.digest
+            except DaysUnread as unknown:
+                unread[timer_id] = unknown.days
             except Exception as error:
                 found.bad[timer_id] = reason_of("its definition in Redis cannot be read", error)
         return unread
@@ -328,7 +330,7 @@ def _schedule(fields: dict[str, Any], timer_id: int, days: CalendarDays) -> Sche
     bounds = fields.get("bounds")
     # An older version wrote the days themselves.
     if bounds is not None and (digest := bounds.get("excluded", {}).get("days_in")) is not None:
-        bounds["excluded"] = days.get(digest)
+        bounds["excluded"] = days.get(fields["app"], digest)
     return bounded(rule, bounds, timer_id)
 
 

@@ -71,9 +71,9 @@ class Keys:
         """Return the key of the moment from which on an app's answers may give timers their next ones."""
         return f"{self._prefix}:control-pace:{app}"
 
-    def days(self, digest: str) -> str:
-        """Return the key of the days of a calendar."""
-        return f"{self._prefix}:days:{digest}"
+    def days(self, app: str) -> tuple[str, str]:
+        """Return the keys of the days of an app's calendars, and of when these were told."""
+        return f"{self._prefix}:days-of:{app}", f"{self._prefix}:days-told:{app}"
 
     def off(self, timer_id: int, since: int) -> str:
         """Return the key that says since when Redis knew that a timer, off since a moment (ms UTC), is off."""

@@ -6,7 +6,19 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, case, func, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    LargeBinary,
+    RowMapping,
+    Select,
+    and_,
+    case,
+    cast,
+    func,
+    select,
+    update,
+)
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
@@ -14,7 +26,9 @@ from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.timers.bad_timers import BadTimers, reason_of
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.bounds import calendar_from
+from wangtimer.store.app_total import NOTHING, Total
+from wangtimer.store.bounds import calendar_fields, calendar_from
+from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.keyset import by_index, update_by_index
@@ -80,9 +94,30 @@ class CalendarFollowers:
     passes over the rows that the other holds.
     """
 
-    def __init__(self, database: Database, bad_timers: BadTimers) -> None:
+    def __init__(self, database: Database, bad_timers: BadTimers, totals: AppTotals) -> None:
         self._database = database
         self._bad_timers = bad_timers
+        self._totals = totals
+
+    def refuse_growth(self, app: str, calendar: Calendar, now: int) -> None:
+        """Raise `LimitReached` if the timers that name a calendar would take too many bytes with these days.
+
+        Nothing is kept free for them: `follow` refuses those that have no room then. Raises `StoreAway`.
+        """
+        if not self._totals.are_kept(app):
+            return
+        own = and_(calendars.c.app == app, calendars.c.name == calendar.name)
+        present = select(func.length(cast(calendars.c.content, LargeBinary))).where(own)
+
+        def work(sql: Connection) -> None:
+            size = sql.execute(present).scalar_one_or_none()
+            more = 0 if size is None else len(orjson.dumps(calendar_fields(calendar))) - size
+            if more > 0:
+                growth = Total(bytes=more * sql.execute(_number_of(app, calendar.name)).scalar_one())
+                self._totals.move(sql, app, growth, now)
+                self._totals.move(sql, app, NOTHING - growth, now)
+
+        self._totals.transact(lambda: self._database.write(work), now)
 
     def uploads_to_follow(self, limit: int) -> list[Upload]:
         """Return uploads for which some timer may still have older days."""
@@ -108,6 +143,7 @@ class CalendarFollowers:
         """Let up to `limit` timers follow an upload, in one transaction; raises `StoreAway`.
 
         `is_time_over` is asked after each timer: if True no further one is looked at, so that rows are not locked long.
+        A timer for whose days the app has no room is refused.
 
         A timer with unplanned due moments goes into `apart`. If it cannot follow alone either, the next call gets it,
         with the reason, in `refused_apart`. An upload that was replaced by another is done. Repeating it is harmless.
@@ -128,6 +164,7 @@ class CalendarFollowers:
             in_time = InTime(rows, is_time_over)
             followings, same = _sorted_out(in_time, calendar, now, follow, page)
             _mark(sql, same, upload.at)
+            followings = self._with_room(sql, upload, followings, rows, now, page)
             at = {"calendar_at": upload.at}
             page.changed, page.pending = write_followings(sql, followings, at, now, firings_of)
             _refuse(sql, upload, page.refused)
@@ -136,10 +173,32 @@ class CalendarFollowers:
                 page.is_held = not page.is_done
             return page
 
-        page = self._database.write(work, Step.SQL_FOLLOW_CALENDAR, waits_for_locks=False)
+        page = self._totals.transact(
+            lambda: self._database.write(work, Step.SQL_FOLLOW_CALENDAR, waits_for_locks=False), now
+        )
         if page.refused:
             self._bad_timers.note(page.refused)
         return page
+
+    def _with_room(
+        self,
+        sql: Connection,
+        upload: Upload,
+        followings: list[Following],
+        rows: Sequence[RowMapping],
+        now: int,
+        page: Page,
+    ) -> list[Following]:
+        """Move the app's total, and return the timers for whose new days it has room; the others are refused."""
+        if not self._totals.are_kept(upload.app):
+            return followings
+        were = {row["id"]: row["bounds"] for row in rows}
+        growths = [Total(bytes=_size(_bounds_of(one)) - _size(were[one.timer.id])) for one in followings]
+        whys = self._totals.move_some(sql, upload.app, growths, now)
+        for one, why in zip(followings, whys, strict=True):
+            if why is not None:
+                page.refused[one.timer.id] = reason_of(f"it cannot follow calendar {upload.name!r}", why)
+        return [one for one in followings if one.timer.id not in page.refused]
 
     def calendar(self, upload: Upload) -> Calendar | None:
         """Return the calendar; None if it has been uploaded again since, or deleted."""
@@ -155,6 +214,11 @@ def _followers(app: str, name: str) -> ColumnElement[bool]:
     return and_(timers.c.app == app, timers.c.calendar == name, timers.c.tombstone == 0)
 
 
+def _number_of(app: str, name: str) -> Select[Any]:
+    number = by_index(select(func.count()).select_from(timers), "timer_follows", timers)
+    return number.where(_followers(app, name))
+
+
 def _to_follow(upload: Upload) -> ColumnElement[bool]:
     """Return the condition on timers with older days: upload moments only grow, so one range of the index has them."""
     is_older = and_(timers.c.calendar_at > -upload.at, timers.c.calendar_at < upload.at)
@@ -164,17 +228,16 @@ def _to_follow(upload: Upload) -> ColumnElement[bool]:
 def _progress(sql: Connection, app: str, name: str) -> Progress:
     own = and_(calendars.c.app == app, calendars.c.name == name)
     marks = sql.execute(select(calendars.c.updated_at, calendars.c.followed_at).where(own)).one_or_none()
-    number = by_index(select(func.count()).select_from(timers), "timer_follows", timers)
-    followers = sql.execute(number.where(_followers(app, name))).scalar_one()
+    followers = sql.execute(_number_of(app, name)).scalar_one()
     if marks is None:
         return Progress(followers, 0, 0)
     upload = Upload(app, name, marks.updated_at)
     # Once it is done, older marks belong to timers that another version made, with the present days.
     left = 0
     if marks.followed_at == 0:
-        left = sql.execute(number.where(_to_follow(upload))).scalar_one()
+        left = sql.execute(_number_of(app, name).where(_to_follow(upload))).scalar_one()
     is_refused = and_(_followers(app, name), timers.c.calendar_at == -upload.at)
-    refused = sql.execute(number.where(is_refused)).scalar_one()
+    refused = sql.execute(_number_of(app, name).where(is_refused)).scalar_one()
     first = by_index(select(timers.c.id).where(is_refused), "timer_follows", timers)
     ids = sql.execute(first.order_by(timers.c.id).limit(10)).scalars()
     return Progress(followers, left, refused, tuple(ids))
@@ -247,7 +310,7 @@ def write_followings(
     """
     alike: defaultdict[str | None, list[int]] = defaultdict(list)
     for one in followings:
-        alike[bounds_text(one.timer.definition.schedule, one.timer.ending)].append(one.timer.id)
+        alike[_bounds_of(one)].append(one.timer.id)
     # MySQL assigns from left to right, in the order of the table's columns.
     changed = {"edited_before_at": timers.c.edited_at, "edited_at": now, "updated_at": now}
     begins_here = timers.c.followed_to != timers.c.version
@@ -263,6 +326,14 @@ def write_followings(
     with_moments = [plan for plan in plans if plan.moments]
     pending = insert_missing(sql, firings_of(with_moments)) if with_moments else []
     return [changed_to(one.timer.definition.status, one.timer, now) for one in followings], pending
+
+
+def _bounds_of(one: Following) -> str | None:
+    return bounds_text(one.timer.definition.schedule, one.timer.ending)
+
+
+def _size(text: str | None) -> int:
+    return len((text or "").encode())
 
 
 def _mark(sql: Connection, ids: Sequence[int], at: int) -> None:

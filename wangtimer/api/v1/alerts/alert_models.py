@@ -16,7 +16,6 @@ from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.words_of_targets import OF_ALERT_RULES, OF_DESTINATION_KINDS, OF_DESTINATIONS, OF_EVENTS
-from wangtimer.callback.origin import read_url
 from wangtimer.core.alerts.alert_rule import (
     MASK,
     MOST_ADDRESSES,
@@ -30,6 +29,7 @@ from wangtimer.core.alerts.alert_rule import (
 )
 from wangtimer.core.alerts.mail_server import is_address
 from wangtimer.core.errors import Subject
+from wangtimer.core.flow.origin import read_url
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import NAME_CHARACTERS

@@ -1,6 +1,6 @@
 """Reads what operators call a target's host."""
 
-from wangtimer.callback.origin import read_url
+from wangtimer.core.flow.origin import read_url
 
 
 def host_port(text: str) -> str | None:

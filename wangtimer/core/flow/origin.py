@@ -66,13 +66,13 @@ def read_url(url: str) -> tuple[Origin, str]:
 
 
 def part_of_path(path: str) -> str:
-    """Return the part of a host that a path leads to: its first segment; "" where that is empty, or is filled in."""
+    """Return the part of a host that a path leads to: its first segment; `/` where that is empty, or is filled in."""
     plain = _PLAIN_BEGINNING.match(path)
     if plain is not None:
         return plain[0]
     begins, _, _ = path[1:].partition("/")
     segment = begins.partition("?")[0].partition("#")[0]
-    return _part("/", segment) if segment and "{" not in segment and "%7B" not in segment.upper() else ""
+    return _part("/", segment) if segment and "{" not in segment and "%7B" not in segment.upper() else "/"
 
 
 def part_of_target(name: str) -> str:
