@@ -421,6 +421,8 @@ def test_codes_are_stable() -> None:
             "unevenStep",
             "clockDrift",
             "encodedTwice",
+            "templatesOff",
+            "localIsUtc",
         ),
     }
     assert all(re.fullmatch("[a-zA-Z]+", code) for code in WarningCode)
