@@ -24,7 +24,7 @@ from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNMARKED, UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.call_text import call_from_stored, marks_from, stored_call
-from wangtimer.store.redis.calendar_days import CalendarDays, Days, DaysUnread, digest_of, names_days
+from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, UploadedDays, digest_of, names_days
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
@@ -196,9 +196,11 @@ class DefinitionStore:
         """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
         return self._connection.reconnects.seconds_since
 
-    def _recall_all(self, texts: Mapping[int, bytes], found: Readable[int, Definition]) -> dict[int, Days]:
+    def _recall_all(
+        self, texts: Mapping[int, bytes], found: Readable[int, Definition]
+    ) -> dict[int, UploadedDays]:
         """Read texts into `found`; return the days that must be read first, by timer."""
-        unread: dict[int, Days] = {}
+        unread: dict[int, UploadedDays] = {}
         for timer_id, text in texts.items():
             try:
                 found[timer_id] = self._recall(timer_id, text)
