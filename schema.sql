@@ -111,16 +111,15 @@ CREATE TABLE host_limit (
     PRIMARY KEY (host)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
--- by which rules of time zones and built-in calendars timers were planned: one row
+-- by which rules of time zones and built-in calendars timers are planned: one row
 CREATE TABLE schedule_rules (
     id SMALLINT NOT NULL,
     -- those of the packages that hold them
     version VARCHAR(64) NOT NULL,
-    -- JSON: a digest of the rules of each zone and calendar, by its name
+    -- JSON: a digest of the rules of each zone and calendar, by its name; "" where timers may have moments of others
     digests MEDIUMTEXT NOT NULL,
-    -- the version by which timers are planned anew, and the id of the last one that is
-    following VARCHAR(64) NOT NULL,
-    done_to BIGINT NOT NULL,
+    -- when a process that plans was there
+    seen_at BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (id)
 ) ENGINE = InnoDB DEFAULT CHARSET = utf8mb4 COLLATE = utf8mb4_bin;
 
@@ -208,6 +207,10 @@ CREATE TABLE timer (
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
     -- firings asked for before are stopped, those asked for afterwards are fired
     disabled_at BIGINT NOT NULL DEFAULT 0,
+    -- its versions from `followed_from` to `followed_to` differ only in what a calendar or the rules of its zone made of
+    -- them
+    followed_from BIGINT NOT NULL DEFAULT 0,
+    followed_to BIGINT NOT NULL DEFAULT 0,
     -- grows with every change
     version BIGINT NOT NULL,
     -- when the schedule last changed, and when it had changed the time before; 0 = never

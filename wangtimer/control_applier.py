@@ -166,7 +166,7 @@ class ControlApplier:
             return control
         timer = self.registrar.timers.get(app, timer_id)
         # One of another version is not applied.
-        if timer.definition.version != control.version or not _makes_a_moment(timer, control):
+        if not timer.is_at(control.version) or not _makes_a_moment(timer, control):
             return control
         return control._replace(until=max(control.until, self.pace.next_free(app)))
 

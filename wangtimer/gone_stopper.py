@@ -70,7 +70,8 @@ class GoneStopper:
             for timer in self.lists.of_ids(app, ids).values()
             if timer.definition.is_enabled
             and timer.next_fire_at is not None
-            and called[timer.id] == (timer.definition.version, self._target_version(timer, versions))
+            and timer.is_at(called[timer.id][0])
+            and called[timer.id][1] == self._target_version(timer, versions)
         ]
         if not chosen:
             return

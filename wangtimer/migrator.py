@@ -80,6 +80,7 @@ class Migrator:
     bad_timers: BadTimers
     is_strained: Callable[[], bool]
     is_stopping: Callable[[], bool]
+    may_plan: Callable[[], bool]
     _resting: dict[int, float] = field(default_factory=dict)
 
     def plan_due(self) -> int:
@@ -98,6 +99,9 @@ class Migrator:
         left_out = self._still_resting()
         before: list[Timer] = []
         while True:
+            # The moments of a process with older zone rules would stand in place of the right ones.
+            if not self.may_plan():
+                return planned
             page, expand = self._next_page(left_out, began_at)
             if not page or page == before or self.is_stopping():
                 return planned

@@ -1,6 +1,6 @@
 """What business services ask for: create, edit, enable, disable, delete a timer."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -24,7 +24,7 @@ from wangtimer.core.flow.slicing import BucketRule
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.cancelling import still_cancelled
+from wangtimer.core.timers.cancelling import cancelled_by_present_rules, still_cancelled
 from wangtimer.core.timers.spreading import still_spread
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.hot import HotStore
@@ -202,14 +202,24 @@ class Registrar:
         edited = still_cancelled(self._still_spread(edited, was, now), was, now, self.near.soon_ms)
         return None if edited.definition.schedule == was else self._planned_from(edited, now)
 
-    def planned_anew(self, timer: Timer, now: int) -> tuple[Timer, tuple[Plan, ...]]:
-        """Return a timer planned anew from `now` (ms UTC) on, as if its schedule had been edited, and its plans.
+    def planned_anew(self, timer: Timer, planned: Collection[int], now: int) -> tuple[Timer, Plan] | None:
+        """Return a timer planned from `now` (ms UTC) on by the present rules of its zone, and its new plan.
 
-        The first one has what came due unplanned. For zone rules that changed: moments of the old ones are superseded.
+        `planned` are its coming moments up to its mark that have a row. None where they are right, and so is what is
+        stored. Moments that came due unplanned are left to the migrator, which goes on from the mark by these rules.
         """
-        past, _ = self._plan_past(timer, now) if timer.definition.is_enabled else (None, [])
-        marks, near = self._planned_from(timer, now)
-        return marks, (near,) if past is None else (past, near)
+        definition = timer.definition
+        schedule = timer.ending.applied_to(cancelled_by_present_rules(definition.schedule))
+        stands = schedule == definition.schedule
+        if definition.is_enabled:
+            if timer.next_fire_at is not None and timer.next_fire_at <= now:
+                return None
+            stands = stands and _is_planned(timer, planned, now)
+        if stands:
+            return None
+        if any(moment > now for moment in as_bounded(schedule).cancelled):
+            log.warning("cancelled_moments_by_new_rules", timer_id=timer.id)
+        return self._planned_from(replace(timer, definition=definition._replace(schedule=schedule)), now)
 
     def _planned_from(self, edited: Timer, now: int) -> tuple[Timer, Plan]:
         definition = edited.definition.with_schedule(edited.definition.schedule, now)
@@ -301,7 +311,7 @@ class Registrar:
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
         is_told = False
         try:
-            self.definitions.put([one.stored for one in definitions])
+            self.definitions.put([one.stored for one in definitions], may_be_far=True)
             is_told = True
             self.hot.add([firing for firing in firings if firing.due_at >= now + self.near.soon_ms])
             for chunk in self.hot.arm_now(soon):
@@ -374,6 +384,18 @@ def following(timer: Timer, calendar: Calendar) -> Timer:
         return timer
     followed = timer.ending.applied_to(replace(schedule, excluded=calendar))
     return replace(timer, definition=timer.definition._replace(schedule=followed))
+
+
+def _is_planned(timer: Timer, with_rows: Collection[int], now: int) -> bool:
+    """Tell whether a timer's coming moments have rows up to its mark, and the mark is right.
+
+    A row of another moment is superseded when that comes, but only if the schedule was ever edited.
+    """
+    schedule = timer.definition.schedule
+    planned = set(with_rows) - as_bounded(schedule).cancelled
+    wanted = set(schedule.moments(now, timer.planned_until, len(planned) + 1))
+    is_right = wanted <= planned if timer.definition.edited_at else wanted == planned
+    return is_right and timer.next_fire_at == schedule.first_after(max(now, timer.planned_until))
 
 
 def _counted(timer: Timer, now: int) -> Timer:

@@ -5,7 +5,7 @@ The rules come from the packages `tzdata` and `chinesecalendar`, which grow newe
 
 import re
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 
 import structlog
@@ -15,67 +15,108 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import rules_digest, zone_names
 from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar
-from wangtimer.store.sql.schedule_rules import AnewPlanned, PlannedBy, ScheduleRuleStore
+from wangtimer.store.sql.calendar_followers import Following
+from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore
 
 log = structlog.get_logger()
 
 PACKAGES = ("tzdata", "chinesecalendar")
-# Timers looked at in one transaction, of which a dense one is planned with a hundred firings.
+# Timers looked at in one transaction.
 PAGE = 100
+# One transaction looks at no further timer after this long: it holds their rows.
+LONGEST_HELD_S = 0.2
 # One sweep ends after this long, so that what is swept beside it does not wait; the next goes on where it ended.
 LONGEST_S = 2.0
+# A process says so often that it is there. After so long without a word the rules of another one count; sweeps may come
+# a minute apart.
+SAID_EVERY_MS, SILENT_MS = 10_000, 75_000
+# A process with other rules may have made timers, or moved their marks, since they were looked at. So all are looked at
+# again after a minute, then after twice as long, and so on for a day.
+FIRST_REST_S, LONGEST_REST_S = 60.0, 86_400.0
 
 
 @dataclass(slots=True)
 class RulesFollower:
-    """Two at once do the same. The rules of a process stay as they are, so one that is done looks no more."""
+    """Of processes with different rules only those plan whose rules stand in SQL: the newest that are in use.
+
+    Two that follow at once, and one that begins again, change nothing twice: a timer whose moments are right is left
+    as it is.
+    """
 
     registrar: Registrar
     store: ScheduleRuleStore
     clock: Clock
-    _is_done: bool = field(default=False, init=False)
+    _after_id: int = field(default=0, init=False)
+    _changed: int = field(default=0, init=False)
+    _rests_until: float = field(default=0.0, init=False)
+    _rest_s: float = field(default=FIRST_REST_S, init=False)
+    _outdated_by: str = field(default="", init=False)
+
+    def may_plan(self) -> bool:
+        """Tell whether timers are planned by the rules of this process; raises `StoreAway`."""
+        return self.store.version() in (None, own_rules().version)
 
     def sweep(self) -> None:
-        """Go on with it, for `LONGEST_S`. Raises `StoreAway`."""
-        if self._is_done:
-            return
-        held, own = self.store.read(), own_rules()
-        if held is None:
-            self.store.write(own, None)
-        elif is_newer(own, held):
-            if not self._plan_anew(held, own):
-                return
-            self.store.write(own, held)
-        elif held.version != own.version:
-            log.error("rules_outdated", own=own.version, planned_by=held.version)
-        self._is_done = True
+        """Say by which rules timers are planned, and look at timers of changed ones, for `LONGEST_S`.
 
-    def _plan_anew(self, held: PlannedBy, own: PlannedBy) -> bool:
-        """Plan the timers concerned anew; False where the time was over first."""
-        names = changed_names(held, own)
-        after_id: int | None = held.done_to if held.following == own.version else 0
-        ends_at, number = self.clock.monotonic() + LONGEST_S, 0
-        while names and after_id is not None and self.clock.monotonic() < ends_at:
+        Raises `StoreAway`.
+        """
+        held, own, now = self.store.read(), own_rules(), int(self.clock.now_ms())
+        if held is None:
+            self.store.write(own._replace(seen_at=now), None)
+        elif held.version == own.version:
+            if now >= held.seen_at + SAID_EVERY_MS:
+                self.store.write(held._replace(seen_at=now), held)
+        elif is_newer(own, held) or now >= held.seen_at + SILENT_MS:
+            unlike = changed_names(held, own)
+            digests = {name: "" if name in unlike else digest for name, digest in own.digests.items()}
+            self.store.write(PlannedBy(own.version, digests, now), held)
+            log.warning("rules_changed", version=own.version, planned_by=held.version, rules=len(unlike))
+        elif self._outdated_by != held.version:
+            self._outdated_by = held.version
+            log.error("rules_outdated", own=own.version, planned_by=held.version)
+        if held is None or held.version != own.version or not held.to_follow:
+            self._after_id, self._changed = 0, 0
+            self._rests_until, self._rest_s = 0.0, FIRST_REST_S
+        elif self.clock.monotonic() >= self._rests_until:
+            self._follow(held, own)
+
+    def _follow(self, held: PlannedBy, own: PlannedBy) -> None:
+        """Plan the timers concerned anew; behind the last one, rest."""
+        ends_at = self.clock.monotonic() + LONGEST_S
+        while self.clock.monotonic() < ends_at:
             now = int(self.clock.now_ms())
             page = self.store.plan_page_anew(
-                own.version,
-                names,
-                after_id,
+                held.to_follow,
+                self._after_id,
                 PAGE,
                 now,
                 partial(self._anew, now=now),
                 self.registrar.firings_of,
+                partial(self._is_past, self.clock.monotonic() + LONGEST_HELD_S),
             )
-            self.registrar.tell_redis([timer.definition for timer in page.changed], page.pending, now)
-            after_id, number = page.last_id, number + len(page.changed)
-        is_done = not names or after_id is None
-        log.info("rules_followed", rules=len(names), timers=number, version=own.version, is_done=is_done)
-        return is_done
+            if page.changed:
+                self.registrar.tell_redis([timer.definition for timer in page.changed], page.pending, now)
+            self._changed += len(page.changed)
+            self._after_id = page.last_id or 0
+            if page.last_id is None:
+                log.info("rules_followed", version=own.version, timers=self._changed, rests_s=self._rest_s)
+                self._changed = 0
+                self._rests_until = self.clock.monotonic() + self._rest_s
+                self._rest_s *= 2
+                if self._rest_s > LONGEST_REST_S:
+                    self.store.write(own._replace(seen_at=now), held)
+                return
 
-    def _anew(self, timer: Timer, now: int) -> AnewPlanned:
-        return AnewPlanned(*self.registrar.planned_anew(timer, now))
+    def _is_past(self, moment: float) -> bool:
+        return self.clock.monotonic() >= moment
+
+    def _anew(self, timer: Timer, planned: list[int], now: int) -> Following | None:
+        edited = self.registrar.planned_anew(timer, planned, now)
+        return None if edited is None else Following(*edited)
 
 
+@cache
 def own_rules() -> PlannedBy:
     """Return the rules of this process: those of each zone and of each built-in calendar."""
     zones = {name: rules_digest(name) for name in sorted(zone_names())}
@@ -84,13 +125,9 @@ def own_rules() -> PlannedBy:
 
 
 def is_newer(one: PlannedBy, other: PlannedBy) -> bool:
-    """Tell whether one of the packages is newer than it was."""
-    return any(
-        own > held
-        for own, held in zip(
-            map(_numbers, one.version.split()), map(_numbers, other.version.split()), strict=False
-        )
-    )
+    """Tell whether a package is newer than it was, and none is older."""
+    own, held = _numbers(one.version), _numbers(other.version)
+    return own != held and all(a >= b for a, b in zip(own, held, strict=False))
 
 
 def changed_names(held: PlannedBy, own: PlannedBy) -> frozenset[str]:
@@ -98,5 +135,5 @@ def changed_names(held: PlannedBy, own: PlannedBy) -> frozenset[str]:
     return frozenset(name for name, digest in own.digests.items() if held.digests.get(name) != digest)
 
 
-def _numbers(package_version: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", package_version)))
+def _numbers(versions: str) -> list[tuple[int, ...]]:
+    return [tuple(map(int, re.findall(r"\d+", one))) for one in versions.split()]

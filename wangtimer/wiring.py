@@ -705,6 +705,7 @@ class Wiring:
             self.bad_timers,
             self.strain_mark.counts,
             self.stopping.is_set,
+            self.rules_follower.may_plan,
         )
 
     @once

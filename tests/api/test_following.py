@@ -12,6 +12,7 @@ from tests.api.world import DEF, URL, World
 from wangtimer import calendar_follower
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Schedule
 from wangtimer.core.timers.timer import NewTimer, Notify
@@ -62,6 +63,17 @@ def daily(world: World, number: int) -> list[int]:
 def spoil(world: World, timer_id: int, **values: Any) -> None:
     change = update(timers).where(timers.c.id == timer_id).values(values)
     world.wiring.database.write(lambda sql: sql.execute(change))
+
+
+def test_what_a_target_answered_counts_though_its_timer_followed_an_upload(world: World) -> None:
+    upload(world)
+    (timer,) = daily(world, 1)
+    version = world.wiring.timers.versions({timer})[timer]
+    upload(world, 1)
+    world.wiring.calendar_follower.follow_all()
+    assert world.wiring.timers.versions({timer}) == {timer: version + 1}
+    world.wiring.control_applier.take({timer: ReplyControl(version, ControlKind.STOP).text})
+    assert not world.wiring.timers.definitions({timer})[timer].is_enabled
 
 
 @pytest.fixture

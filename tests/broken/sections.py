@@ -136,6 +136,9 @@ SECTIONS = (
             "says what became of it.",
             "An older version's processes believe Redis for longer, and know no pause.",
             "Where Redis could not be told of a pause, it counts from 5 s after a sweep has told it.",
+            "After two edits within two steps (`WANGTIMER_STEP_S`), what came due before and no process had taken up "
+            "is made only if the newest schedule has its moment. A calendar, new zone rules and an answer that puts a "
+            "timer off count as edits of the timers whose moments they move.",
             "A calendar uploaded anew counts within seconds, not within `countsWithinMs` "
             "([why](decisions/0018-timers-follow-a-calendar-later.md)).",
         ),

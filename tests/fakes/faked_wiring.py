@@ -51,5 +51,6 @@ class FakedWiring(DoubledWiring):
             tls=SimpleNamespace(fault_of=lambda _app: ""),
             alert_rules=SimpleNamespace(alerted=AlertedApps),
             copy_refreshers=(),
+            rules_follower=SimpleNamespace(may_plan=lambda: True),
             replay_quota=GrantAll(),
         )

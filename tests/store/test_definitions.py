@@ -192,6 +192,13 @@ def test_that_of_a_moment_far_away_goes_until_it_is_near(hot: HotWorld) -> None:
     assert 0 <= KEPT_AFTER_S - hot.definition_lives_s(1) <= 2
 
 
+@pytest.mark.parametrize(("ahead_s", "is_far"), [(DEFINITIONS_LIVE_S - 60, False), (86_400, True)])
+def test_so_does_that_of_a_changed_timer_that_recurs(hot: HotWorld, ahead_s: int, is_far: bool) -> None:
+    start_ms = int(hot.clock.now_ms()) + ahead_s * 1_000
+    hot.definitions.put([definition(schedule=Bounded(EVERY_MINUTE, start_ms=start_ms))], may_be_far=True)
+    assert 0 <= (KEPT_AFTER_S if is_far else DEFINITIONS_LIVE_S) - hot.definition_lives_s(1) <= 2
+
+
 @pytest.mark.parametrize("excluded", [LONG_CALENDAR, built_in()["cn-off-days"]])
 def test_a_definition_with_excluded_days_is_read_as_it_was_written(hot: HotWorld, excluded: Calendar) -> None:
     written = definition(schedule=Bounded(EVERY_MINUTE, excluded=excluded))

@@ -21,6 +21,9 @@ SOCKET_NAMED_IN = "socket"
 # After a SIGKILL of the last instance, its Valkey holds the lock for some more ms.
 LOCK_SECONDS = 1.0
 
+# The name of the database in it.
+DATABASE = "wangtimer.db"
+
 
 @dataclass(frozen=True, slots=True)
 class DataDirectory:
@@ -32,7 +35,7 @@ class DataDirectory:
     @property
     def database_url(self) -> str:
         """SQLAlchemy's URL of the SQLite file."""
-        return f"sqlite:///{self.path / 'wangtimer.db'}"
+        return f"sqlite:///{self.path / DATABASE}"
 
     @property
     def store_url(self) -> str:

@@ -68,6 +68,7 @@ def embedded_stack(
             held.directory, supervisor, f"http://{HOST}:{port}", f"http://{HOST}:{port + STREAM_BEHIND}"
         )
         try:
+            own_key_setting(held.directory.path)
             provide_keys(held.directory, app)
             _start_valkey(held, supervisor, stop)
             _start_service(stack, port, stop)

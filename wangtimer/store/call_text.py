@@ -19,9 +19,9 @@ _THROUGH_A_TARGET = "2."
 # How the last text in the JSON of a call through a target ends where the timer keeps no secrets of its own, with what
 # follows it. No other text has this: a quote within one is escaped, and no other is followed so.
 SEALS_NOTHING = ('\\",\\"\\"]"}', '\\",\\"\\"]","marks"')
-# RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
 # Follows the host and port of a URL in JSON, also in JSON within JSON.
 _ENDS_HOST = '/?#"\\'
+# RFC 2606: no such name is ever found. By the mask an older version refuses to change the call.
 _NO_URL = "http://named-target.invalid/***"
 # The JSON of a call begins with its URL, which is within so many characters, quotes escaped.
 URL_WITHIN = 4_200

@@ -66,7 +66,7 @@ class Refresher:
     def _tell(self, versions: dict[int, int]) -> None:
         news = {one for one, version in versions.items() if self._told.get(one) != version}
         # A timer that cannot be read here may have been disabled: no definition is better than an old one.
-        self.definitions.forget(tell(self.timers, self.definitions, news))
+        self.definitions.forget(tell(self.timers, self.definitions, news, may_be_far=True))
         if len(self._told) > PAGE * PAGES_A_CALL:
             self._told.clear()
         self._told |= versions

@@ -9,12 +9,17 @@ from wangtimer.store.sql.timers import TimerStore
 PAGE = 100
 
 
-def tell(timers: TimerStore, definitions: DefinitionStore, timer_ids: Iterable[int]) -> set[int]:
-    """Write the definitions of these timers to Redis, page by page; return which cannot be read. Raises `StoreAway`."""
+def tell(
+    timers: TimerStore, definitions: DefinitionStore, timer_ids: Iterable[int], may_be_far: bool = False
+) -> set[int]:
+    """Write the definitions of these timers to Redis, page by page; return which cannot be read. Raises `StoreAway`.
+
+    `may_be_far`: their next moments may be.
+    """
     ids = sorted(timer_ids)
     bad: set[int] = set()
     for start in range(0, len(ids), PAGE):
         found = timers.definitions(set(ids[start : start + PAGE]))
-        definitions.put(found.values())
+        definitions.put(found.values(), may_be_far)
         bad |= found.bad.keys()
     return bad

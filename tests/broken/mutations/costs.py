@@ -36,6 +36,17 @@ PROMISES = (
         red="tests/store/test_definitions.py::test_a_one_shot_s_definition_ends_a_quarter_of_an_hour_after_its_moment[redis-0]",
     ),
     Promise(
+        "a-change-keeps-no-far-definition",
+        "a change of a timer whose next moment is far keeps its definition in Redis for a quarter of an hour, and no longer.",
+        breaks="Each definition of a timer that recurs lives until it could be told again.",
+        by=Mutation(
+            "lives_s",
+            "if not one.is_enabled or (may_be_far and _is_far(one.schedule, int(now), longest_s)):",
+            "if not one.is_enabled:",
+        ),
+        red="tests/store/test_definitions.py::test_so_does_that_of_a_changed_timer_that_recurs[redis-86400-True]",
+    ),
+    Promise(
         "a-dense-timer-is-planned-by-count",
         "a dense timer is planned by count, so that others are planned in time.",
         breaks="An every-second timer is planned two hours ahead.",

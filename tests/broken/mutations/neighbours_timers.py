@@ -102,7 +102,7 @@ PROMISES = (
         "timers that follow a calendar hold their rows for parts of a second, however dear they are.",
         breaks="A transaction takes up all of its page.",
         by=Mutation(
-            "_InTime.__iter__",
+            "InTime.__iter__",
             """
             if self._is_time_over():
                 return

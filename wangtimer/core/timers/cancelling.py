@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 from wangtimer.core.errors import Conflict, Subject, UnknownFiring
-from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded
+from wangtimer.core.schedules.schedule import Bounded, Schedule, as_bounded, bounds_in
 from wangtimer.core.timers.timer import Timer
 
 MOST_CANCELLED = 1_000
 # A past moment stays cancelled for so long. Its member may be found late in Redis, whose slices are kept for a day, and
 # a member that is a little late is fired without asking SQL.
 KEPT_MS = 25 * 3_600_000
+# Rules of a zone that change move a moment by an hour, hardly ever by more.
+MOST_MOVED_MS = 2 * 3_600_000
 
 
 def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
@@ -75,6 +77,24 @@ def _moved(was: Bounded, edited: Bounded, now: int, soon: int) -> frozenset[int]
         if now - KEPT_MS < moment <= soon:
             moved.add(moment)
     return frozenset(moved)
+
+
+def cancelled_by_present_rules(schedule: Schedule) -> Schedule:
+    """Return a schedule whose cancelled moments are where the present rules of its zone put them.
+
+    What they were by the rules before is not known. One that is no moment of the rule any more was its only moment
+    within `MOST_MOVED_MS`; else it stays as it is.
+    """
+    bounds = bounds_in(schedule)
+    if bounds is None or not bounds.cancelled:
+        return schedule
+    whole = Bounded(bounds.rule, spread=bounds.spread)
+    cancelled = set(bounds.cancelled)
+    for moment in bounds.cancelled:
+        near = whole.moments(moment - MOST_MOVED_MS, moment + MOST_MOVED_MS, 2)
+        if len(near) == 1:
+            cancelled |= {*near}
+    return replace(bounds, cancelled=frozenset(cancelled))
 
 
 def uncancelled(schedule: Schedule) -> Schedule:

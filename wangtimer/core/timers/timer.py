@@ -163,7 +163,8 @@ class Timer(Owned):
 
     Every moment up to and including `planned_until` has its firing row; `next_fire_at` is the first moment after it, or
     None if there is none. Then `planned_until` is not after the last moment, or it is in the past.
-    `is_told` is no part of the row: False if Redis could not be told of the change that was just made.
+    `is_told` is no part of the row: False if Redis could not be told of the change that was just made. `followed`: the
+    versions from the first to the second differ only in what a calendar or the rules of its zone made of them.
     """
 
     definition: Definition
@@ -174,6 +175,7 @@ class Timer(Owned):
     updated_at: int
     ending: Ending = ENDLESS
     is_told: bool = field(default=True, compare=False)
+    followed: tuple[int, int] = field(default=(0, 0), compare=False)
 
     @property
     def id(self) -> int:
@@ -196,6 +198,12 @@ class Timer(Owned):
         of_definition = {one.name: values[one.name] for one in IN_DEFINITION}
         of_timer = {one.name: values[one.name] for one in IN_TIMER}
         return replace(self, definition=self.definition._replace(**of_definition), **of_timer)
+
+    def is_at(self, version: int) -> bool:
+        """Tell whether nobody changed the timer since this version, other than a calendar or the rules of its zone."""
+        first, last = self.followed
+        at = self.definition.version
+        return version == at or (last == at and first <= version < at)
 
     def is_finished(self, now: int) -> bool:
         """Whether it is enabled and has no moment left after `now` (ms UTC)."""

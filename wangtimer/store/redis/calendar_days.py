@@ -26,13 +26,13 @@ MOST_OF_APP = 128
 # What was told is remembered of so many, 0.2 KB each.
 MOST_TOLD = 4_096
 # An app, and the digest of days that it uploaded.
-Days = tuple[str, str]
+UploadedDays = tuple[str, str]
 
 
 class DaysUnread(Exception):
     """This process has not read these days."""
 
-    def __init__(self, days: Days) -> None:
+    def __init__(self, days: UploadedDays) -> None:
         super().__init__(days)
         self.days = days
 
@@ -49,7 +49,7 @@ class CalendarDays:
         self._clock = clock
         self._longest_s = longest_s
         self._read: dict[str, Calendar] = {}
-        self._told: dict[Days, float] = {}
+        self._told: dict[UploadedDays, float] = {}
         self._reconnects = 0
 
     def tell(self, named: Iterable[tuple[str, Calendar]]) -> None:
@@ -71,7 +71,7 @@ class CalendarDays:
                 self._told.clear()
             self._told[days] = now
 
-    def _write(self, days: Days, calendar: Calendar) -> None:
+    def _write(self, days: UploadedDays, calendar: Calendar) -> None:
         (app, digest), text, told_at = days, _text(calendar), int(self._clock.now_ms())
         key, told = self._keys.days(app)
 
@@ -98,7 +98,7 @@ class CalendarDays:
         except KeyError:
             raise DaysUnread((app, digest)) from None
 
-    def read(self, wanted: Iterable[Days]) -> None:
+    def read(self, wanted: Iterable[UploadedDays]) -> None:
         """Read days from Redis, as many of them as it has. Others are told again by the next definition with them."""
         asked = sorted(set(wanted))
 

@@ -4,6 +4,7 @@ Redis has the definitions of timers with firings in the window, and of timers th
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -24,7 +25,7 @@ from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNMARKED, UNREAD, Definition, Notify, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.call_text import call_from_stored, marks_from, stored_call
-from wangtimer.store.redis.calendar_days import CalendarDays, Days, DaysUnread, digest_of, names_days
+from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, UploadedDays, digest_of, names_days
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
@@ -76,8 +77,8 @@ class DefinitionStore:
         self._remembered = Remembered()
         self._days = CalendarDays(connection, keys, clock, longest_s)
 
-    def put(self, definitions: Iterable[Definition]) -> None:
-        """Write definitions unless a newer one is there, and renew the expiry of all.
+    def put(self, definitions: Iterable[Definition], may_be_far: bool = False) -> None:
+        """Write definitions unless a newer one is there, and renew the expiry of all; `may_be_far` as in `lives_s`.
 
         Of equal versions the later one counts: the first may be of a commit that SQL has lost.
         One that cannot be written is noted and left out: a reader that misses it asks SQL.
@@ -96,9 +97,8 @@ class DefinitionStore:
                 bad[one.timer_id] = reason_of("its definition cannot be written to Redis", error)
                 continue
             key = self._keys.definition(one.timer_id)
-            calls.append(
-                ScriptCall(script("define"), [key], [one.version, text, lives_s(one, now, self._longest_s)])
-            )
+            seconds = lives_s(one, now, self._longest_s, may_be_far)
+            calls.append(ScriptCall(script("define"), [key], [one.version, text, seconds]))
         self._days.tell(named)
         if len(calls) == 1:
             # Each change of one timer does this: alone it takes a fifth less CPU than in a pipeline.
@@ -196,9 +196,11 @@ class DefinitionStore:
         """Seconds since this process last (re)connected to a Redis that had been away, or first connected."""
         return self._connection.reconnects.seconds_since
 
-    def _recall_all(self, texts: Mapping[int, bytes], found: Readable[int, Definition]) -> dict[int, Days]:
+    def _recall_all(
+        self, texts: Mapping[int, bytes], found: Readable[int, Definition]
+    ) -> dict[int, UploadedDays]:
         """Read texts into `found`; return the days that must be read first, by timer."""
-        unread: dict[int, Days] = {}
+        unread: dict[int, UploadedDays] = {}
         for timer_id, text in texts.items():
             try:
                 found[timer_id] = self._recall(timer_id, text)
@@ -218,14 +220,15 @@ class DefinitionStore:
         return definition
 
 
-def lives_s(one: Definition, now: float, longest_s: int) -> int:
+def lives_s(one: Definition, now: float, longest_s: int, may_be_far: bool = False) -> int:
     """Return for how many seconds Redis keeps a definition that is written at `now` (ms UTC).
 
     A timer that recurs has it for `longest_s`, until it is told again. A one-shot's, and that of a timer whose end is
     near, ends with the last moment. A moment that is further away is told again when it is near. A timer that is off
-    has it so that no older one comes back.
+    has it so that no older one comes back, as has one that recurs and has no moment in that time. The latter is looked
+    for where it `may_be_far`: who plans or feeds a timer knows that it is not.
     """
-    if not one.is_enabled:
+    if not one.is_enabled or (may_be_far and _is_far(one.schedule, int(now), longest_s)):
         return min(KEPT_AFTER_S, longest_s)
     last = one.schedule.only_moment
     if last is None and (bounds := bounds_in(one.schedule)) is not None and bounds.last_ms is not None:
@@ -236,6 +239,12 @@ def lives_s(one: Definition, now: float, longest_s: int) -> int:
     if one.schedule.only_moment is not None and ahead_s > longest_s:
         ahead_s = 0
     return min(ahead_s + KEPT_AFTER_S, longest_s)
+
+
+def _is_far(schedule: Schedule, now: int, longest_s: int) -> bool:
+    with suppress(Exception):  # say, a zone that this node does not know
+        return schedule.only_moment is None and not schedule.moments(now, now + longest_s * 1_000, 1)
+    return False
 
 
 def definition_text(one: Definition) -> str:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     RowMapping,
     Select,
     and_,
+    case,
     cast,
     func,
     select,
@@ -160,11 +161,12 @@ class CalendarFollowers:
             query = query.order_by(timers.c.calendar_at, timers.c.id).limit(limit)
             query = query.with_for_update(skip_locked=True)
             rows = sql.execute(query).mappings().all()
-            in_time = _InTime(rows, is_time_over)
+            in_time = InTime(rows, is_time_over)
             followings, same = _sorted_out(in_time, calendar, now, follow, page)
             _mark(sql, same, upload.at)
             followings = self._with_room(sql, upload, followings, rows, now, page)
-            page.changed, page.pending = _write(sql, followings, upload.at, now, firings_of)
+            at = {"calendar_at": upload.at}
+            page.changed, page.pending = write_followings(sql, followings, at, now, firings_of)
             _refuse(sql, upload, page.refused)
             if len(rows) < limit and in_time.is_all and not page.apart:
                 page.is_done = _finish(sql, upload)
@@ -252,7 +254,7 @@ def _calendar(sql: Connection, upload: Upload) -> Calendar | None:
     return None if text is None else calendar_from(orjson.loads(text))
 
 
-class _InTime:
+class InTime:
     """Yields rows until the time is over, the first in any case. `is_all`: every row was yielded."""
 
     def __init__(self, rows: Sequence[RowMapping], is_time_over: Callable[[], bool]) -> None:
@@ -295,20 +297,28 @@ def _read_one_by_one(rows: Iterable[RowMapping], page: Page) -> Iterator[Timer]:
         yield from found.values()
 
 
-def _write(
+def write_followings(
     sql: Connection,
     followings: Sequence[Following],
-    at: int,
+    also: dict[str, Any],
     now: int,
     firings_of: Callable[[list[Plan]], list[Firing]],
 ) -> tuple[list[Timer], list[Firing]]:
-    """Write the timers' new days and marks, timers with equal days together, and insert the firings of their plans."""
+    """Write the timers' new bounds and marks, equal bounds together, and insert the firings of their plans.
+
+    `also` has further columns.
+    """
     alike: defaultdict[str | None, list[int]] = defaultdict(list)
     for one in followings:
         alike[_bounds_of(one)].append(one.timer.id)
     # MySQL assigns from left to right, in the order of the table's columns.
-    changed = {"edited_before_at": timers.c.edited_at, "edited_at": now, "updated_at": now, "calendar_at": at}
-    changed["version"] = timers.c.version + 1
+    changed = {"edited_before_at": timers.c.edited_at, "edited_at": now, "updated_at": now}
+    begins_here = timers.c.followed_to != timers.c.version
+    changed |= also | {
+        "followed_from": case((begins_here, timers.c.version), else_=timers.c.followed_from),
+        "followed_to": timers.c.version + 1,
+        "version": timers.c.version + 1,
+    }
     for text, ids in alike.items():
         _update(sql, ids, changed | {"bounds": text})
     plans = [one.plan for one in followings]

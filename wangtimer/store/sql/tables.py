@@ -190,18 +190,17 @@ reply_controls = Table(
     **_MYSQL,
 )
 
-# By which rules of time zones and built-in calendars timers were planned.
+# By which rules of time zones and built-in calendars timers are planned.
 schedule_rules = Table(
     "schedule_rules",
     metadata,
     Column("id", SmallInteger, primary_key=True, autoincrement=False),
     # Those of the packages that hold them.
     Column("version", String(64), nullable=False),
-    # JSON: a digest of the rules of each zone and calendar, by its name.
+    # JSON: a digest of the rules of each zone and calendar, by its name; "" where timers may have moments of others.
     Column("digests", _LongText, nullable=False),
-    # The version by which timers are planned anew, and the id of the last one that is.
-    Column("following", String(64), nullable=False),
-    Column("done_to", BigInteger, nullable=False),
+    # When a process that plans was there.
+    Column("seen_at", BigInteger, nullable=False, server_default=text("0")),
     **_MYSQL,
 )
 
@@ -333,6 +332,10 @@ timers = Table(
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),
+    # Its versions from `followed_from` to `followed_to` differ only in what a calendar or the rules of its zone made of
+    # them. MySQL sets columns in this order, and these depend on the version before.
+    Column("followed_from", BigInteger, nullable=False, server_default=text("0")),
+    Column("followed_to", BigInteger, nullable=False, server_default=text("0")),
     Column("version", BigInteger, nullable=False),
     # When the schedule had changed the time before it last did.
     Column("edited_before_at", BigInteger, nullable=False, server_default=text("0")),

@@ -33,7 +33,8 @@ from wangtimer.store.sql.tables import timers
 
 Read = TypeVar("Read")
 
-_INSERTED = tuple(column.name for column in timers.c if column.name not in ("tombstone", "planned_seq"))
+_ZERO_AT_FIRST = ("tombstone", "planned_seq", "followed_from", "followed_to")
+_INSERTED = tuple(column.name for column in timers.c if column.name not in _ZERO_AT_FIRST)
 
 
 @cache
@@ -170,6 +171,7 @@ def timer_of(row: Any) -> Timer:
         created_at=row["created_at"],
         updated_at=row["updated_at"],
         ending=_ending(bounds),
+        followed=(row["followed_from"], row["followed_to"]),
         **_values(row, IN_TIMER),
     )
 

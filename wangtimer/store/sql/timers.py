@@ -509,6 +509,8 @@ def new_row(new: NewTimer, timer_id: int, now: int, seals: Seals) -> dict[str, A
         "app": new.app,
         "name": new.name,
         "status": TimerStatus.DISABLED.value,
+        "followed_from": 0,
+        "followed_to": 0,
         "version": 1,
         "edited_before_at": 0,
         "edited_at": 0,
@@ -534,12 +536,11 @@ def name_taken(app: str, name: str, taken_by: int | None) -> NameInUse:
 
 
 def refuse_changed(timer: Timer, version: int | None) -> None:
-    """Raise `Conflict` if a version is given and the timer is at another one."""
-    at = timer.definition.version
-    if version not in (None, at):
+    """Raise `Conflict` if a version is given and somebody changed the timer since."""
+    if version is not None and not timer.is_at(version):
         raise VersionChanged(
             "version",
-            f"this timer is at version {at}, not {version}: somebody changed it",
+            f"this timer is at version {timer.definition.version}, not {version}: somebody changed it",
             "read it again, and repeat the change where it still makes sense",
         )
 

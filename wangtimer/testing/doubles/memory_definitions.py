@@ -19,13 +19,14 @@ class MemoryDefinitions:
         self._clock = clock
         self._longest_s = longest_s
 
-    def put(self, definitions: Iterable[Definition]) -> None:
+    def put(self, definitions: Iterable[Definition], may_be_far: bool = False) -> None:
         def work() -> None:
             for one in definitions:
                 if one.notify is UNREAD:
                     continue
                 held = self._living(one.timer_id)
-                expires_at = self._clock.monotonic() + lives_s(one, self._clock.now_ms(), self._longest_s)
+                seconds = lives_s(one, self._clock.now_ms(), self._longest_s, may_be_far)
+                expires_at = self._clock.monotonic() + seconds
                 newest = one if held is None or one.version >= held.version else held
                 self._server.table("definitions")[one.timer_id] = newest, expires_at
 
