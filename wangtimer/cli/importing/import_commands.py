@@ -100,7 +100,7 @@ def _importing(
         @click.option(
             "--overlap",
             type=click.Choice(get_args(Overlap)),
-            help="What becomes of a firing while another one is not done; skip by default.",
+            help="What becomes of a firing while another one is not done; by default what the source says, else skip.",
         )
         @click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated.")
         @click.option(
