@@ -52,6 +52,13 @@ def test_what_may_surprise_is_said(world: World, given: dict[str, Any], code: st
     assert bool(data["nextMoments"]) is (code != "neverFires")
 
 
+def test_a_single_moment_that_the_clocks_skip_is_warned_of(world: World) -> None:
+    skipped = {"at": "2190-03-28T02:30:00", "timezone": "Europe/Berlin"}
+    timer_id = world.made(cron="0 9 * * *")
+    for data in (preview(world, **skipped), world.patch(app="shop", id=timer_id, **skipped).data):
+        assert [warning["code"] for warning in data["warnings"]] == ["clockForward"]
+
+
 def test_whatever_is_shown_is_warned_of(world: World) -> None:
     data = preview(world, cron="30 2 26 3 *", timezone="Europe/Berlin", count=10)
     assert [one["at"][:10] for one in data["nextMoments"] if "T03:00" in one["at"]] == [

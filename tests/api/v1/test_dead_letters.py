@@ -52,7 +52,11 @@ def test_conditions_and_pages(world: V1World) -> None:
         ({"timer": "key:expire"}, 5),
         ({"reason": "http_503", "host": "target.example:8080"}, 5),
         ({"reason": "timed_out"}, 0),
+        ({"host": "target.example"}, 5),
+        ({"host": "Target.Example."}, 5),
         ({"host": "other:80"}, 0),
+        ({"host": "get.example"}, 0),
+        ({"host": "broker:orders"}, 0),
         ({"target": "orders"}, 0),
         ({"until": world.clock.now - 60_000}, 0),
     ):
@@ -65,6 +69,33 @@ def test_conditions_and_pages(world: V1World) -> None:
         seen += [one["id"] for one in page["items"]]
         cursor = {"cursor": page["nextCursor"]} if page["nextCursor"] else {}
     assert seen == ids[::-1]
+
+
+def test_a_host_is_read_as_answers_show_it_or_without_its_port(small_world: V1World) -> None:
+    ids = failed(small_world, 3, host="::1:8080")
+    for host, number in (("::1:8080", 3), ("[::1]:8080", 3), ("[::1]", 3), ("[::]", 0), ("[::1]:80", 0)):
+        found = small_world.send("GET", f"{LETTERS}:count", query={"host": host})
+        assert found.json["total"] == number, host
+    done = small_world.send(
+        "POST", f"{LETTERS}:discard", {"since": small_world.clock.now - 60_000, "host": "[::1]"}
+    )
+    assert done.json["discarded"] == len(ids)
+
+
+@pytest.mark.parametrize("host", ["http://target.example:8080", "target.example/pay", "a b", ""])
+def test_what_is_no_host_is_refused_and_not_taken_for_one_without_dead_letters(
+    small_world: V1World, host: str
+) -> None:
+    failed(small_world)
+    body = {"since": small_world.clock.now - 60_000, "host": host}
+    for refused in (
+        small_world.send("GET", LETTERS, query={"host": host}),
+        small_world.send("GET", f"{LETTERS}:count", query={"host": host}),
+        small_world.send("POST", f"{LETTERS}:replay", body),
+        small_world.send("POST", f"{LETTERS}:discard", body),
+    ):
+        assert refused.status == 400, refused.json
+        assert "write shop.example or shop.example:8443" in refused.json["detail"]
 
 
 def test_a_cursor_of_elsewhere_is_refused(small_world: V1World) -> None:

@@ -50,6 +50,39 @@ def test_a_moment_without_an_offset_is_read_in_the_zone_that_is_named(
     assert (made.status, made.json["schedule"]) == (201, {"at": moment})
 
 
+@pytest.mark.parametrize(
+    ("local", "warnings"),
+    [
+        (
+            "2027-03-28T02:30:00",
+            [("clockForward", "02:30 does not exist on 2027-03-28 (the clocks go forward), fires at 03:00")],
+        ),
+        (
+            "2027-10-31 02:30:00.5",
+            [("clockBack", "02:30 comes twice on 2027-10-31 (the clocks go back), fires once")],
+        ),
+        ("2027-03-28T03:00:00", []),
+        ("2027-10-31T03:00:00", []),
+        # An offset says which it is.
+        ("2027-10-31T02:30:00+01:00", []),
+    ],
+)
+def test_a_moment_that_the_clocks_skip_or_have_twice_is_warned_of(
+    small_world: V1World, local: str, warnings: list[tuple[str, str]]
+) -> None:
+    schedule = {"at": local, "timezone": BERLIN}
+    body = {"schedule": schedule, "target": TARGET}
+    small_world.made(key="other")
+    changed = small_world.send("PATCH", f"{TIMERS}/key:other", {"schedule": schedule}, rule=ONE)
+    for answer in (
+        small_world.send("POST", "/v1/schedules:preview", {"schedule": schedule}).json,
+        small_world.send("POST", TIMERS, body).json["preview"],
+        small_world.send("PUT", f"{TIMERS}/key:third", body, rule=ONE).json["preview"],
+        changed.json["preview"],
+    ):
+        assert [(one["code"], one["text"]) for one in answer["warnings"]] == warnings
+
+
 def test_it_fires_when_a_cron_of_that_time_of_day_does(small_world: V1World) -> None:
     for day in ("2030-03-31", "2030-10-27"):
         cron = preview(small_world, 1, cron="30 2 * * *", timezone=BERLIN, startAt=f"{day}T00:00:00")
@@ -113,6 +146,34 @@ def test_every_other_week_at_nine_stays_at_nine_when_the_clocks_change(world: V1
     # What is shown makes the same timer.
     put = world.send("PUT", f"{TIMERS}/key:expire", {"schedule": ANCHORED, "target": TARGET}, rule=ONE)
     assert (put.status, put.json["version"]) == (200, read.json["version"])
+
+
+def test_a_zone_alone_keeps_the_time_of_day_of_days_and_the_moments_of_an_interval(
+    small_world: V1World,
+) -> None:
+    zone = {"schedule": {"timezone": "America/New_York"}}
+    small_world.made(schedule=EVERY_OTHER_MONDAY)
+    there = small_world.send("PATCH", f"{TIMERS}/key:expire", zone, rule=ONE)
+    assert [one["at"][:16] for one in there.json["preview"]["nextMoments"][:2]] == [
+        "2030-03-18T09:00",
+        "2030-04-01T09:00",
+    ]
+    again = small_world.send("PATCH", f"{TIMERS}/key:expire", zone, rule=ONE)
+    assert again.json["version"] == there.json["version"]
+    every = small_world.made(key="hourly", schedule={"every": "1h"}).json["schedule"]
+    moved = small_world.send("PATCH", f"{TIMERS}/key:hourly", zone, rule=ONE)
+    assert moved.json["schedule"] == every | zone["schedule"]
+
+
+def test_a_zone_alone_is_refused_for_a_single_moment(small_world: V1World) -> None:
+    small_world.made(schedule={"at": "2030-12-24T09:00:00", "timezone": BERLIN})
+    zone = {"schedule": {"timezone": "Asia/Tokyo"}}
+    refused = small_world.send("PATCH", f"{TIMERS}/key:expire", zone, rule=ONE)
+    assert (refused.status, refused.json["type"][-5:]) == (400, "40008")
+    assert "give at anew, with timezone" in refused.json["detail"]
+    # The zone in which its moment is kept changes nothing.
+    same = small_world.send("PATCH", f"{TIMERS}/key:expire", {"schedule": {"timezone": "UTC"}}, rule=ONE)
+    assert (same.status, same.json["version"]) == (200, 1)
 
 
 def test_days_count_from_now_and_go_on_through_a_patch_and_a_put(small_world: V1World) -> None:

@@ -269,3 +269,30 @@ def test_json_that_was_encoded_twice_is_told(
     if "json" in part:
         (warning,) = patched.json["preview"]["warnings"]
         assert warning["text"].endswith("; give json the object or list itself")
+
+
+AT = {"at": "2030-12-24T09:00:00", "timezone": "Europe/Berlin"}
+DAILY = {"cron": "@daily", "timezone": "Europe/Berlin"}
+
+
+@pytest.mark.parametrize(
+    ("schedule", "part", "codes"),
+    [
+        (DAILY, {"url": f"{URL}?at={{{{fireAt}}}}"}, ["templatesOff"]),
+        (DAILY, {"json": {"at": "{{ fireAt }}"}}, ["templatesOff"]),
+        (DAILY, {"headers": {"X-Run": "{{firingId}}"}}, ["templatesOff"]),
+        (DAILY, {"json": {"at": "{{fireAt}}"}, "templates": True}, []),
+        (DAILY, {"body": "Dear {{name}}"}, []),
+        (DAILY, {"json": "{{scheduledLocal}}", "templates": True}, []),
+        (AT, {"json": "{{fireAt}}", "templates": True}, []),
+        (AT, {"json": "{{scheduledLocal}}", "templates": True}, ["localIsUtc"]),
+        ({"delay": "1h"}, {"headers": {"X-Zone": "{{timezone}}"}, "templates": True}, ["localIsUtc"]),
+    ],
+)
+def test_a_placeholder_that_is_not_filled_in_as_it_reads_is_told(
+    small_world: V1World, schedule: dict[str, Any], part: dict[str, Any], codes: list[str]
+) -> None:
+    made = small_world.made(schedule=schedule, target={"url": URL, **part})
+    warnings = made.json["preview"]["warnings"]
+    assert [one["code"] for one in warnings] == codes
+    assert all("{{" in one["text"] and "{{" in one["textZh"] for one in warnings)

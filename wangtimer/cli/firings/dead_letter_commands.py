@@ -21,7 +21,7 @@ CONDITIONS = (
         help="http_503 and the like, timed_out, not_connected, broken_off, not_taken, refused, host_disabled, nacked, "
         "not_acked or not_made.",
     ),
-    click.option("--host", help="The last attempt called this host and port."),
+    click.option("--host", help="The last attempt called this host, or HOST:PORT."),
     click.option("--target", help="Their timers named this target."),
     click.option(
         "--since",

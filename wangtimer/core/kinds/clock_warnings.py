@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Any
 
 from wangtimer.core.cron.cron_fields import Fields
 from wangtimer.core.kinds.clock_changes import ClockChange, clock_changes
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Schedule
-from wangtimer.core.time.zones import Transition
+from wangtimer.core.time.zones import Transition, read_zone, second_of_wall
 from wangtimer.core.words.warning import Warning, WarningCode
 
 
@@ -17,6 +18,20 @@ def warnings_of_clock_changes(
     """Yield a warning of each change in (after_ms, until_ms] that a schedule meets; see `clock_changes`."""
     for change in clock_changes(schedule, walls, fields, after_ms, until_ms):
         yield _of_change(change)
+
+
+def warnings_of_moment(at: Any, timezone: str | None) -> tuple[Warning, ...]:
+    """Return the warning of a moment as it was asked for: text that the clocks of the zone skip or have twice."""
+    if not isinstance(at, str) or timezone is None:
+        return ()
+    wall = datetime.fromisoformat(at).replace(microsecond=0)
+    if wall.tzinfo is not None:
+        return ()
+    zone, second = read_zone(timezone), second_of_wall(timezone, wall)
+    met = datetime.fromtimestamp(second, zone).replace(tzinfo=None, fold=0)
+    if met == wall and second == int(wall.replace(tzinfo=zone, fold=1).timestamp()):
+        return ()
+    return (_of_change(ClockChange(wall, wall, met, is_gap=met != wall, is_fixed=True)),)
 
 
 def drift_at(change: Transition, at_ms: int) -> Warning:

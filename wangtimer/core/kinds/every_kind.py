@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, ClassVar
 
 from wangtimer.core.api_field import ApiField, ValueType
@@ -11,7 +12,7 @@ from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.every import LONGEST_MS, MOST_DAYS, SHORTEST_MS, Every, EveryDays
 from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.time.zones import DAY_MS, offset_at
+from wangtimer.core.time.zones import DAY_MS, offset_at, read_zone, second_of_wall
 from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import WORDS, Language, moment_text
 
@@ -45,7 +46,9 @@ class EveryKind(RuleKind[Every]):
 
     def read(self, asked: AskedRule, was: Every | None) -> Every:
         """Return the interval, counted from the given anchor, else the former one, else the start, else now."""
-        anchor_ms = was.anchor_ms if was is not None and "anchor_at" not in asked.given else _anchor(asked)
+        anchor_ms = (
+            _anchor(asked) if was is None or "anchor_at" in asked.given else self._kept_anchor(was, asked)
+        )
         interval_ms = self._asked_ms(asked)
         if interval_ms is None:
             interval_ms = 0 if was is None else was.interval_ms
@@ -87,6 +90,9 @@ class EveryKind(RuleKind[Every]):
 
     def _asked_ms(self, asked: AskedRule) -> int | None:
         return asked.given.get("every_ms")
+
+    def _kept_anchor(self, was: Every, asked: AskedRule) -> int:  # noqa: ARG002 - of days it matters
+        return was.anchor_ms
 
 
 class EveryDaysKind(EveryKind):
@@ -135,6 +141,14 @@ class EveryDaysKind(EveryKind):
     def _asked_ms(self, asked: AskedRule) -> int | None:
         days = asked.given.get("every_days")
         return None if days is None else days * DAY_MS
+
+    def _kept_anchor(self, was: Every, asked: AskedRule) -> int:
+        """Return the anchor in the zone that is asked for, at the same day and time of day, as a cron keeps its own."""
+        if asked.timezone == was.timezone:
+            return was.anchor_ms
+        second, ms = divmod(was.anchor_ms, 1_000)
+        wall = datetime.fromtimestamp(second, read_zone(was.timezone)).replace(tzinfo=None)
+        return max(0, second_of_wall(asked.timezone, wall) * 1_000 + ms)
 
 
 def _anchor(asked: AskedRule) -> int:

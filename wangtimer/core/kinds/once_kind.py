@@ -30,11 +30,14 @@ class OnceKind(RuleKind[Once]):
     shown_by = (ApiField("at", ValueType.MOMENT), ApiField("at_ms", ValueType.NUMBER, is_in_v1=False))
 
     def read(self, asked: AskedRule, was: Once | None) -> Once:
-        """Return the moment; InvalidSchedule for a delay that leads beyond the years that are known."""
+        """Return the moment; InvalidSchedule for a delay beyond the years that are known, and for a zone alone."""
         if "delay_ms" in asked.given:
             return Once(_delayed(asked.given["delay_ms"], asked.now))
         if was is None or "at" in asked.given:
             return Once(asked.read_moment(asked.given["at"], "at"))
+        if asked.timezone != was.timezone:
+            mend = "give at anew, with timezone"
+            raise InvalidSchedule("timezone", "a single moment stays whatever the zone", mend)
         return was
 
     def stored(self, rule: Once) -> StoredRule:

@@ -1,4 +1,4 @@
-"""What may surprise the author of a timer: of its schedule within 13 months of its first moment, and of its body."""
+"""What may surprise the author of a timer: of its schedule within 13 months of its first moment, and of its call."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -11,6 +11,9 @@ import orjson
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, as_bounded, rule_of
 from wangtimer.core.time.zones import read_zone
+from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.templates import placeholders_in
+from wangtimer.core.timers.timer import Notify
 from wangtimer.core.words import words_en, words_zh
 from wangtimer.core.words.warning import Warning, WarningCode
 
@@ -40,8 +43,19 @@ def warnings_of(schedule: Schedule, now_ms: int, shown_until_ms: int = 0) -> tup
     return tuple(found)
 
 
-def warnings_of_body(body: str) -> tuple[Warning, ...]:
-    """Return what may surprise about the body of a call: that it is JSON in a string of JSON."""
+def warnings_of_call(call: Notify, form: CallForm, *, is_once: bool) -> tuple[Warning, ...]:
+    """Return what may surprise about the call of a timer, which has a single moment or not."""
+    names = placeholders_in(call)
+    # A named target may fill them in.
+    if names and not form.templates and not call.target:
+        return (*_of_body(call.body), _TEMPLATES_OFF)
+    if is_once and form.templates and not names.isdisjoint(("scheduledLocal", "timezone")):
+        return (*_of_body(call.body), _LOCAL_IS_UTC)
+    return _of_body(call.body)
+
+
+def _of_body(body: str) -> tuple[Warning, ...]:
+    """Return the warning of a body that is JSON in a string of JSON."""
     if body.startswith('"'):
         with suppress(orjson.JSONDecodeError):
             if isinstance(orjson.loads(orjson.loads(body)), dict | list):
@@ -53,6 +67,17 @@ _ENCODED_TWICE = Warning(
     WarningCode.ENCODED_TWICE,
     "the body is JSON text within a string of JSON, so it was encoded twice; give json the object or list itself",
     "请求体是 JSON 字符串里的 JSON，即编码了两次；请把对象或列表本身写进 json",
+)
+
+_TEMPLATES_OFF = Warning(
+    WarningCode.TEMPLATES_OFF,
+    "a placeholder, as {{fireAt}}, is sent as it is written; to have it filled in set target.templates to true",
+    "占位符（如 {{fireAt}}）会原样发送；要填入其值，请把 target.templates 设为 true",
+)
+_LOCAL_IS_UTC = Warning(
+    WarningCode.LOCAL_IS_UTC,
+    "of a single moment no zone is kept: {{scheduledLocal}} and {{timezone}} are filled in in UTC",
+    "单个时刻不保存时区：{{scheduledLocal}} 和 {{timezone}} 按 UTC 填入",
 )
 
 

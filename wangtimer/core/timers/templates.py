@@ -21,8 +21,8 @@ SEQ = "seq"
 PLACEHOLDERS = {
     "fireAt": "the scheduled moment in UTC (RFC 3339)",
     "fireAtMs": "the same, in ms since 1970",
-    "scheduledLocal": "the same in the timer's time zone, with its offset (RFC 3339)",
-    "timezone": "the timer's time zone",
+    "scheduledLocal": "the same in the timer's time zone, with its offset (RFC 3339); of a single moment in UTC",
+    "timezone": "the timer's time zone; of a single moment UTC",
     "firingId": "the firing's id, as in `webhook-id`",
     "timerId": "the timer's id",
     "attempt": "the number of the attempt, from 1",
@@ -93,6 +93,14 @@ def filled(call: Notify, filling: Filling, content_type: str) -> Notify:
         headers=tuple((name, _filled(value, values, str)) for name, value in call.headers),
         body=_filled(call.body, values, _escape_for(content_type)),
     )
+
+
+def placeholders_in(call: Notify) -> set[str]:
+    """Return the names of the placeholders that stand anywhere in a call."""
+    texts = (call.url, call.body, *(value for _, value in call.headers))
+    return {
+        name for text in texts if _BEGINS in text for name in _PLACEHOLDER.findall(text)
+    } & PLACEHOLDERS.keys()
 
 
 def open_parts(text: str) -> list[str]:

@@ -21,6 +21,8 @@ class WarningCode(StrEnum):
     CLOCK_BACK = "clockBack"
     CLOCK_DRIFT = "clockDrift"
     ENCODED_TWICE = "encodedTwice"
+    TEMPLATES_OFF = "templatesOff"
+    LOCAL_IS_UTC = "localIsUtc"
     CALENDAR_ENDS = "calendarEnds"
     WIDE_SPREAD = "wideSpread"
     NEVER_FIRES = "neverFires"

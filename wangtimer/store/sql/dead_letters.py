@@ -1,5 +1,6 @@
 """Dead letters in SQL: written with the outcome that fails a firing for good, gone once it is replayed."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -70,7 +71,8 @@ def forget_dead_letters(sql: Connection, keys: Sequence[MemberKey]) -> None:
 class DeadLetterFilter:
     """Which dead letters: each condition that is given must hold. `first` and `last` (ms UTC) bound `failed_at`.
 
-    `app` None: of all apps. `is_living`: of timers that are not deleted.
+    `app` None: of all apps. `host` is a host and port, with `*` at any port. `is_living`: of timers that are not
+    deleted.
     """
 
     app: str | None
@@ -85,14 +87,17 @@ class DeadLetterFilter:
     @property
     def conditions(self) -> list[ColumnElement[bool]]:
         """All but the time."""
+        is_at_any_port = self.host is not None and self.host.endswith(":*")
         given = (
             (self.app, dead_letters.c.app),
             (self.timer_id, dead_letters.c.timer_id),
             (self.reason, dead_letters.c.reason),
-            (self.host, dead_letters.c.host),
+            (None if is_at_any_port else self.host, dead_letters.c.host),
             (self.target, dead_letters.c.target),
         )
         found: list[ColumnElement[bool]] = [column == value for value, column in given if value is not None]
+        if self.host is not None and is_at_any_port:
+            found.append(dead_letters.c.host.regexp_match(f"^{re.escape(self.host[:-1])}[0-9]+$"))
         if self.is_living:
             its_timer = and_(timers.c.id == dead_letters.c.timer_id, timers.c.tombstone == 0)
             found.append(exists().where(its_timer))

@@ -3,7 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.compat.answers import Moment, WarningData, Words
+from wangtimer.core.kinds.clock_warnings import warnings_of_moment
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.moment_text import show_moment
@@ -11,8 +13,12 @@ from wangtimer.core.words.warning import Warning
 from wangtimer.core.words.words import Language
 
 
-def preview(schedule: Schedule, now: int, count: int) -> dict[str, Any]:
-    """Return the fields of a `Preview`: the next `count` moments after `now` (ms UTC), words and warnings."""
+def preview(schedule: Schedule, now: int, count: int, asked: ScheduleFields) -> dict[str, Any]:
+    """Return the fields of a `Preview`: the next `count` moments after `now` (ms UTC), words and warnings.
+
+    `asked` is the request's schedule.
+    """
+    of_moment = warnings_of_moment(vars(asked).get("at"), asked.timezone)
     found = preview_of(schedule, now, count)
     return {
         "next_moments": [
@@ -20,7 +26,7 @@ def preview(schedule: Schedule, now: int, count: int) -> dict[str, Any]:
             for moment in found.moments
         ],
         "words": Words(en=found.words[Language.EN], zh=found.words[Language.ZH]),
-        "warnings": shown_warnings(found.warnings),
+        "warnings": shown_warnings((*found.warnings, *of_moment)),
     }
 
 

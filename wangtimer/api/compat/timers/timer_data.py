@@ -3,6 +3,7 @@
 from typing import Any
 
 from wangtimer.api.asked.owned_fields import shown_values
+from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.compat.answers import NotifyData, PlannedTimerData, StoppedData
 from wangtimer.api.compat.timers.previews import preview
 from wangtimer.core.flow.stopped_moment import StoppedMoment
@@ -20,11 +21,13 @@ _STATUS = {TimerStatus.DISABLED: 1, TimerStatus.ENABLED: 2}
 FINISHED = 3
 
 
-def planned_timer(timer: Timer, now: int) -> PlannedTimerData:
+def planned_timer(timer: Timer, now: int, asked: ScheduleFields) -> PlannedTimerData:
     """Return a timer with the preview of its schedule from `now` (ms UTC), as if it were enabled."""
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
-    return PlannedTimerData(**timer_fields(timer, now), **preview(timer.definition.schedule, now, count))
+    return PlannedTimerData(
+        **timer_fields(timer, now), **preview(timer.definition.schedule, now, count, asked)
+    )
 
 
 def timer_fields(timer: Timer, now: int) -> dict[str, Any]:

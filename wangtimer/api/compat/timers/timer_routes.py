@@ -65,7 +65,7 @@ class TimerViews:
             return registrar.create(new_timer(body.app, body, now, self._calendars_of(body.app)), keep)
 
         def answer_of(timer: Timer) -> CreateAnswer:
-            return CreateAnswer(id=timer.id, data=planned_timer(timer, now))
+            return CreateAnswer(id=timer.id, data=planned_timer(timer, now, body))
 
         if header.idempotency_key is None:
             return answer_of(create())
@@ -90,7 +90,7 @@ class TimerViews:
         )
         return PutAnswer(
             id=timer.id,
-            data=planned_timer(timer, now),
+            data=planned_timer(timer, now, body),
             created=created,
             counts_within_ms=self._counts_within_ms(timer),
         )
@@ -107,7 +107,9 @@ class TimerViews:
         timer = wiring.registrar.edit(
             body.app, body.id, lambda was: edited_timer(body, was, now, find, seals), body.version
         )
-        return EditAnswer(data=planned_timer(timer, now), counts_within_ms=self._counts_within_ms(timer))
+        return EditAnswer(
+            data=planned_timer(timer, now, body), counts_within_ms=self._counts_within_ms(timer)
+        )
 
     def preview(self, body: PreviewSchedule) -> PreviewAnswer:
         """Preview a schedule.
@@ -118,7 +120,9 @@ class TimerViews:
         asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
         refuse_past(asked.schedule, now)
         ending = replace(asked.ending, counted_from=now)
-        return PreviewAnswer(data=Preview(**preview(ending.applied_to(asked.schedule), now, body.count)))
+        return PreviewAnswer(
+            data=Preview(**preview(ending.applied_to(asked.schedule), now, body.count, body))
+        )
 
     def enable(self, body: TimerKey) -> TimerAnswer:
         """Enable a timer, by its id or by its name.

@@ -11,6 +11,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.v1.apps.host_names import host_at_any_port
 from wangtimer.api.v1.firings.demand_routes import SpreadBody
 from wangtimer.api.v1.parameters import TimerPath
 from wangtimer.core.errors import Subject
@@ -52,7 +53,7 @@ _Host = Annotated[
     str | None,
     Field(
         max_length=LANE_CHARACTERS,
-        description="the last attempt called this host and port",
+        description="the last attempt called this host and port, or this host at any port",
         examples=["shop.example:443"],
     ),
 ]
@@ -141,7 +142,8 @@ class ReplayLettersBody(SpreadBody, _Chosen):
 def wanted_of(given: DeadLetterConditions | _Chosen, app: str | None, wiring: Wiring) -> DeadLetterFilter:
     """Return the filter of an app, None: of all apps; raises `Refused`, `UnknownTimer`."""
     first, last = read_range(given.since, given.until)
-    conditions: dict[str, Any] = {name: getattr(given, name) for name in ("reason", "host", "target")}
+    conditions: dict[str, Any] = {name: getattr(given, name) for name in ("reason", "target")}
+    host = None if given.host is None else host_at_any_port(given.host, "host")
     timer = None if given.timer is None else TimerPath(which=given.timer)
     timer_id = None if timer is None else timer.id_in_any(app, wiring.timers)
-    return DeadLetterFilter(app, timer_id, first=first, last=last, **conditions)
+    return DeadLetterFilter(app, timer_id, host=host, first=first, last=last, **conditions)

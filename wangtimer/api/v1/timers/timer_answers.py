@@ -1,5 +1,6 @@
 """A timer as v1 shows it."""
 
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -12,7 +13,7 @@ from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
-from wangtimer.core.previews.warnings import warnings_of_body
+from wangtimer.core.previews.warnings import warnings_of_call
 from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
@@ -25,7 +26,7 @@ from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
-from wangtimer.core.words.warning import WarningCode
+from wangtimer.core.words.warning import Warning, WarningCode
 from wangtimer.core.words.words import Language
 
 MOMENTS_SHOWN = 5
@@ -277,19 +278,26 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     }
 
 
-def changed_timer(timer: Timer, now: int, counts_within_ms: int) -> ShownTimerChange:
-    """Return a timer with the preview of its schedule from `now` (ms UTC), as if it were enabled."""
+def changed_timer(
+    timer: Timer, now: int, counts_within_ms: int, warnings: Iterable[Warning]
+) -> ShownTimerChange:
+    """Return a timer with the preview of its schedule from `now` (ms UTC), as if it were enabled.
+
+    `warnings` are those of the request that no schedule tells of.
+    """
+    one = timer.definition
+    of_call = warnings_of_call(one.notify, one.form, is_once=one.schedule.only_moment is not None)
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
     return ShownTimerChange(
         **timer_fields(timer, now),
         counts_within=show_duration(counts_within_ms),
-        preview=preview(timer.definition.schedule, now, count, timer.definition.notify.body),
+        preview=preview(one.schedule, now, count, (*warnings, *of_call)),
     )
 
 
-def preview(schedule: Moments, now: int, count: int, body: str = "") -> ShownPreview:
-    """Return the next `count` moments after `now` (ms UTC), words and warnings, also of the body of the call."""
+def preview(schedule: Moments, now: int, count: int, warnings: Iterable[Warning]) -> ShownPreview:
+    """Return the next `count` moments after `now` (ms UTC), words and the schedule's warnings before the others."""
     found = preview_of(schedule, now, count)
     return ShownPreview(
         next_moments=[
@@ -299,7 +307,7 @@ def preview(schedule: Moments, now: int, count: int, body: str = "") -> ShownPre
         words=ShownWords(en=found.words[Language.EN], zh=found.words[Language.ZH]),
         warnings=[
             ShownWarning(code=one.code, text=in_words_of_v1(one.text), text_zh=in_words_of_v1(one.text_zh))
-            for one in (*found.warnings, *warnings_of_body(body))
+            for one in (*found.warnings, *warnings)
         ],
     )
 

@@ -7,10 +7,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from wangtimer.api.asked.conditions import NameText, NextBefore, StatusWord, TagText, wanted_timers
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.apps.host_names import host_port
+from wangtimer.api.v1.apps.host_names import host_at_any_port
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.timer_lists import TimerFilter
 
@@ -65,12 +63,7 @@ class TimerConditions(Given):
             self.next_before,
             path,
         )
-        return wanted if self.host is None else replace(wanted, host=_host(self.host, f"{path}host"))
-
-
-def _host(text: str, field: str) -> str:
-    if host_port(text) is None and host_port(f"{text}:80") is None:
-        raise Refused(
-            ErrorCode.BAD_VALUE, field, f"{shown(text)} is no host", "write shop.example or shop.example:8443"
-        )
-    return text.lower()
+        if self.host is None:
+            return wanted
+        host_at_any_port(self.host, f"{path}host")
+        return replace(wanted, host=self.host.lower())

@@ -19,7 +19,7 @@ from wangtimer.api.v1.serving import Reply, Routes, response_of
 from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
 from wangtimer.api.v1.timers.batch_create import add_batch_create_route
 from wangtimer.api.v1.timers.longest_call import edited_within, new_within
-from wangtimer.api.v1.timers.schedule_model import schedule_fields
+from wangtimer.api.v1.timers.schedule_model import Schedule, schedule_fields
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
@@ -33,9 +33,11 @@ from wangtimer.api.v1.timers.timer_answers import (
 )
 from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, add_list_route, listed_timer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
+from wangtimer.core.kinds.clock_warnings import warnings_of_moment
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
+from wangtimer.core.words.warning import Warning
 from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.kept_answers import Asked, ToKeep
 from wangtimer.wiring import Wiring
@@ -64,11 +66,11 @@ class TimerResource:
             return registrar.create_enabled(new, keep) if body.enabled else registrar.create(new, keep)
 
         if header.idempotency_key is None:
-            return self._made(create(), now)
+            return self._made(create(), now, body.schedule)
 
         def create_once(asked: Asked) -> Response:
-            keep = ToKeep(asked, lambda timer: kept_text(response_of(self._made(timer, now))))
-            return response_of(self._made(create(keep), now))
+            keep = ToKeep(asked, lambda timer: kept_text(response_of(self._made(timer, now, body.schedule))))
+            return response_of(self._made(create(keep), now, body.schedule))
 
         return once_with_it(self.wiring, "create", {"header": header, "body": body}, create_once)
 
@@ -102,7 +104,7 @@ class TimerResource:
                 )
 
             timer = registrar.edit(header.app, timer_id, change, header.version, body.enabled)
-            return self._changed(timer, now)
+            return self._changed(timer, now, body.schedule)
         terms = body.terms(path.key)
         timer, created = registrar.put(
             header.app,
@@ -113,7 +115,7 @@ class TimerResource:
             body.enabled,
             must_exist=header.if_match is not None,
         )
-        return self._made(timer, now) if created else self._changed(timer, now)
+        return (self._made if created else self._changed)(timer, now, body.schedule)
 
     def patch(self, path: TimerPath, header: ChangeHeader, body: TimerPatch) -> Reply:
         """Change a timer.
@@ -132,7 +134,7 @@ class TimerResource:
             header.version,
             body.enabled,
         )
-        return self._changed(timer, now)
+        return self._changed(timer, now, body.schedule)
 
     def delete(self, path: TimerPath, header: ChangeHeader) -> Reply:
         """Delete a timer.
@@ -171,7 +173,8 @@ class TimerResource:
             schedule_fields(body.schedule), now, self._calendars_of(header.app), must_fire=False
         )
         refuse_past(asked.schedule, now)
-        return preview(replace(asked.ending, counted_from=now).applied_to(asked.schedule), now, body.count)
+        schedule = replace(asked.ending, counted_from=now).applied_to(asked.schedule)
+        return preview(schedule, now, body.count, _warnings_of(body.schedule))
 
     def _now(self) -> int:
         return int(self.wiring().clock.now_ms())
@@ -185,14 +188,14 @@ class TimerResource:
     def _plain(self, timer: Timer) -> ShownTimer:
         return ShownTimer(**timer_fields(timer, self._now()))
 
-    def _shown(self, timer: Timer, now: int) -> ShownTimerChange:
-        return changed_timer(timer, now, self._counts_within_ms(timer))
+    def _shown(self, timer: Timer, now: int, asked: Schedule | None) -> ShownTimerChange:
+        return changed_timer(timer, now, self._counts_within_ms(timer), _warnings_of(asked))
 
-    def _made(self, timer: Timer, now: int) -> Reply:
-        return Reply(self._shown(timer, now), 201, _tagged(timer) | {"Location": _place(timer.id)})
+    def _made(self, timer: Timer, now: int, asked: Schedule) -> Reply:
+        return Reply(self._shown(timer, now, asked), 201, _tagged(timer) | {"Location": _place(timer.id)})
 
-    def _changed(self, timer: Timer, now: int) -> Reply:
-        return Reply(self._shown(timer, now), headers=_tagged(timer))
+    def _changed(self, timer: Timer, now: int, asked: Schedule | None = None) -> Reply:
+        return Reply(self._shown(timer, now, asked), headers=_tagged(timer))
 
     def _off(self, timer: Timer) -> Reply:
         stopped = shown_stop(self.wiring().stops.of([timer]).get(timer.id))
@@ -276,6 +279,10 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 def _tagged(timer: Timer) -> dict[str, str]:
     return {ETAG: etag(timer.definition.version)}
+
+
+def _warnings_of(asked: Schedule | None) -> tuple[Warning, ...]:
+    return () if asked is None else warnings_of_moment(vars(asked).get("at"), asked.timezone)
 
 
 def _place(timer_id: int) -> str:
