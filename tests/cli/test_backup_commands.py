@@ -120,6 +120,7 @@ def test_a_data_directory_is_copied_while_it_runs_and_restored_once_it_has_stopp
         assert (refused.exit_code, "is in use" in refused.output) == (1, True)
     restored = run("sqlite://", "restore", file, "--data-dir", data)
     assert restored.exit_code == 0, restored.output
+    assert "what was there is" in restored.output
     assert names(url) == ["nightly"]
     assert names(f"sqlite:///{data / 'wangtimer-before.db'}") == ["later"]
     assert not (data / "valkey").exists()
@@ -127,3 +128,5 @@ def test_a_data_directory_is_copied_while_it_runs_and_restored_once_it_has_stopp
     again = run("sqlite://", "restore", file, "--data-dir", data)
     assert (again.exit_code, "move it away" in again.output) == (1, True)
     assert names(f"sqlite:///{data / 'wangtimer-before.db'}") == ["later"], "what was first there is kept"
+    fresh = run("sqlite://", "restore", file, "--data-dir", tmp_path / "fresh")
+    assert (fresh.exit_code, fresh.output) == (0, "restored\n"), "nothing was there"

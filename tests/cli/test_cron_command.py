@@ -77,6 +77,11 @@ def test_what_cannot_be_read_is_one_line_and_exit_code_2(arguments: list[str], m
     assert result.stdout == ""
 
 
+def test_what_was_meant_is_said_once() -> None:
+    assert "; meant:" not in run("0 9 * * *", "--tz", "asia/shanghai").stderr
+    assert run("0 9 * * MONDAY").stderr.endswith("; meant: 0 9 * * mon\n")
+
+
 def test_a_schedule_that_never_fires_is_a_warning() -> None:
     result = run("0 0 30 2 *")
     assert result.exit_code == 0

@@ -2,17 +2,25 @@
 
 import json
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.cli.runs import Run, json_of
+from tests.cli.runs import Run, json_of, runner_of
+from tests.client.flaky import Told, flaky
 from tests.client.served import Served
 from tests.docs.blocks import ROOT, blocks
 from wangtimer.core.messages.named_broker import read_brokers
 
 URL = "http://target.example/hooks"
+
+
+@pytest.fixture
+def told() -> Iterator[Told]:
+    with flaky() as told:
+        yield told
 
 
 def test_a_target_is_set_shown_named_and_deleted(run: Run) -> None:
@@ -46,6 +54,38 @@ def test_what_is_not_given_of_a_target_stays(run: Run) -> None:
     assert "is at version" in refused.stderr
     assert run("targets", "set", "orders").exit_code == 2
     assert run("targets", "set", "orders", "--body", "y", "--clear", "body").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("--target", ("targets", "set", "pay", "--header", "Authorization: Bearer paysecret")),
+        ("--target", ("timers", "create", "a", "--in", "1m")),
+        ("--target", ("timers", "put", "a", "--in", "1m", "--body", "x")),
+        ("--target", ("timers", "edit", "a", "--body", "x")),
+        ("--post-to", ("alerts", "set", "a", "--kind", "webhook", "--event", "recovered")),
+    ],
+)
+def test_the_url_of_a_call_is_not_taken_for_that_of_the_service(
+    told: Told, option: str, words: tuple[str, ...]
+) -> None:
+    run = runner_of(told.url)
+    refused = run(*words, "--url", f"{told.url}/hooks")
+    assert (refused.exit_code, told.came) == (2, []), "neither the key nor a secret is sent"
+    assert f"the service is --url, what is called is {option}" in refused.stderr
+    run(*words, option, "http://127.0.0.1:1/hooks", "--url", f"{told.url}/wangtimer")
+    runner_of(f"{told.url}/wangtimer")(*words)
+    assert [path.startswith("/wangtimer/v1/") for _, path, _ in told.came] == [True] * len(told.came) != []
+
+
+@pytest.mark.parametrize("status", [404, 200])
+def test_a_host_that_is_no_wangtimer_has_got_the_key(told: Told, status: int) -> None:
+    told.fails = [status] * 9
+    words = ("targets", "set", "pay", "--body", "x")
+    refused = runner_of(told.url)(*words, env={"WANGTIMER_KEY": "wtk_a"})
+    assert "--url is the service's address; the key was sent there: revoke it" in refused.stderr
+    refused = runner_of(told.url)(*words, env={"WANGTIMER_KEY": ""})
+    assert ("not as WangTimer" in refused.stderr, "revoke" in refused.stderr) == (True, False)
 
 
 def test_a_new_target_needs_a_url(run: Run) -> None:

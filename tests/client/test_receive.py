@@ -180,6 +180,7 @@ def test_a_failed_act_is_told_and_tried_again(
         status, text = ask(signed(KEY), BODY.encode())
     assert status == 500
     assert "by chance" in text + caplog.text
+    assert f"webhook-id {MEMBER.firing_id}, timer {MEMBER.timer_id}, attempt " in text + caplog.text
     assert ask(signed(KEY), BODY.encode()) == (204, "")
 
 

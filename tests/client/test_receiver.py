@@ -168,7 +168,7 @@ def test_what_failed_is_asked_for_again() -> None:
     receiver = Receiver(act)
     status, said = asked(receiver, HEADERS)
     assert status == "500 Internal Server Error"
-    assert "ZeroDivisionError('no')" in said
+    assert "webhook-id 7-1795207483123, timer 7, attempt 2: ZeroDivisionError('no')" in said
     assert asked(receiver, HEADERS)[0] == "204 No Content"
 
 

@@ -65,7 +65,7 @@ def test_each_firing_is_acted_on_once_and_acknowledged(ground: Ground, run: Call
 
 
 def test_what_raises_is_told_and_what_is_given_up_is_final(
-    ground: Ground, run: Callable[..., Running]
+    ground: Ground, run: Callable[..., Running], caplog: pytest.LogCaptureFixture
 ) -> None:
     process = ground.start()
 
@@ -78,6 +78,7 @@ def test_what_raises_is_told_and_what_is_given_up_is_final(
         assert wait_for(lambda member=member: ground.status(member) is FiringStatus.FAILED, SOON_S)
         row = ground.wiring.attempts.history(member.timer_id, member.fire_at)
         assert error in str(row)
+    assert f"acting on firing {first.firing_id} failed, attempt 1" in caplog.text
 
 
 def test_a_consumer_connects_again_after_its_process_died(

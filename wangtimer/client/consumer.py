@@ -228,7 +228,7 @@ class Consumer:
             return Word("nack", call.id, call.ack_token, str(error), final=True)
         # Also what would end the thread, such as SystemExit of a parser of arguments: the firing failed.
         except BaseException as error:
-            _log.error("acting on a firing failed", exc_info=error)
+            _log.error("acting on firing %s failed, attempt %d", call.id, call.attempt, exc_info=error)
             return Word("nack", call.id, call.ack_token, f"{type(error).__name__}: {error}")
         return Word("ack", call.id, call.ack_token)
 

@@ -229,7 +229,10 @@ class Receiver:
         except StillActing as error:
             return 503, f"{error}\n"
         except Exception as error:
-            (_log if report is None else report)(error)
+            if report is None:
+                logging.getLogger(__name__).error(_failed(headers), exc_info=error)
+            else:
+                report(error)
             return 500, "it failed; try again\n"
         return 202 if self._is_long_work else 204, ""
 
@@ -246,14 +249,19 @@ class Receiver:
         except NotACallback as error:
             return 400, f"{error}\n"
 
+        headers = _headers(environ)
+
         def report(error: Exception) -> None:
-            environ["wsgi.errors"].write(f"callback failed: {error!r}\n")
+            environ["wsgi.errors"].write(f"{_failed(headers)}: {error!r}\n")
 
-        return self.answer(_headers(environ), body, report)
+        return self.answer(headers, body, report)
 
 
-def _log(error: Exception) -> None:
-    logging.getLogger(__name__).error("callback failed", exc_info=error)
+def _failed(headers: Mapping[str, str]) -> str:
+    """Return the words for a callback that failed: a log is searched by the firing's id."""
+    named = {name.lower(): value for name, value in headers.items()}
+    timer, attempt = named.get(_TIMER), named.get(f"{_OURS}attempt")
+    return f"callback failed: {_ID} {named.get(_ID)}, timer {timer}, attempt {attempt}"
 
 
 def _refuse_a_part(headers: Mapping[str, str], body: bytes) -> None:

@@ -132,3 +132,19 @@ def test_a_broker_has_one_name_where_it_fails_is_enabled_and_is_on_record(keyed:
     assert keyed.wiring.call_rules.read().disabled_hosts == set()
     (change,) = items(keyed, "/v1/audit?kind=host", operators)
     assert (change["action"], change["subject"]) == ("enable", "broker:orders")
+
+
+def test_a_host_is_enabled_as_dead_letters_and_pauses_spell_it_where_one_is_meant(keyed: KeyedWorld) -> None:
+    shop = keyed.app_of("shop")
+    disabled(keyed, "shop", origin="http://a:80/orders")
+    disabled(keyed, "bank", origin="https://a:80")
+    enable, body = "/v1/failing-hosts:enable", {"host": "a:80"}
+    assert keyed.ask("POST", enable, shop, json={"host": "b:80"}).status_code == 409
+    assert keyed.ask("POST", enable, shop, json=body).status_code == 204
+    assert keyed.wiring.call_rules.read().disabled_hosts == {("bank", "https://a:80")}
+    disabled(keyed, "shop", origin="http://a:80#pay")
+    disabled(keyed, "shop", origin="https://a:80")
+    refused = keyed.ask("POST", enable, shop, json=body)
+    assert (refused.status_code, json.loads(refused.text)["code"]) == (409, 40902)
+    assert "'a:80' may be http://a:80#pay or https://a:80" in refused.text
+    assert len(items(keyed, "/v1/failing-hosts", shop)) == 2

@@ -227,6 +227,16 @@ PROMISES = (
         red="tests/stages/test_bad_timers.py::test_what_redis_still_has_under_a_key_that_was_rotated_away_is_read_anew_and_sent",
     ),
     Promise(
+        "the-url-of-a-call-gets-no-key",
+        "a command line that gives the URL of a call as the service's `--url` sends it neither the key nor a secret.",
+        breaks="What `--url` names is asked, whatever its path.",
+        by=Mutation("_asking", "_refuse_url_of_a_call(url, arguments)", "pass"),
+        red=(
+            "tests/cli/test_target_commands.py::"
+            "test_the_url_of_a_call_is_not_taken_for_that_of_the_service[--target-words0]"
+        ),
+    ),
+    Promise(
         "without-a-key-no-secret-is-stored",
         "without a key to encrypt it, no secret is stored.",
         breaks="Without a key a secret is stored as it is.",

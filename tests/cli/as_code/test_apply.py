@@ -245,6 +245,16 @@ def test_faults_are_named_by_file_line_and_key_and_nothing_is_sent(
     assert timers(served) == {}
 
 
+def test_one_fault_is_one_and_asks_once_about_the_zone(run: Run, file: Path) -> None:
+    file.write_text(
+        f"- {{key: a, schedule: {{cron: 0 9 * * *, timezone: asia/shanghai}}, target: {{url: '{URL}'}}}}\n"
+    )
+    told, counted = run("apply", "-f", file, "--yes").stderr.splitlines()
+    assert "did you mean Asia/Shanghai?" in told
+    assert "; meant:" not in told
+    assert counted == "wangtimer: 1 fault; nothing was sent"
+
+
 @pytest.mark.parametrize(
     ("body", "fault"),
     [

@@ -1,8 +1,9 @@
 """What the tests of imports have in common: a clock, and what becomes of entries."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import create_engine, text
@@ -17,9 +18,11 @@ SHANGHAI = ZoneInfo("Asia/Shanghai")
 MAPPING = TargetMapping("https://jobs.example/{name}", {}, None, {})
 
 
-def imported(found: Iterable[Found], accepts_clock_changes: bool = False) -> dict[str, Imported]:
+def imported(
+    found: Iterable[Found], accepts_clock_changes: bool = False, terms: Mapping[str, Any] | None = None
+) -> dict[str, Imported]:
     """Return what became of entries, all of which become timers, by key."""
-    outcomes = list(Importing("test", MAPPING, NOW, accepts_clock_changes).each(found))
+    outcomes = list(Importing("test", MAPPING, NOW, accepts_clock_changes, terms=terms or {}).each(found))
     refused = [one for one in outcomes if isinstance(one, Refusal)]
     assert not refused
     return {one.entry.key: one for one in outcomes if isinstance(one, Imported)}

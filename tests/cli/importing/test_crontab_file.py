@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.cli.importing.imports import SHANGHAI, imported, refusals
-from wangtimer.cli.importing.crontab_file import is_system_crontab, read_crontab_file
+from wangtimer.cli.importing.crontab_file import is_system_crontab, may_be_of_a_system, read_crontab_file
 from wangtimer.cli.importing.entries import Entry, Found, Refusal
 
 
@@ -58,6 +58,37 @@ def test_a_system_crontab_has_a_user_in_each_line() -> None:
     assert is_system_crontab("/etc/crontab")
     assert is_system_crontab("/etc/cron.d/backup")
     assert not is_system_crontab("/var/spool/cron/crontabs/root")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# m h dom mon dow user\tcommand\n17 *\t* * *\troot    cd / && run-parts --report /etc/cron.hourly\n",
+        "# *  *  *  *  * user-name  command to be executed\n0 1 * * * root poll.sh\n",
+        "#minute\thour\tmday\tmonth\twday\twho\tcommand\n0 1 * * * root poll.sh\n",
+        "PATH=/bin\n@daily www-data /srv/poll.sh\n-17 * * * * root test -x /a || b\n",
+    ],
+)
+def test_a_system_crontab_is_known_by_its_head_or_by_the_user_in_each_line(text: str) -> None:
+    assert may_be_of_a_system(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# m h  dom mon dow   command\n* * * * * cd /srv && php artisan schedule:run\n",
+        "0 9 * * 1-5 close --all\n",
+        "0 9 * * * date +\\%F\n",
+        "0 9 * * * poll >> /var/log/poll 2>&1\n",
+        "0 9 * * * php /srv/artisan\n0 8 * * * curl https://shop.example\n",
+        "0 9 * * * root /srv/poll.sh\n0 9 * * * poll\n",
+        "0 9 * * * root /srv/poll.sh\n0 9 * * * A=1 poll x\n",
+        "# m h dom mon dow user command\n",
+        "",
+    ],
+)
+def test_a_command_is_not_taken_for_a_user(text: str) -> None:
+    assert not may_be_of_a_system(text)
 
 
 def test_the_same_program_twice_gets_a_number() -> None:

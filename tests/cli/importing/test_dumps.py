@@ -208,6 +208,10 @@ def test_what_only_the_server_knows_is_refused_where_it_is_asked_for(tmp_path: P
             "CREATE TABLE t (a int);\nCREATE TABLE t (a int);",
             "line 2: a second table t: dump one database only",
         ),
+        (
+            "INSERT INTO `` (`a`) VALUES (1);",
+            "line 1: its INSERT names no table: write the table's name there",
+        ),
         ("INSERT INTO t (a) VALUES (1) GO", "line 1: ' GO' after a row"),
         ("INSERT INTO t (a) VALUES (1", "line 1: '' does not end"),
         ("SELECT 1;\nINSERT INTO `t` (a) VALUES ('1", "line 2: .*does not end"),

@@ -47,6 +47,24 @@ def test_it_writes_a_file_and_shows_what_each_becomes(offline: Run, crontab: Pat
     assert [one["key"] for one in yaml.safe_load(text)] == ["close", "poll"]
 
 
+def test_a_copied_system_crontab_is_asked_about(offline: Run, tmp_path: Path) -> None:
+    """Its users would become the programs that are called."""
+    tab = tmp_path / "crontab"
+    tab.write_text("# m h dom mon dow user\tcommand\n17 * * * * root run-parts /etc/cron.hourly\n")
+    words = ("import", "crontab", tab, "--timezone", "UTC", "--target-url", URL)
+    done = offline(*words)
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr == (
+        f"wangtimer: {tab}: is this a system's crontab, with a user in each line? "
+        "write --format system, or --format user\n"
+    )
+    keys = {
+        form: [one["key"] for one in yaml.safe_load(offline(*words, "--format", form).stdout)]
+        for form in ("system", "user")
+    }
+    assert keys == {"system": ["run-parts"], "user": ["root"]}
+
+
 def test_secrets_in_a_url_are_not_in_the_report_but_in_the_file(offline: Run, crontab: Path) -> None:
     secret = "https://jobs.example/{name}?token=sesame"
     done = offline("import", "crontab", crontab, "--timezone", "UTC", "--target-url", secret)

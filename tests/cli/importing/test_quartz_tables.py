@@ -99,6 +99,32 @@ def test_cron_triggers_become_timers_of_the_quartz_dialect(source: str) -> None:
     assert len(month.moments) == 3
 
 
+@pytest.mark.parametrize("state", ["COMPLETE", "ERROR", "DELETED"])
+def test_a_trigger_that_fires_no_more_becomes_a_disabled_timer(tmp_path: Path, state: str) -> None:
+    made = cron("done", "0 0 9 * * ?", state=state)
+    found = imported(read_quartz_tables(database(tmp_path / "quartz.db", DDL + made)))["G.done"]
+    assert found.document["enabled"] is False
+    assert found.notes == (f"its state is {state}: it becomes a disabled timer",)
+
+
+@pytest.mark.parametrize("state", ["WAITING", "ACQUIRED", "EXECUTING", "BLOCKED"])
+def test_a_trigger_that_goes_on_becomes_an_enabled_timer(tmp_path: Path, state: str) -> None:
+    made = cron("on", "0 0 9 * * ?", state=state)
+    found = imported(read_quartz_tables(database(tmp_path / "quartz.db", DDL + made)))["G.on"]
+    assert "enabled" not in found.document
+    assert found.notes == ()
+
+
+@pytest.mark.parametrize(("flag", "overlap"), [("1", "queueOne"), ("0", "skip")])
+def test_a_job_that_may_not_run_twice_at_once_waits(tmp_path: Path, flag: str, overlap: str) -> None:
+    ddl = DDL.replace("JOB_DATA BLOB NULL)", "JOB_DATA BLOB NULL, IS_NONCONCURRENT VARCHAR(1))", 1)
+    job = f"INSERT INTO QRTZ_JOB_DETAILS VALUES ('s','pollJob','J','com.example.Poll',NULL,'{flag}');\n"
+    made = ddl + cron("poll", "0 0 9 * * ?") + job
+    found = imported(read_quartz_tables(database(tmp_path / "quartz.db", made)))["G.poll"]
+    assert found.document["overlap"] == overlap
+    assert bool(found.notes) is (flag == "1")
+
+
 def test_simple_triggers_become_intervals_and_single_moments(source: str) -> None:
     found = imported(read_quartz_tables(source))
     begin = "2026-11-24T23:00:00.000+00:00"

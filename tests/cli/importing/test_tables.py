@@ -71,7 +71,8 @@ def test_what_a_row_does_not_have_is_told() -> None:
     [
         ("id,executor_handler\n1,a,b\n", "line 2: 3 values for 2 columns"),
         ("id,executor_handler\n1\n", "line 2: 1 values for 2 columns"),
-        ("id;executor_handler\n1;a\n", "has no column id, executor_handler, trigger_status"),
+        ("id;executor_handler\n1;a\n", "line 1 has no comma: separate values by commas"),
+        ("id\texecutor_handler\n1\ta,b\n", "line 1 has no comma: separate values by commas"),
         ('id,a\n1,"b\n', "unexpected end of data"),
     ],
 )

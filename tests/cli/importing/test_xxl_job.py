@@ -24,6 +24,7 @@ CREATE TABLE `xxl_job_info` (
   `executor_route_strategy` varchar(50) DEFAULT NULL,
   `executor_handler` varchar(255) DEFAULT NULL,
   `executor_param` varchar(512) DEFAULT NULL,
+  `executor_block_strategy` varchar(50) DEFAULT NULL,
   `executor_timeout` int(11) NOT NULL DEFAULT '0',
   `executor_fail_retry_count` int(11) NOT NULL DEFAULT '0',
   `glue_type` varchar(50) NOT NULL,
@@ -34,15 +35,17 @@ CREATE TABLE `xxl_job_info` (
   PRIMARY KEY (`id`)
 )"""
 ROWS = """\
-(1,1,'report','x','','CRON','0 0 9 ? * 2','FIRE_ONCE_NOW','FIRST','reportHandler','{"day": 1}',0,0,'BEAN','',1,0,0),\
+(1,1,'report','x','','CRON','0 0 9 ? * 2','FIRE_ONCE_NOW','FIRST','reportHandler','{"day": 1}',\
+'DISCARD_LATER',0,0,'BEAN','',1,0,0),\
 (2,1,'it''s \\'quoted\\'','x',NULL,'FIX_RATE','30','DO_NOTHING','SHARDING_BROADCAST',\
-'pollHandler','',60,3,'BEAN','7,8',1,0,1795564805000),\
-(3,1,'off','x','a@b','CRON','0 0/5 * * * ?','DO_NOTHING','FIRST','reportHandler','a\\nb',0,0,'BEAN','',0,0,0)"""
+'pollHandler','','SERIAL_EXECUTION',60,3,'BEAN','7,8',1,0,1795564805000),\
+(3,1,'off','x','a@b','CRON','0 0/5 * * * ?','DO_NOTHING','FIRST','reportHandler','a\\nb',\
+'COVER_EARLY',0,0,'BEAN','',0,0,0)"""
 BAD_ROWS = """\
-(4,1,'by hand','x','','NONE','','DO_NOTHING','FIRST','h','',0,0,'BEAN','',1,0,0),\
-(5,1,'script','x','','CRON','0 0 9 * * ?','DO_NOTHING','FIRST','','',0,0,'GLUE_SHELL','',1,0,0),\
-(6,1,'broken','x','','CRON','0 0 9 * * 2','DO_NOTHING','FIRST','h','',0,0,'BEAN','',1,0,0),\
-(7,1,'delay','x','','FIX_DELAY','30','DO_NOTHING','FIRST','h','',0,0,'BEAN','',1,0,0)"""
+(4,1,'by hand','x','','NONE','','DO_NOTHING','FIRST','h','','',0,0,'BEAN','',1,0,0),\
+(5,1,'script','x','','CRON','0 0 9 * * ?','DO_NOTHING','FIRST','','','',0,0,'GLUE_SHELL','',1,0,0),\
+(6,1,'broken','x','','CRON','0 0 9 * * 2','DO_NOTHING','FIRST','h','','',0,0,'BEAN','',1,0,0),\
+(7,1,'delay','x','','FIX_DELAY','30','DO_NOTHING','FIRST','h','','',0,0,'BEAN','',1,0,0)"""
 
 
 def dump(path: Path, rows: str) -> str:
@@ -107,12 +110,37 @@ def test_its_jobs_become_timers(source: str) -> None:
 def test_what_a_timer_does_not_have_is_noted(source: str) -> None:
     found = imported(read_xxl_job(source, SHANGHAI, NOW))
     assert found["reportHandler"].notes == ()
+    assert found["reportHandler-2"].notes == (
+        "not taken over: mail about failures (alarm_email a@b)",
+        "executor_block_strategy COVER_EARLY breaks off the older run: cancelOlder lets a call under way end",
+    )
     assert found["pollHandler"].notes == (
         "not taken over: the jobs that it starts afterwards (child_jobid 7,8)",
         "not taken over: retries by XXL-JOB (executor_fail_retry_count 3)",
         "not taken over: its timeout, in s (executor_timeout 60)",
         "not taken over: it runs on every executor; one call is made here",
+        "executor_block_strategy SERIAL_EXECUTION lets any number wait: queueOne lets one wait",
     )
+
+
+def test_what_becomes_of_overlapping_runs_stays(source: str) -> None:
+    found = imported(read_xxl_job(source, SHANGHAI, NOW))
+    assert {key: one.document["overlap"] for key, one in found.items()} == {
+        "reportHandler": "skip",
+        "pollHandler": "queueOne",
+        "reportHandler-2": "cancelOlder",
+    }
+
+
+def test_an_overlap_that_is_asked_for_wins_and_is_noted(source: str) -> None:
+    found = imported(read_xxl_job(source, SHANGHAI, NOW), terms={"overlap": "skip"})
+    assert {one.document["overlap"] for one in found.values()} == {"skip"}
+    told = {key: [note for note in one.notes if "--overlap" in note] for key, one in found.items()}
+    assert told == {
+        "reportHandler": [],
+        "pollHandler": ["--overlap makes it skip; as it was, it would be queueOne"],
+        "reportHandler-2": ["--overlap makes it skip; as it was, it would be cancelOlder"],
+    }
 
 
 def test_weekday_2_stays_monday(source: str) -> None:
@@ -157,7 +185,7 @@ def test_versions_before_2_3_have_only_cron_expressions(tmp_path: Path) -> None:
     ("text", "reason"),
     [
         ("INSERT INTO `xxl_job_info` VALUES (1,2);\n", "line 1: no CREATE TABLE gives the columns"),
-        (f"{DDL};\nINSERT INTO `xxl_job_info` VALUES (1,2);\n", "line 22: 2 values for 18 columns"),
+        (f"{DDL};\nINSERT INTO `xxl_job_info` VALUES (1,2);\n", "line 23: 2 values for 19 columns"),
         ("SELECT 1;\n", "has no table xxl_job_info"),
     ],
 )

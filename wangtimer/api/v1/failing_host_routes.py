@@ -20,10 +20,14 @@ from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import Text
 from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost, HostKey
+from wangtimer.core.flow.slicing import parted
 from wangtimer.core.messages.message_place import origin_of, shown_host
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
+
+# Of those that may be meant, in an error.
+MOST_NAMED = 5
 
 
 class ShownFailingHost(Sent):
@@ -87,7 +91,8 @@ class EnableHostBody(Given):
         Field(
             min_length=1,
             max_length=ORIGIN_CHARACTERS,
-            description="the host, or the part of it, as the list of failing hosts has it",
+            description="the host, or the part of it, as the list of failing hosts has it; or its name and port alone, "
+            "as dead letters and pauses have it, where one disabled host of the app has them",
             examples=["https://shop.example:443/orders"],
         ),
         AfterValidator(plain),
@@ -118,12 +123,13 @@ class FailingHostResource:
         An answer to one of the calls that try it enables it too. What had failed meanwhile is replayed as dead letters.
         """
         wiring = self.wiring()
-        if not wiring.disabled_hosts.enable(header.app, origin_of(body.host), int(wiring.clock.now_ms())):
+        origin = _origin_meant(wiring, header.app, origin_of(body.host))
+        if not wiring.disabled_hosts.enable(header.app, origin, int(wiring.clock.now_ms())):
             raise Refused(
                 ErrorCode.WRONG_STATE,
                 "host",
                 f"{shown(body.host)} is not disabled for this app",
-                "list the failing hosts: it is enabled already if it has no disabledAt",
+                "list the failing hosts, and write it as there; it is enabled already if it has no disabledAt",
             )
         tell_soon(wiring.rule_teller)
         return Reply(None, 204)
@@ -153,6 +159,18 @@ def _shown_hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHo
     others = (_as_last_seen(disabled[key]) for key in unseen)
     ordered = sorted(chain(present, others), key=lambda one: (one.since, one.key))
     return [(one, _fields(one, disabled)) for one in ordered]
+
+
+def _origin_meant(wiring: Wiring, app: str, named: str) -> str:
+    """Return the origin that is named, be it without scheme and part; raises `Refused` where several may be meant."""
+    if "://" in named:
+        return named
+    origins = [one.origin for one in wiring.disabled_hosts.all(app)]
+    meant = [origin for origin in origins if parted(origin.partition("://")[2])[0] == named]
+    if len(meant) > 1:
+        what = f"{shown(named)} may be {' or '.join(sorted(meant)[:MOST_NAMED])}"
+        raise Refused(ErrorCode.WRONG_STATE, "host", what, "write one of them")
+    return meant[0] if meant else named
 
 
 def _as_last_seen(host: DisabledHost) -> FailingHost:

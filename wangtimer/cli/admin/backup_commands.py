@@ -67,8 +67,8 @@ def restore(file: Path, into: str | None, data_dir: Path | None) -> None:
     with _telling():
         if data_dir is not None:
             with held_directory(data_dir) as held:
-                _restore_directory(held.directory, file)
-            show_line(f"restored; what was there is {data_dir / SET_ASIDE}")
+                was_there = _restore_directory(held.directory, file)
+            show_line(f"restored; what was there is {data_dir / SET_ASIDE}" if was_there else "restored")
             return
         settings = read_settings()
         # Imported here, as the import reads the settings.
@@ -101,8 +101,11 @@ def _write_whole(url: str, file: Path) -> None:
         raise Failed(f"{file}: {error.strerror}") from error
 
 
-def _restore_directory(directory: DataDirectory, file: Path) -> None:
-    """Load a dump beside the database, then put it in its place; Valkey is filled again at the start."""
+def _restore_directory(directory: DataDirectory, file: Path) -> bool:
+    """Load a dump beside the database, then put it in its place; Valkey is filled again at the start.
+
+    Return whether a database was there, which is set aside.
+    """
     present, coming = directory.path / "wangtimer.db", directory.path / "wangtimer-coming.db"
     set_aside = directory.path / SET_ASIDE
     if set_aside.exists():
@@ -110,7 +113,7 @@ def _restore_directory(directory: DataDirectory, file: Path) -> None:
     coming.unlink(missing_ok=True)
     load(f"sqlite:///{coming}", file)
     coming.chmod(0o600)
-    if present.exists():
+    if was_there := present.exists():
         with closing(sqlite3.connect(present)) as database:
             database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         present.rename(set_aside)
@@ -118,6 +121,7 @@ def _restore_directory(directory: DataDirectory, file: Path) -> None:
             present.with_name(f"{present.name}{left}").unlink(missing_ok=True)
     rmtree(directory.valkey, ignore_errors=True)
     coming.rename(present)
+    return was_there
 
 
 @contextmanager

@@ -5,8 +5,7 @@ from functools import wraps
 from typing import Any
 
 from wangtimer.cli.terminal.asking import JSON, URL, carry_out
-from wangtimer.client import Client
-from wangtimer.client.found_key import OPERATOR_KEY_FILE, found_key
+from wangtimer.client.found_key import OPERATOR_KEY_FILE
 
 
 def operating(command: Callable[..., None]) -> Callable[..., None]:
@@ -16,9 +15,6 @@ def operating(command: Callable[..., None]) -> Callable[..., None]:
     @JSON
     @wraps(command)
     def operate(url: str, as_json: bool, **arguments: Any) -> None:
-        def client() -> Client:
-            return Client(url, key=found_key(url, OPERATOR_KEY_FILE) or "")
-
-        carry_out(command, client, url, as_json, arguments)
+        carry_out(command, OPERATOR_KEY_FILE, None, url, as_json, arguments)
 
     return operate

@@ -87,7 +87,8 @@ def apply(
     except BadFiles as error:
         for fault in error.faults:
             show_trouble(str(fault))
-        raise Failed(f"{len(error.faults)} faults; nothing was sent") from None
+        count = len(error.faults)
+        raise Failed(f"{count} fault{'' if count == 1 else 's'}; nothing was sent") from None
     asked.tell(differences_as_json(found, prune), lambda _: show_differences(found, prune))
     to_do = len(found.created) + len(found.changed) + (len(found.unlisted) if prune else 0)
     if not to_do and (dry_run or not found.unseen):

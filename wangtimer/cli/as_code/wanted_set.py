@@ -38,8 +38,8 @@ def read_wanted_set(
             _refuse_set_tag(one.document)
             timer = read_wanted(_marked(one.document, set_name), app, now, find_calendar)
         except InvalidInput as error:
-            text = f"{error}" if error.meant is None else f"{error}; meant: {error.meant}"
-            faults.append(Fault(one.file, one.line_of(error.field), one.key, text))
+            meant = "" if error.meant is None or error.meant in str(error) else f"; meant: {error.meant}"
+            faults.append(Fault(one.file, one.line_of(error.field), one.key, f"{error}{meant}"))
             continue
         if earlier := found.get(timer.key):
             faults.append(

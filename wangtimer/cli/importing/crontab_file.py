@@ -1,7 +1,7 @@
 """Reads a crontab: its lines, variables and commands (crontab(5))."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 from zoneinfo import ZoneInfo
@@ -14,6 +14,15 @@ from wangtimer.cli.importing.their_moments import zone_of
 SYSTEM_FILES = ("/etc/crontab", "/etc/cron.d/", "/etc/anacrontab")
 _VARIABLE = re.compile(
     r"""("(?P<quoted>[^"]*)"|'(?P<single>[^']*)'|(?P<plain>[^\s="']+))\s*=\s*(?P<value>.*)"""
+)
+# The head that Debian, Red Hat and BSD write above the lines of a system's crontab.
+_HEAD_WITH_USER = re.compile(
+    r"^#[ \t]*(?:\S+[ \t]+){5}(?:user|user-name|username|who)[ \t]+command", re.IGNORECASE | re.MULTILINE
+)
+# A bare name that no command often begins with, and a command: no option of the name, and no redirection.
+_MAY_BE_USER = re.compile(
+    r"(?!(?:bash|cd|curl|date|docker|echo|env|find|flock|java|nice|node|perl|php|python3?|ruby|sh|test|timeout|wget)\s)"
+    r"[A-Za-z_][\w-]*[ \t]+[^-\s<>|&;]"
 )
 _SPACE = re.compile(r"[ \t]+")
 _ASSIGNMENT = re.compile(r"\w+=\S*\s+")
@@ -48,6 +57,14 @@ def is_system_crontab(path: str) -> bool:
     return path.startswith(SYSTEM_FILES)
 
 
+def may_be_of_a_system(text: str) -> bool:
+    """Tell whether a crontab seems to have a user in each line: its head says so, or each line has a bare name."""
+    lines = (line for _, line in _lines(text) if not _VARIABLE.fullmatch(line))
+    rests = [rest for line in lines if (rest := _after_moment(line))]
+    is_each = all(_MAY_BE_USER.match(rest) for rest in rests)
+    return bool(rests) and (is_each or _HEAD_WITH_USER.search(text) is not None)
+
+
 def read_crontab_file(
     text: str, file: str, is_system: bool, daemon: ZoneInfo | None, tz_is_of_job: bool
 ) -> list[Found]:
@@ -59,11 +76,7 @@ def read_crontab_file(
     reading = _Reading(file, is_system, daemon, tz_is_of_job)
     key_of = numbering()
     found: list[Found] = []
-    # Cron knows no other end of a line, and no other space.
-    for number, raw in enumerate(text.split("\n"), 1):
-        line = raw.strip(" \t\r")
-        if not line or line.startswith("#"):
-            continue
+    for number, line in _lines(text):
         if variable := _VARIABLE.fullmatch(line):
             name = variable["quoted"] or variable["single"] or variable["plain"] or ""
             reading.variables[name] = _unquoted(variable["value"].strip())
@@ -76,6 +89,19 @@ def read_crontab_file(
         except NotTaken as error:
             found.append(Refusal(place, line, str(error)))
     return found
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    # Cron knows no other end of a line, and no other space.
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip(" \t\r")
+        if line and not line.startswith("#"):
+            yield number, line
+
+
+def _after_moment(line: str) -> str:
+    count = 1 if line.startswith("@") else len(FIELDS)
+    return "".join(_SPACE.split(line, count)[count:])
 
 
 def _entry(reading: _Reading, place: str, line: _Line, key: str) -> Entry:

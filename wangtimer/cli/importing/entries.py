@@ -17,9 +17,9 @@ class Entry:
     """One schedule of a source, and the timer it becomes.
 
     `place` is where the entry is (a line, a row), `original` its schedule as written there. `name` is what it calls,
-    for `{name}` in the URL of the target; `key` names the timer. `schedule` and `misfire` are in v1's form; `body` is
-    what the timer sends, and `options` how the source would send it. `moments` are the source's, by a reading of its
-    dialect that is independent of ours. `notes` name the parts that have no counterpart.
+    for `{name}` in the URL of the target; `key` names the timer. `schedule`, `misfire` and `overlap` are in v1's
+    form; `body` is what the timer sends, and `options` how the source would send it. `moments` are the source's, by a
+    reading of its dialect that is independent of ours. `notes` name the parts that have no counterpart.
     """
 
     place: str
@@ -31,6 +31,7 @@ class Entry:
     moments: TheirMoments
     is_enabled: bool = True
     misfire: Mapping[str, Any] | None = None
+    overlap: str | None = None
     tags: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)

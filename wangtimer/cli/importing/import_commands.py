@@ -100,7 +100,7 @@ def _importing(
         @click.option(
             "--overlap",
             type=click.Choice(get_args(Overlap)),
-            help="What becomes of a firing while another one is not done; skip by default.",
+            help="What becomes of a firing while another one is not done; by default what the source says, else skip.",
         )
         @click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated.")
         @click.option(
@@ -156,7 +156,8 @@ def _importing(
     "--format",
     "file_format",
     type=click.Choice(["user", "system"]),
-    help="system: each line has a user before its command. It is the default for /etc/crontab and /etc/cron.d.",
+    help="system: each line has a user before its command. It is the default for /etc/crontab and /etc/cron.d. "
+    "Needed where another file looks like one.",
 )
 @click.option("--tz-of-job", is_flag=True, help="A variable TZ is for the job, not for the schedule.")
 def crontab(
@@ -167,7 +168,7 @@ def crontab(
     tz_of_job: bool,
 ) -> list[Found]:
     """Import a crontab; SOURCE is a file, or - for standard input."""
-    from wangtimer.cli.importing.crontab_file import is_system_crontab, read_crontab_file
+    from wangtimer.cli.importing.crontab_file import is_system_crontab, may_be_of_a_system, read_crontab_file
 
     try:
         raw = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
@@ -175,6 +176,11 @@ def crontab(
     except (OSError, BadText) as error:
         raise BadSource(f"{source}: {error}") from None
     is_system = file_format == "system" if file_format else is_system_crontab(source)
+    if file_format is None and not is_system and may_be_of_a_system(text):
+        raise BadSource(
+            f"{source}: is this a system's crontab, with a user in each line? "
+            "write --format system, or --format user"
+        )
     return read_crontab_file(text, source, is_system, timezone, tz_of_job)
 
 

@@ -61,12 +61,20 @@ class Importing:
             raise NotTaken("it has no future moment")
         left = [name for name in entry.options if self.mapping.through is None or name != "queue"]
         of_options = (f"its options are not taken over: {', '.join(left)}",) if left else ()
-        return Imported(entry, document, wanted.schedule, moments, (*entry.notes, *of_options, *notes))
+        asked = self.terms.get("overlap", entry.overlap)
+        of_overlap = (
+            (f"--overlap makes it {asked}; as it was, it would be {entry.overlap}",)
+            if entry.overlap and asked != entry.overlap
+            else ()
+        )
+        told = (*entry.notes, *of_options, *of_overlap, *notes)
+        return Imported(entry, document, wanted.schedule, moments, told)
 
     def _document_of(self, entry: Entry) -> dict[str, Any]:
         # A message is sent in no time, and who runs a task does so as ever.
         usual = {} if self.mapping.through is not None else TERMS
-        terms = {**usual, **self.terms}
+        own = {"overlap": entry.overlap} if entry.overlap else {}
+        terms = {**usual, **own, **self.terms}
         target = {**usual.get("target", {}), **terms.pop("target", {})}
         document: dict[str, Any] = {
             "key": entry.key,

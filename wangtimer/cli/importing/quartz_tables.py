@@ -11,6 +11,7 @@ from wangtimer.cli.importing.keys import fit_for_key, numbering
 from wangtimer.cli.importing.quartz_reading import read_quartz
 from wangtimer.cli.importing.sql_dump import Row
 from wangtimer.cli.importing.tables import (
+    flag_of,
     moment_at,
     number_of,
     read_tables,
@@ -34,7 +35,8 @@ IGNORED, SMART = -1, 0
 CRON_MISFIRES = {IGNORED: "fire_all", SMART: "fire_latest", 1: "fire_latest", 2: "skip"}
 # The default of org.quartz.jobStore.misfireThreshold.
 GRACE = "1m"
-PAUSED = frozenset({"PAUSED", "PAUSED_BLOCKED", "ERROR"})
+GOING_ON = frozenset({"WAITING", "ACQUIRED", "EXECUTING", "BLOCKED"})
+PAUSED = frozenset({"PAUSED", "PAUSED_BLOCKED"})
 JAVA_OBJECT = b"\xac\xed"
 _HEX = re.compile(r"\\x((?:[0-9a-fA-F]{2})*)")
 # A comment, or a name and a value. An escaped end of line folds it.
@@ -90,9 +92,10 @@ def _found(row: Row, cron: Row | None, simple: Row | None, job: Row, key: str) -
             schedule,
             {name: value for name, value in body.items() if value} | ({"data": data} if data else {}),
             moments,
-            is_enabled=text_of(row, "trigger_state") not in PAUSED,
+            is_enabled=text_of(row, "trigger_state") in GOING_ON,
             misfire=_misfire(row, cron is not None),
-            notes=(*notes, *_notes(row)),
+            overlap="queueOne" if flag_of(job, "is_nonconcurrent") else None,
+            notes=(*notes, *_notes(row, job)),
         )
     except NotTaken as error:
         return Refusal(place, original, str(error))
@@ -170,10 +173,14 @@ def _misfire(row: Row, is_cron: bool) -> Mapping[str, Any] | None:
     return None if policy is None else {"policy": policy, "grace": GRACE}
 
 
-def _notes(row: Row) -> list[str]:
+def _notes(row: Row, job: Row) -> list[str]:
     notes = []
-    if text_of(row, "trigger_state") == "ERROR":
-        notes.append("its state is ERROR: it becomes a disabled timer")
+    if (state := text_of(row, "trigger_state")) not in GOING_ON | PAUSED:
+        notes.append(f"its state is {state}: it becomes a disabled timer")
+    if flag_of(job, "is_nonconcurrent"):
+        notes.append(
+            "is_nonconcurrent keeps all runs of a job apart: queueOne those of this timer, and lets one wait"
+        )
     if text_of(row, "trigger_type") == "SIMPLE" and number_of(row, "misfire_instr") != IGNORED:
         notes.append("its misfire instruction is not taken over: late firings are all made")
     return notes

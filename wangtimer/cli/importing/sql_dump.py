@@ -59,7 +59,7 @@ _SHOWN_BY = {
 _FIRST_ROW = re.compile(r"^[ \t]*+(?:INSERT|REPLACE|COPY)\s[^'(]*+", re.IGNORECASE | re.MULTILINE)
 
 _SPACE = re.compile(r"(?:\s++|--[^\n]*|#[^\n]*|/\*.*?\*/)*+", re.DOTALL)
-_ID = r"(?:[\w$]+|`[^`]+`|\"[^\"]+\"|\[[^\]]+\])"
+_ID = r"(?:[\w$]+|`[^`]*`|\"[^\"]+\"|\[[^\]]+\])"
 _NAME = rf"\s+(?P<name>{_ID}(?:\s*\.\s*{_ID})*+)\s*"
 _LIST = rf"(?:\(\s*(?P<columns>{_ID}(?:\s*,\s*{_ID})*+)\s*\)\s*)?"
 _CREATE = re.compile(rf"CREATE(?:\s+\w+)?\s+TABLE(?:\s+IF\s+NOT\s+EXISTS)?{_NAME}\(", re.IGNORECASE)
@@ -156,6 +156,9 @@ class _Reading:
 
     def _is_wanted(self, found: re.Match[str]) -> bool:
         table = _bare(found["name"])
+        if not table:
+            # So MySQL Workbench exports the rows of a query.
+            raise self._bad(found.start(), "its INSERT names no table: write the table's name there")
         if table not in self._wanted:
             self.passed_over.add(table)
         return table in self._wanted

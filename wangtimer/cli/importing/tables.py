@@ -135,6 +135,8 @@ def _csv(path: Path) -> list[Row]:
     csv.field_size_limit(MOST_OF_A_FIELD)
     lines = csv.reader(io.StringIO(decoded(path.read_bytes()), newline=""), strict=True)
     names = [name.strip().lower() for name in next(lines, ())]
+    if len(names) == 1 and re.search(r"[;\t|]", names[0]):
+        raise csv.Error("line 1 has no comma: separate values by commas")
     rows = []
     for line in lines:
         if line and len(line) != len(names):

@@ -29,6 +29,12 @@ MISFIRES = {
     "DO_NOTHING": {"policy": "skip", "grace": GRACE},
     "FIRE_ONCE_NOW": {"policy": "fire_latest", "grace": GRACE},
 }
+# What `executor_block_strategy` becomes, and what that loses.
+OVERLAPS = {
+    "SERIAL_EXECUTION": ("queueOne", "lets any number wait: queueOne lets one wait"),
+    "COVER_EARLY": ("cancelOlder", "breaks off the older run: cancelOlder lets a call under way end"),
+    "DISCARD_LATER": ("skip", ""),
+}
 # Columns that a timer has no counterpart for, each with its empty value.
 WITHOUT_COUNTERPART = {
     "child_jobid": ("", "the jobs that it starts afterwards"),
@@ -63,6 +69,7 @@ def _found(row: Row, zone: ZoneInfo, now: int, key: str) -> Found:
             moments,
             is_enabled=number_of(row, "trigger_status") == 1,
             misfire=MISFIRES.get(text_of(row, "misfire_strategy") or "DO_NOTHING"),
+            overlap=_overlap(row)[0],
             notes=tuple(_notes(row)),
         )
     except NotTaken as error:
@@ -98,6 +105,10 @@ def _handler(row: Row) -> str:
     return handler
 
 
+def _overlap(row: Row) -> tuple[str | None, str]:
+    return OVERLAPS.get(text_of(row, "executor_block_strategy"), (None, ""))
+
+
 def _notes(row: Row) -> list[str]:
     notes = [
         f"not taken over: {what} ({name} {text_of(row, name)})"
@@ -106,6 +117,8 @@ def _notes(row: Row) -> list[str]:
     ]
     if text_of(row, "executor_route_strategy") == BROADCAST:
         notes.append("not taken over: it runs on every executor; one call is made here")
+    if lost := _overlap(row)[1]:
+        notes.append(f"executor_block_strategy {text_of(row, 'executor_block_strategy')} {lost}")
     return notes
 
 

@@ -4,16 +4,22 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from wangtimer.cli.terminal.output import printable, show_json
-from wangtimer.client import Client, ClientError, Refused, Unreachable
+from wangtimer.client import BadAnswer, Client, ClientError, Refused, Unreachable
+from wangtimer.client.found_key import APP_KEY_FILE, found_key
 
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
 HINT = "; is the service running (wangtimer up)? --url names another"
+KEY_WAS_SENT = "; --url is the service's address; the key was sent there: revoke it if that was not meant"
+# What a command calls by is mixed up with --url: the API calls it `url`.
+CALLED_BY = {"url_to_call": "--target", "post_to": "--post-to"}
 MISSING_FIELD, SCOPE_MISSING = 40005, 40301
 APP_HINT = "; in a command write --app shop, or set WANGTIMER_APP"
 EXIT_CODES = (
@@ -108,30 +114,46 @@ def _asking(command: Callable[..., None], without_app: str) -> Callable[..., Non
     @JSON
     @wraps(command)
     def ask(url: str, app: str | None, as_json: bool, **arguments: Any) -> None:
-        carry_out(command, lambda: Client(url, app), url, as_json, arguments)
+        _refuse_url_of_a_call(url, arguments)
+        carry_out(command, APP_KEY_FILE, app, url, as_json, arguments)
 
     return ask
 
 
+def _refuse_url_of_a_call(url: str, arguments: Mapping[str, Any]) -> None:
+    """Refuse an `--url` with a path where a command could name what is called, and does not: no secret goes there."""
+    option = next(
+        (CALLED_BY[name] for name in CALLED_BY if name in arguments and arguments[name] is None), None
+    )
+    is_written = click.get_current_context().get_parameter_source("url") is ParameterSource.COMMANDLINE
+    if option and is_written and url.partition("://")[2].partition("/")[2].strip("/"):
+        raise click.UsageError(
+            f"the service is --url, what is called is {option}; name a service under a path in WANGTIMER_URL"
+        )
+
+
 def carry_out(
     command: Callable[..., None],
-    make_client: Callable[[], Client],
+    key_file: Path,
+    app: str | None,
     url: str,
     as_json: bool,
     arguments: Mapping[str, Any],
 ) -> None:
     """Run a command with a client; what the service refuses, and a word that is no text, is one line and a code."""
     try:
-        client = make_client()
+        key = found_key(url, key_file) or ""
+        client = Client(url, app, key=key)
     except ValueError as error:
         raise click.UsageError(str(error)) from None
     with client:
         try:
             command(Asked(client, as_json, url), **arguments)
         except ClientError as error:
+            sent = KEY_WAS_SENT if key and isinstance(error, BadAnswer) else ""
             if error.was_in_doubt:
-                raise InDoubt(str(error)) from error
-            raise Failed(f"{error}{_hint(error)}") from error
+                raise InDoubt(f"{error}{sent}") from error
+            raise Failed(f"{error}{sent}{_hint(error)}") from error
         except UnicodeEncodeError as error:
             raise click.UsageError(_no_text(error)) from None
 

@@ -55,7 +55,7 @@ def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> N
     try:
         schedule = Cron.read(expression, tz, CronDialect(dialect))
     except InvalidSchedule as error:
-        meant = "" if error.meant is None else f"; meant: {error.meant}"
+        meant = "" if error.meant is None or error.meant in str(error) else f"; meant: {error.meant}"
         click.echo(f"wangtimer: {in_words_of_v1(str(error))}{meant}", err=True)
         sys.exit(2)
     found = preview(schedule, int(time.time() * 1_000), count)
