@@ -234,7 +234,7 @@ def test_what_is_created_and_cannot_be_enabled_says_so_of_each(
 def test_without_redis_they_are_enabled_and_the_sweep_tells_it_later(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def be_away(*_: Any) -> None:
+    def be_away(*_: Any, **_far: Any) -> None:
         raise StoreAway("Redis", "switched off by the test")
 
     monkeypatch.setattr(type(world.wiring.definitions), "put", be_away)

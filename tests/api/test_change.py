@@ -126,7 +126,7 @@ def test_an_answer_says_within_what_time_its_change_counts(
 
     assert change(*ids[:3], moment) == [1_000] * 6
 
-    def away(_definitions: object) -> None:
+    def away(*_definitions: object, **_far: object) -> None:
         raise StoreAway("Redis", "cut off by the test")
 
     monkeypatch.setattr(world.wiring.definitions, "put", away)

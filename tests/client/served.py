@@ -25,7 +25,7 @@ class Served:
 def cut_off_redis(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the API no longer tell Redis of any change."""
 
-    def away(_definitions: object) -> None:
+    def away(*_definitions: object, **_far: object) -> None:
         raise StoreAway("Redis", "cut off by the test")
 
     monkeypatch.setattr(world.wiring.definitions, "put", away)

@@ -50,7 +50,7 @@ def return_all_planned(table: Any, planned: Any) -> Any:
     return list(planned)
 
 
-def definitions_overwrite(self: Any, definitions: Any) -> None:
+def definitions_overwrite(self: Any, definitions: Any, may_be_far: bool = False) -> None:
     def work() -> None:
         expires_at = self._clock.monotonic() + self._longest_s
         for one in definitions:

@@ -27,10 +27,10 @@ def written(world: World, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     ids: list[int] = []
     put = world.beat.definitions.put
 
-    def note(definitions: list[Definition]) -> None:
+    def note(definitions: list[Definition], may_be_far: bool = False) -> None:
         definitions = list(definitions)
         ids.extend(one.timer_id for one in definitions)
-        put(definitions)
+        put(definitions, may_be_far)
 
     monkeypatch.setattr(world.beat.definitions, "put", note)
     return ids
