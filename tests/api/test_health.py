@@ -83,6 +83,7 @@ def test_a_frozen_database_is_told_in_time(frozen_database: str, redis_url: str)
     assert (answered.status, answered.data["sql"]["ok"], answered.data["store"]["ok"]) == (503, False, True)
 
 
+@pytest.mark.test_all
 def test_a_part_that_hangs_holds_one_thread_however_often_it_is_asked(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -350,6 +350,7 @@ def frozen_database(mariadb_server: MariaDBServer, mariadb_url: str) -> Iterator
     mariadb_server.process.thaw()
 
 
+@pytest.mark.test_all
 def test_a_frozen_database_leaves_prometheus_time_for_the_other_figures(
     frozen_database: str, redis_url: str
 ) -> None:

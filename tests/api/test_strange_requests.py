@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.api.world import DEF, DEFS, ENABLE, RECORDS, URL, World
 
 anything = settings(
-    max_examples=150,
+    max_examples=75,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 texts = st.text(max_size=30) | st.sampled_from(

@@ -40,6 +40,7 @@ def test_what_came_before_is_forgotten(target: Target) -> None:
     assert [one.id for one in target.arrivals()] == [2]
 
 
+@pytest.mark.test_all
 def test_every_host_answers_and_only_the_slow_ones_take_seconds(target: Target) -> None:
     hosts = target.hosts(slow_share=0.2)
     slow = [url for url in hosts if url.endswith("/slow")]

@@ -117,6 +117,7 @@ def test_connecting_may_have_less_time_than_the_engine_gives(new_engine, outcome
     assert 199 <= reply.cost_ms < 2_000
 
 
+@pytest.mark.test_all
 def test_connecting_may_have_more_time_than_the_engine_gives(new_engine, outcomes, deaf_listener) -> None:
     """Linux tries again to connect after 1 s."""
     engine = new_engine(connect_timeout_ms=200, timeout_ms=300)

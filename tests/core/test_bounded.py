@@ -52,7 +52,7 @@ def own(rule: Cron | Every, excluded: Calendar | None, start: int | None, last: 
     ]
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(rules, st.none() | calendars, st.none() | moments, st.none() | moments, moments, st.integers(0, 40))
 def test_it_keeps_the_rules_moments_within_the_bounds_and_on_open_days(
     rule: Cron | Every,
@@ -69,7 +69,7 @@ def test_it_keeps_the_rules_moments_within_the_bounds_and_on_open_days(
     assert all(schedule.matches(at) for at in wanted[:5])
 
 
-@settings(max_examples=200)
+@settings(max_examples=100)
 @given(rules, st.none() | calendars, st.integers(1, 4 * DAY_MS), st.integers(0, 10**6), moments)
 def test_each_moment_is_put_off_by_the_same_whenever_it_is_asked_for(
     rule: Cron | Every, excluded: Calendar | None, most: int, seed: int, cut: int

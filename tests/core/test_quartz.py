@@ -78,7 +78,7 @@ day_fields = st.one_of(
 ).map(lambda text: f"day:{text}")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(weekday_fields | day_fields)
 def test_each_day_is_one_that_the_oracle_means(field: str) -> None:
     kind, _, text = field.partition(":")

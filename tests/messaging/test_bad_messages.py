@@ -300,6 +300,7 @@ def test_a_confirm_that_never_comes_ends_the_connection_also_after_a_short_time_
     assert (replies_of(outcomes)["2"].error, broker.connections) == ("", 2)
 
 
+@pytest.mark.test_all
 def test_a_black_hole_is_tried_once_for_all_that_wait(make_engine: MakeEngine, outcomes: Outcomes) -> None:
     """It takes connections, and says nothing."""
     with socket.create_server(("127.0.0.1", 0), backlog=64) as hole:

@@ -10,6 +10,7 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 
 
+@pytest.mark.test_all
 def test_an_every_second_timer_fires_each_moment_of_an_hour_exactly_once_and_on_time(
     make_world: Callable[..., World],
 ) -> None:

@@ -565,6 +565,7 @@ def own_server(tmp_path: Path) -> Iterator[MariaDBServer]:
         thaw.cancel()
 
 
+@pytest.mark.test_all
 def test_a_server_that_freezes_is_away_in_time_and_may_have_applied_the_write(
     own_server: MariaDBServer,
 ) -> None:
@@ -603,6 +604,7 @@ def too_long_a_change(sql: Connection) -> None:
     sql.execute(text("UPDATE firing SET cost_ms = SLEEP(30), error = 'too long'"))
 
 
+@pytest.mark.test_all
 @pytest.mark.parametrize("work", [too_long, too_long_a_change])
 def test_a_statement_that_is_given_up_is_gone_from_the_server(
     mariadb: Database, work: Callable[[Connection], None]
