@@ -202,7 +202,7 @@ def test_nobody_is_told_of_a_failure_before_the_moment(engine, outcomes) -> None
     (reply,) = outcomes.wait(1)
     assert "could not connect" in reply.error
     assert time.time() * 1_000 >= call.due_at_ms
-    health = engine.health_of(call.request.route)
+    health = engine.health_of(call.request.way)
     assert health is not None
     assert health.failures == 1
 
@@ -229,7 +229,7 @@ def test_a_call_that_goes_on_with_an_opening_has_its_own_time_to_connect(
     engine.submit([call])
     (reply,) = outcomes.wait(1)
     assert "timed out after" in reply.error
-    assert 550 < reply.sent_at_ms - call.due_at_ms < 1_000
+    assert 550 < reply.cost_ms < 1_000
 
 
 def test_a_failing_host_is_not_opened_ahead(engine, new_target, outcomes) -> None:
