@@ -1,6 +1,8 @@
+import sys
 from collections.abc import Iterator
 
 import pytest
+import structlog
 
 from tests.api.world import World
 from tests.cli.runs import Run, runner_of
@@ -24,3 +26,12 @@ def small_world(served: Served) -> World:
 def run(served: Served) -> Run:
     """Runs `wangtimer ...` against the API, as the app `shop`."""
     return runner_of(served.url)
+
+
+@pytest.fixture(autouse=True)
+def _logs_are_no_output() -> Iterator[None]:
+    """Keep what threads of other tests log out of what a command prints."""
+    before = structlog.get_config()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.__stderr__))
+    yield
+    structlog.configure(**before)
