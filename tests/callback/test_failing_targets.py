@@ -43,6 +43,7 @@ def fail_in_a_row(
     assert len(engine.failing()) == 1
 
 
+@pytest.mark.test_all
 def test_a_target_that_refuses_is_tried_by_one_call_until_it_listens_again(
     new_engine: NewEngine, outcomes: Outcomes
 ) -> None:

@@ -107,6 +107,7 @@ def test_the_record_says_where_a_firing_waits_and_no_attempt_is_used_up_by_waiti
     assert {one.error for one in due if one.error} == {"timed out"}
 
 
+@pytest.mark.test_all
 def test_a_target_that_answers_again_gets_what_waited_the_first_due_first(crowded: World) -> None:
     hung, _ = start_both(crowded)
     crowded.run_for(40)

@@ -104,6 +104,7 @@ def test_waiting_for_a_limit_is_no_misfire(make_world: MakeWorld) -> None:
     assert max(one.late_ms for one in arrivals_of(world)) > 5_000
 
 
+@pytest.mark.test_all
 def test_a_hung_target_of_ten_takes_nothing_of_the_limit_from_the_others(make_world: MakeWorld) -> None:
     world = limited(make_world, CallLimit(per_second=18, at_once=20), places=(10, 200))
     hung = f"0.{HOST}"

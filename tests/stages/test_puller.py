@@ -382,6 +382,7 @@ def test_a_limited_lane_that_cannot_be_read_holds_up_no_other() -> None:
     assert it.puller._claims.held == 0
 
 
+@pytest.mark.test_all
 def test_a_long_look_holds_up_no_rate() -> None:
     it = ManyLimited(2, room=1_000, others=[SharedLane.of_host(f"h{number}:80") for number in range(200)])
     pull_all = it.pull_all

@@ -267,6 +267,7 @@ def test_a_frozen_trigger_that_thaws_finds_its_slice_another_s_and_ends(world: W
 # Redis
 
 
+@pytest.mark.test_all
 def test_flaw_14_a_redis_that_lost_everything_is_loaded_from_sql_and_costs_seconds(world: World) -> None:
     timers = [world.timer("* * * * * *"), world.timer("*/7 * * * * *"), world.once_in(1_000)]
     world.run_for(20.3)

@@ -78,6 +78,7 @@ def test_years_without_a_firing_pass_at_once(wangtimer: WangTimer) -> None:
     assert [call.at.isoformat() for call in calls] == ["2028-02-29T00:00:00+00:00"]
 
 
+@pytest.mark.test_all
 def test_a_timer_of_every_second_misses_none(wangtimer: WangTimer) -> None:
     timer(wangtimer, every="1s")
     calls = wangtimer.advance(minutes=40)

@@ -29,6 +29,7 @@ def project(tmp_path: Path) -> Iterator[Path]:
         sys.modules.pop(name.removesuffix(".py"), None)
 
 
+@pytest.mark.test_all
 def test_its_examples_pass(
     project: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
