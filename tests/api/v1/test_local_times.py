@@ -65,6 +65,7 @@ def test_a_moment_without_an_offset_is_read_in_the_zone_that_is_named(
         ("2027-10-31T03:00:00", []),
         # An offset says which it is.
         ("2027-10-31T02:30:00+01:00", []),
+        ("2027-10-31t02:30:00.25z", []),
     ],
 )
 def test_a_moment_that_the_clocks_skip_or_have_twice_is_warned_of(

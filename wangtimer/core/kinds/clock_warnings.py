@@ -8,6 +8,7 @@ from wangtimer.core.cron.cron_fields import Fields
 from wangtimer.core.kinds.clock_changes import ClockChange, clock_changes
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.time.rfc3339 import local_time
 from wangtimer.core.time.zones import Transition, read_zone, second_of_wall
 from wangtimer.core.words.warning import Warning, WarningCode
 
@@ -22,10 +23,8 @@ def warnings_of_clock_changes(
 
 def warnings_of_moment(at: Any, timezone: str | None) -> tuple[Warning, ...]:
     """Return the warning of a moment as it was asked for: text that the clocks of the zone skip or have twice."""
-    if not isinstance(at, str) or timezone is None:
-        return ()
-    wall = datetime.fromisoformat(at).replace(microsecond=0)
-    if wall.tzinfo is not None:
+    wall = local_time(at) if isinstance(at, str) and timezone is not None else None
+    if wall is None or timezone is None:
         return ()
     zone, second = read_zone(timezone), second_of_wall(timezone, wall)
     met = datetime.fromtimestamp(second, zone).replace(tzinfo=None, fold=0)

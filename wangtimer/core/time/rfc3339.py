@@ -22,7 +22,7 @@ def read_moment(text: str, timezone: str = "") -> int:
     if found is None or not (found["offset"] or timezone):
         raise ValueError("not RFC 3339 with an offset")
     offset = (found["offset"] or "").upper().replace("Z", "+00:00")
-    at = datetime.fromisoformat(found["seconds"].upper().replace(" ", "T") + offset)
+    at = _wall(found["seconds"], offset)
     if offset or not _EPOCH.year <= at.year <= LAST_YEAR:
         since = at.replace(tzinfo=at.tzinfo or UTC) - _EPOCH
         second = since.days * 86_400 + since.seconds
@@ -30,3 +30,13 @@ def read_moment(text: str, timezone: str = "") -> int:
         second = second_of_wall(timezone, at)
     nanoseconds = int((found["fraction"] or "0").ljust(9, "0"))
     return second * 1_000 + -(-nanoseconds // 1_000_000)
+
+
+def local_time(text: str) -> datetime | None:
+    """Return the time that a text without an offset names, to the second; None for any other text."""
+    found = _FORM.fullmatch(text)
+    return None if found is None or found["offset"] else _wall(found["seconds"])
+
+
+def _wall(seconds: str, offset: str = "") -> datetime:
+    return datetime.fromisoformat(seconds.upper().replace(" ", "T") + offset)
