@@ -16,7 +16,7 @@ from tests.e2e.deployment import Deployment
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.store.sql.tables import apps
 
-pytestmark = pytest.mark.processes
+pytestmark = [pytest.mark.processes, pytest.mark.alone]
 
 AT_ONCE, RATE = 20, 20
 # Due each second: far more than each limit leaves.
