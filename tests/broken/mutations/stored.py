@@ -81,7 +81,7 @@ PROMISES = (
                 """,
             ),
         ),
-        red="tests/api/v1/test_batches.py::test_a_batch_whose_process_died_after_its_first_commit_is_enabled_all_the_same",
+        red="tests/api/v1/test_batch_create.py::test_a_batch_whose_process_died_after_its_first_commit_is_enabled_all_the_same",
     ),
     Promise(
         "a-claim-of-a-key-bears-repeating",

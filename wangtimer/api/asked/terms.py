@@ -25,9 +25,7 @@ from wangtimer.api.http.refusals import Refused
 
 MOST_JITTER_MS = 3_600_000
 
-_ENABLING = (
-    '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
-)
+_ENABLING = "a new timer is disabled; enable it with POST /api/timer/v1/enable"
 _ATTEMPTS = "POST /v1/timers has retry, which says how often a call is tried; leave it out here"
 _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
