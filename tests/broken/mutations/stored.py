@@ -68,9 +68,9 @@ PROMISES = (
         breaks="The timers of a batch are committed before they are enabled.",
         by=(
             Mutation(
-                "Batches._wanted_of",
-                "return _Wanted(disabled.enabled_by(self.registrar.first_plan(disabled.timer, now)), None)",
-                "return _Wanted(disabled, None)",
+                "Batches._draft_of",
+                "return disabled.enabled_by(self.registrar.first_plan(disabled.timer, now))",
+                "return disabled",
             ),
             Mutation(
                 "Batches._store",

@@ -31,7 +31,8 @@ from wangtimer.api.v1.timers.longest_call import new_within
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
-from wangtimer.batches import Made
+from wangtimer.batches import Result
+from wangtimer.core.timers.timer import Timer
 from wangtimer.wiring import Wiring
 
 
@@ -103,8 +104,8 @@ class BatchCreateResource:
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
         return NewTimersOutcome(
             items=[_shown(index, one) for index, one in enumerate(made)],
-            created=sum(one.timer is not None for one in made),
-            failed=sum(one.error is not None for one in made),
+            created=sum(isinstance(one, Timer) for one in made),
+            failed=sum(not isinstance(one, Timer) for one in made),
         )
 
 
@@ -132,11 +133,7 @@ def _made_up_keys(header: ActingHeader) -> Iterator[str]:
         yield token_hex(12) if header.idempotency_key is None else sha256(said.encode()).hexdigest()[:24]
 
 
-def _shown(index: int, made: Made) -> NewTimerOutcome:
-    return NewTimerOutcome(
-        index=index,
-        id=None if made.timer is None else made.timer.id,
-        key=None if made.timer is None else made.timer.name,
-        created=made.timer is not None,
-        problem=None if made.error is None else problem_of_row(made.error),
-    )
+def _shown(index: int, made: Result) -> NewTimerOutcome:
+    if isinstance(made, Timer):
+        return NewTimerOutcome(index=index, id=made.id, key=made.name, created=True, problem=None)
+    return NewTimerOutcome(index=index, id=None, key=None, created=False, problem=problem_of_row(made))
