@@ -12,14 +12,6 @@ from pydantic import Field, SkipValidation
 
 from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.asked.named_calendar import find_calendar
-from wangtimer.api.asked.new_timers import (
-    MOST_BATCH_BYTES,
-    MOST_TIMERS,
-    ToMake,
-    make_each,
-    once_each,
-    read_each,
-)
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
@@ -28,6 +20,14 @@ from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.timers.longest_call import new_within
+from wangtimer.api.v1.timers.new_timers import (
+    MOST_BATCH_BYTES,
+    MOST_TIMERS,
+    ToMake,
+    make_each,
+    once_each,
+    read_each,
+)
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
