@@ -4,10 +4,10 @@ from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 
-FIRE = "/api/task/v1/fire"
 MINUTE, HOUR = 60_000, 3_600_000
 
 
@@ -49,20 +49,18 @@ def test_a_timer_that_was_renamed_meanwhile_is_not_deleted_by_its_old_name(world
 def test_a_change_names_one_timer_in_one_way(
     world: World, fields: dict[str, object], code: int, field: str
 ) -> None:
-    answers = [world.post(path, app="shop", **fields) for path in (ENABLE, DISABLE, UNABLE, FIRE)]
+    answers = [world.post(path, app="shop", **fields) for path in (ENABLE, DISABLE, UNABLE)]
     for refused in (world.delete(app="shop", **fields), *answers):
         assert (refused.status, refused.code, refused.json["field"]) == (400, code, field)
 
 
-def test_a_timer_is_switched_on_off_and_fired_by_its_name(world: World) -> None:
+def test_a_timer_is_switched_on_and_off_by_its_name(world: World) -> None:
     timer_id = world.made(name="expire", cron="0 0 1 1 *")
     assert world.post(ENABLE, app="shop", name="expire").data["statusName"] == "enabled"
-    assert world.post(FIRE, app="shop", name="expire").data["kind"] == "manual"
-    assert len(world.get(RECORDS, app="shop", id=timer_id).data) == 1
     for path in (DISABLE, UNABLE):
         assert world.post(path, app="shop", name="expire").data["id"] == timer_id
     assert status_of(world, timer_id) == "disabled"
-    for path in (ENABLE, DISABLE, UNABLE, FIRE):
+    for path in (ENABLE, DISABLE, UNABLE):
         for app, name in (("shop", "Expire"), ("bank", "expire")):
             unknown = world.post(path, app=app, name=name)
             assert (unknown.status, unknown.code, unknown.json["field"]) == (404, 40401, "name")
@@ -111,26 +109,26 @@ def test_an_answer_says_within_what_time_its_change_counts(
         assert world.post(DISABLE, app="shop", id=on_id).code == 0
     moment = world.clock.now // 60_000 * 60_000 + 10 * 60_000
 
-    def change(timer_id: int, off_id: int, on_id: int, at: int) -> list[int]:
+    def change(timer_id: int, off_id: int, on_id: int, at: int) -> list[int | str]:
+        cancelled = world.cancel(timer_id, at)["countsWithin"]
         answers = [
             world.patch(app="shop", id=timer_id, tags=[str(at)]),
-            world.post("/api/task/v1/cancel", app="shop", id=timer_id, fireAt=at),
             world.post(DISABLE, app="shop", id=timer_id),
             world.post("/api/timer/v1/bulk", app="shop", action="disable", ids=[off_id]),
             world.post("/api/timer/v1/bulk", app="shop", action="enable", ids=[on_id]),
             world.delete(app="shop", id=timer_id),
         ]
-        assert [answer.code for answer in answers] == [0] * 6
-        assert [answer.data["done"] for answer in answers[3:5]] == [1, 1]
-        return [answer.json["countsWithinMs"] for answer in answers]
+        assert [answer.code for answer in answers] == [0] * 5
+        assert [answer.data["done"] for answer in answers[2:4]] == [1, 1]
+        return [cancelled, *(answer.json["countsWithinMs"] for answer in answers)]
 
-    assert change(*ids[:3], moment) == [1_000] * 6
+    assert change(*ids[:3], moment) == ["1s", *[1_000] * 5]
 
     def away(*_definitions: object, **_far: object) -> None:
         raise StoreAway("Redis", "cut off by the test")
 
     monkeypatch.setattr(world.wiring.definitions, "put", away)
-    assert change(*ids[3:], moment) == [COUNTS_WITHIN_MS] * 6
+    assert change(*ids[3:], moment) == [show_duration(COUNTS_WITHIN_MS), *[COUNTS_WITHIN_MS] * 5]
 
 
 @pytest.mark.parametrize("ahead", [1_000, HOUR, 2 * HOUR])

@@ -164,6 +164,15 @@ class World:
         assert self.post(ENABLE, app=fields.get("app", "shop"), id=timer_id).code == 0
         return timer_id
 
+    def v1(self, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        """Return what /v1 answers to a request of the shop."""
+        response = self.client.open(path, method=method, headers={"WangTimer-App": "shop"}, json=body)
+        return json.loads(response.data)
+
+    def cancel(self, timer_id: int, moment: int) -> Any:
+        """Cancel a coming firing of the shop; `moment` in ms UTC."""
+        return self.v1("POST", f"/v1/firings/{timer_id}-{moment}:cancel")
+
     def stored(self) -> tuple[int, int]:
         """Return how many timers and firings SQL holds."""
         counts = [select(func.count()).select_from(table) for table in (timers, firings)]

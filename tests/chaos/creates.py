@@ -19,7 +19,7 @@ from tests.chaos.load import APP, Key
 from wangtimer.stack.service import is_ready
 from wangtimer.store.sql.tables import firings, timers
 
-TIMER, TASK = "api/timer/v1", "api/task/v1"
+TIMER = "api/timer/v1"
 AT_ONCE = 16
 # Far enough that whoever creates it has time to enable it, even where the API must come back first.
 AHEAD_MS = (15_000, 20_000)
@@ -167,7 +167,7 @@ class Changes:
         """Call a target once that answers 410."""
         notify = {"url": urljoin(self._target_url, "/gone"), "method": "POST", "body": "{}"}
         made = self._ask("POST", "def", name=f"gone-{uuid4().hex}", cron="* * * * *", notifyHTTPParam=notify)
-        self._ask("POST", "fire", TASK, id=made["id"])
+        self._act(f"timers/{made['id']}:fire")
 
     def _let_stop(self) -> None:
         """Call a target once whose answer stops its timer."""
@@ -204,16 +204,22 @@ class Changes:
             "POST", "def", name=f"demand-{uuid4().hex}", cron="* * * * *", notifyHTTPParam=notify
         )
         timer_id, moment = made["id"], made["data"]["nextMoments"][1]["atMs"]
-        self._ask("POST", "fire", TASK, id=timer_id)
-        self._ask("POST", "backfill", TASK, id=timer_id, since=moment - 240_000, until=moment - 120_000)
-        self._ask("POST", "cancel", TASK, id=timer_id, fireAt=moment)
-        self._ask("POST", "replay", TASK, firings=[{"id": timer_id, "fireAt": moment}])
+        firing = f"{timer_id}-{moment}"
+        self._act(f"timers/{timer_id}:fire")
+        self._act(f"timers/{timer_id}:backfill", since=moment - 240_000, until=moment - 120_000)
+        self._act(f"firings/{firing}:cancel")
+        self._act("firings:replay", ids=[firing])
         # Its answer is kept: the key is claimed before, and the claim ended afterwards.
         key = {"WangTimer-App": APP, "Idempotency-Key": uuid4().hex}
         requests.post(f"{self._api_url}/v1/timers/{timer_id}:disable", headers=key, timeout=5)
         self._ask("DELETE", "def", id=timer_id)
 
-    def _ask(self, method: str, path: str, api: str = TIMER, **fields: object) -> dict[str, Any]:
-        url = f"{self._api_url}/{api}/{path}"
+    def _act(self, path: str, **fields: object) -> None:
+        """Send a verb of v1."""
+        url, of_app = f"{self._api_url}/v1/{path}", {"WangTimer-App": APP}
+        requests.post(url, json=fields, headers=of_app, timeout=5)
+
+    def _ask(self, method: str, path: str, **fields: object) -> dict[str, Any]:
+        url = f"{self._api_url}/{TIMER}/{path}"
         answer: dict[str, Any] = requests.request(method, url, json={"app": APP, **fields}, timeout=5).json()
         return answer

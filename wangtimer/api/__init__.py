@@ -5,9 +5,6 @@ from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
 from wangtimer.api.compat.calendar_routes import calendar_routes
-from wangtimer.api.compat.firings.attempt_routes import attempt_routes
-from wangtimer.api.compat.firings.demand_routes import demand_routes
-from wangtimer.api.compat.firings.firing_routes import firing_routes
 from wangtimer.api.compat.firings.record_routes import record_routes
 from wangtimer.api.compat.load_routes import load_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
@@ -59,9 +56,6 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         timer_list_routes(late),
         calendar_routes(late),
         record_routes(late),
-        firing_routes(late),
-        demand_routes(late),
-        attempt_routes(late),
         load_routes(late),
         health_routes(late),
     ):

@@ -1,1 +1,1 @@
-"""Firings and their records: the operations under /api/task/v1."""
+"""Records of firings: xTimer's operation under /api/task/v1."""

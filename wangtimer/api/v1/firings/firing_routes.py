@@ -1,7 +1,7 @@
 """Firings over v1: search, count, read with their attempts."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
@@ -32,6 +32,7 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
 from wangtimer.wiring import Wiring
 
@@ -166,15 +167,7 @@ class FiringResource:
         if len(found) > query.limit:
             last = shown_rows[-1].firing
             cursor = cursors.write(listed, last.fire_at, last.timer_id)
-        labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in shown_rows)
-        # A timer may be purged while its firings are listed.
-        unknown = TimerLabel(header.app or "")
-        items = cursors.shown_each(
-            shown_rows,
-            attrgetter("firing.key"),
-            lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
-        )
-        return FiringPage(items=items, next_cursor=cursor)
+        return FiringPage(items=shown_firings(wiring, header.app, shown_rows), next_cursor=cursor)
 
     def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:
         """Count firings by status.
@@ -237,6 +230,18 @@ class StoredCalls:
         with suppress(UnopenedSecrets):
             return self.wiring.seals.opened(target)
         return target
+
+
+def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord]) -> list[ShownFiring]:
+    """Return firings of an app, or where that is None of all apps, as v1 shows them."""
+    labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in rows)
+    # A timer may be purged while its firings are listed.
+    unknown = TimerLabel(app or "")
+    return cursors.shown_each(
+        rows,
+        attrgetter("firing.key"),
+        lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
+    )
 
 
 def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
