@@ -8,13 +8,22 @@ from operator import attrgetter
 from typing import Annotated, ClassVar
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.firing_types import LATER_THAN, OfKind, Since, StatusWord, Until
+from wangtimer.api.asked.firing_types import KindWord
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import MOST_ID, PAGE, Cursor, Given, Limit
+from wangtimer.api.http.field_types import (
+    MOST_ID,
+    PAGE,
+    Cursor,
+    Given,
+    GivenMoment,
+    Limit,
+    moment,
+    number,
+)
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
@@ -22,6 +31,7 @@ from wangtimer.api.v1.firings.firing_answers import (
     FiringPage,
     ShownFiring,
     ShownHistory,
+    StatusWord,
     firing_fields,
     shown_history,
 )
@@ -90,7 +100,9 @@ class FiringConditions(Given):
         Field(description="firings of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
     ] = None
     status: Annotated[StatusWord | None, Field(description="firings with this status")] = None
-    kind: OfKind = None
+    kind: Annotated[
+        KindWord | None, Field(description="planned by a timer's schedule, or requested; any by default")
+    ] = None
     tag: Annotated[
         str | None,
         Field(
@@ -99,11 +111,13 @@ class FiringConditions(Given):
             description="firings of timers with this tag; a deleted timer has none",
         ),
     ] = None
-    since: Since = None
-    until: Until = None
+    since: Annotated[GivenMoment, BeforeValidator(number), moment("scheduled at this moment or later")] = None
+    until: Annotated[
+        GivenMoment, BeforeValidator(number), moment("scheduled at this moment or earlier; now by default")
+    ] = None
     later_than: Annotated[
         GivenDuration,
-        duration(LATER_THAN, "1s"),
+        duration("first sent later than this after their moment", "1s"),
         Field(alias="laterThan"),
     ] = None
 
