@@ -5,8 +5,8 @@ from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
 from wangtimer.api.compat.calendar_routes import calendar_routes
-from wangtimer.api.compat.firings.record_routes import record_routes
 from wangtimer.api.compat.load_routes import load_routes
+from wangtimer.api.compat.record_routes import record_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
 from wangtimer.api.document.docs_page import add_docs

@@ -1,1 +1,0 @@
-"""Records of firings: xTimer's operation under /api/task/v1."""
