@@ -246,19 +246,6 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         lambda day: ("/api/timer/v1/unable", {"id": day.on}),
         [("timer", "disable")],
     ),
-    "POST /api/task/v1/fire": (lambda day: ("/api/task/v1/fire", {"id": day.off}), [("firing", "fire")]),
-    "POST /api/task/v1/cancel": (
-        lambda day: ("/api/task/v1/cancel", {"id": day.on, "fireAt": day.coming}),
-        [("firing", "cancel")],
-    ),
-    "POST /api/task/v1/replay": (
-        lambda day: ("/api/task/v1/replay", {"since": day.failed}),
-        [("firing", "replay")],
-    ),
-    "POST /api/task/v1/backfill": (
-        lambda day: ("/api/task/v1/backfill", {"id": day.on} | day.old),
-        [("firing", "backfill")] * 2,
-    ),
 }
 
 

@@ -4,11 +4,10 @@ from tests.api.world import DEF, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.time.durations import read_duration
+from wangtimer.core.time.durations import read_duration, show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 
-FIRE = "/api/task/v1/fire"
 MINUTE, HOUR = 60_000, 3_600_000
 
 
@@ -50,19 +49,17 @@ def test_a_timer_that_was_renamed_meanwhile_is_not_deleted_by_its_old_name(world
 def test_a_change_names_one_timer_in_one_way(
     world: World, fields: dict[str, object], code: int, field: str
 ) -> None:
-    answers = [world.post(path, app="shop", **fields) for path in (ENABLE, UNABLE, FIRE)]
+    answers = [world.post(path, app="shop", **fields) for path in (ENABLE, UNABLE)]
     for refused in (world.delete(app="shop", **fields), *answers):
         assert (refused.status, refused.code, refused.json["field"]) == (400, code, field)
 
 
-def test_a_timer_is_switched_on_off_and_fired_by_its_name(world: World) -> None:
+def test_a_timer_is_switched_on_and_off_by_its_name(world: World) -> None:
     timer_id = world.made(name="expire", cron="0 0 1 1 *")
     assert world.post(ENABLE, app="shop", name="expire").data["statusName"] == "enabled"
-    assert world.post(FIRE, app="shop", name="expire").data["kind"] == "manual"
-    assert len(world.get(RECORDS, app="shop", id=timer_id).data) == 1
     assert world.post(UNABLE, app="shop", name="expire").data["id"] == timer_id
     assert status_of(world, timer_id) == "disabled"
-    for path in (ENABLE, UNABLE, FIRE):
+    for path in (ENABLE, UNABLE):
         for app, name in (("shop", "Expire"), ("bank", "expire")):
             unknown = world.post(path, app=app, name=name)
             assert (unknown.status, unknown.code, unknown.json["field"]) == (404, 40401, "name")
@@ -110,10 +107,10 @@ def test_an_answer_says_within_what_time_its_change_counts(
         assert world.post(UNABLE, app="shop", id=on_id).code == 0
     moment = world.clock.now // 60_000 * 60_000 + 10 * 60_000
 
-    def change(timer_id: int, off_id: int, on_id: int, at: int) -> list[int]:
+    def change(timer_id: int, off_id: int, on_id: int, at: int) -> list[int | str]:
+        cancelled = world.cancel(timer_id, at)["countsWithin"]
         answers = [
             world.patch(app="shop", id=timer_id, tags=[str(at)]),
-            world.post("/api/task/v1/cancel", app="shop", id=timer_id, fireAt=at),
             world.post(UNABLE, app="shop", id=timer_id),
             world.delete(app="shop", id=timer_id),
         ]
@@ -121,18 +118,18 @@ def test_an_answer_says_within_what_time_its_change_counts(
             world.send("POST", f"/v1/timers:batch{verb}", {"ids": [one]})
             for verb, one in (("Disable", off_id), ("Enable", on_id))
         ]
-        assert [answer.code for answer in answers] == [0] * 4
+        assert [answer.code for answer in answers] == [0] * 3
         assert [answer.json["done"] for answer in many] == [1, 1]
         spans = [read_duration(answer.json["countsWithin"]) for answer in many]
-        return [answer.json["countsWithinMs"] for answer in answers] + spans
+        return [cancelled, *(answer.json["countsWithinMs"] for answer in answers), *spans]
 
-    assert change(*ids[:3], moment) == [1_000] * 6
+    assert change(*ids[:3], moment) == ["1s", *[1_000] * 5]
 
     def away(*_definitions: object, **_far: object) -> None:
         raise StoreAway("Redis", "cut off by the test")
 
     monkeypatch.setattr(world.wiring.definitions, "put", away)
-    assert change(*ids[3:], moment) == [COUNTS_WITHIN_MS] * 6
+    assert change(*ids[3:], moment) == [show_duration(COUNTS_WITHIN_MS), *[COUNTS_WITHIN_MS] * 5]
 
 
 @pytest.mark.parametrize("ahead", [1_000, HOUR, 2 * HOUR])

@@ -9,7 +9,6 @@ from tests.store.members import outcome_of
 from wangtimer.core.flow.firing import Member
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-CANCEL = "/api/task/v1/cancel"
 
 # Schedules by name; moments in ms from now.
 KINDS: dict[str, dict[str, Any]] = {
@@ -67,7 +66,7 @@ def test_one_whose_last_moment_was_cancelled_is_finished_after_the_one_before(
     first = now + 10 * SECOND
     terms = {"everyMs": interval, "anchorAt": first, "startAt": first, "maxFirings": 2, "without": "cron"}
     timer_id = world.enabled(name="a", **terms)
-    assert world.post(CANCEL, app="shop", id=timer_id, fireAt=first + interval).code == 0
+    assert world.cancel(timer_id, first + interval)["status"] == "skipped"
     assert (world.get(DEF, app="shop", id=timer_id).data["statusName"], listed(world, "enabled")) == (
         "enabled",
         {"a"},

@@ -145,7 +145,7 @@ def test_a_header_that_cannot_be_read_is_quoted_nowhere(served: Served) -> None:
 
 
 CHUNKED = HALF_BODY.replace(b"Content-Length: 1000", b"Transfer-Encoding: chunked")[:-1].replace(
-    b"/v1/def ", b"/v1/defs "
+    b"/api/timer/v1/def HTTP/1.1\r\n", b"/v1/timers:batchCreate HTTP/1.1\r\nWangTimer-App: shop\r\n"
 )
 
 
@@ -206,16 +206,16 @@ def test_a_connection_that_sends_nothing_is_closed_and_holds_no_thread(served: S
 
 
 def test_a_body_in_small_chunks_is_read(served: Served) -> None:
-    head = CHUNKED.replace(b"/defs", b"/preview").replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
+    head = CHUNKED.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n")
     with served.half(head) as client:
-        client.sendall(b"".join(b"1\r\n%c\r\n" % one for one in b'{"app":"shop","colour":1}'))
+        client.sendall(b"".join(b"1\r\n%c\r\n" % one for one in b'{"timers":[],"colour":1}'))
         client.sendall(b"1\r\n \r\n" * 50_000 + b"0\r\n\r\n")
-        assert b'"field":"colour"' in read_all(client)
+        assert b'"pointer":"/colour"' in read_all(client)
 
 
 def test_a_body_that_nobody_reads_costs_no_more(served: Served) -> None:
     """It is read away before the connection's next request."""
-    with served.half(CHUNKED.replace(b"/defs", b"/nothing")) as client:
+    with served.half(CHUNKED.replace(b"timers:batchCreate", b"nothing")) as client:
         with suppress(OSError):
             client.sendall(b"1\r\n \r\n" * 100_100)
         with suppress(OSError):

@@ -162,18 +162,3 @@ def test_a_moment_that_is_neither_text_nor_number_is_refused_with_a_key_as_witho
         wrong = {field: given} | ({"without": "cron"} if field == "at" else {})
         assert_refused(create(small_world, "k", **wrong), 400, 40006, field)
         assert_refused(small_world.create(**wrong), 400, 40006, field)
-
-
-@pytest.mark.parametrize(
-    ("path", "body"),
-    [
-        ("/api/task/v1/fire", {"app": "shop", "id": 1}),
-    ],
-)
-def test_a_key_where_it_would_not_be_heeded_is_refused(
-    small_world: World, path: str, body: dict[str, Any]
-) -> None:
-    small_world.made()
-    answered = small_world.call("POST", path, json=body, headers={"Idempotency-Key": "k"})
-    assert_refused(answered, 400, 40004, "Idempotency-Key")
-    assert small_world.stored() == (1, 0)

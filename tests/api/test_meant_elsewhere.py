@@ -6,8 +6,6 @@ import pytest
 
 from tests.api.world import DEF, RECORDS, URL, World
 
-REPLAY, CANCEL, BACKFILL = (f"/api/task/v1/{verb}" for verb in ("replay", "cancel", "backfill"))
-FIRING, FIRINGS = "/api/task/v1/firing", "/api/task/v1/firings"
 ENABLE_IT = "a new timer is disabled; enable it with POST /api/timer/v1/enable"
 ATTEMPTS = "POST /v1/timers has retry, which says how often a call is tried"
 OVERLAP = "overlap says what becomes of a firing while another one of the timer is not done"
@@ -59,25 +57,14 @@ def test_a_word_of_elsewhere_is_answered_with_ours(
     assert said in answered.msg
 
 
-def test_a_replay_has_statuses(small_world: World) -> None:
-    assert "did you mean statuses? " in small_world.post(REPLAY, app="shop", status="failed").msg
-
-
 def test_records_by_outcome_are_firings(small_world: World) -> None:
     msg = small_world.get(RECORDS, app="shop", id=1, status="failed").msg
-    assert "status: unknown field; GET /api/task/v1/firings has it" in msg
+    assert "status: unknown field; GET /v1/firings has it" in msg
 
 
-@pytest.mark.parametrize("path", [DEF, RECORDS, FIRING, FIRINGS])
+@pytest.mark.parametrize("path", [DEF, RECORDS])
 def test_a_timer_that_is_asked_for_by_its_name_is_in_the_list(small_world: World, path: str) -> None:
     assert f"name: unknown field; {BY_ID}" in small_world.get(path, app="shop", name="a").msg
-
-
-@pytest.mark.parametrize("path", [CANCEL, BACKFILL, REPLAY])
-def test_a_firing_is_named_by_its_timers_id(small_world: World, path: str) -> None:
-    assert f"name: unknown field; {BY_ID}" in small_world.post(path, app="shop", name="a").msg
-    inner = small_world.post(REPLAY, app="shop", firings=[{"name": "a", "fireAt": 1}]).msg
-    assert f"firings.0.name: unknown field; {BY_ID}" in inner
 
 
 def test_who_edits_by_name_is_told_where_the_id_is(small_world: World) -> None:

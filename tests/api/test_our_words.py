@@ -136,7 +136,7 @@ def test_every_breach_is_refused_in_our_own_words(small_world: World) -> None:
         assert not PYDANTIC.search(refused["msg"]), said
         assert refused["field"].startswith(breach.field.removeprefix("timers.0.")), said
         seen += 1
-    assert seen > 200
+    assert seen > 150
 
 
 @pytest.mark.parametrize(

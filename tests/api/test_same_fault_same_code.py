@@ -124,8 +124,6 @@ def smallest(world: StandingWorld, operation: Operation) -> dict[str, Any]:
         now=world.clock.now,
     )
     made = _smallest(operation.schema, standing)
-    if {"firings", "since"} <= operation.fields.keys():
-        made |= {"since": world.clock.now - 1, "until": world.clock.now}
     if {"id", "timerID"} <= operation.fields.keys():
         made["id"] = timer_id
     # An operator, as whom all tests call, names an app.

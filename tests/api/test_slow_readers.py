@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.test_firings import EXPORT
-from tests.api.world import DEFS, World
+from tests.api.world import World
 from wangtimer.api.http import answer_pace
 from wangtimer.api.http.answer_pace import (
     BEHIND_S,
@@ -24,6 +23,8 @@ from wangtimer.api.http.answer_pace import (
 from wangtimer.api.http.web_worker import PatientSocket, SlowReader
 from wangtimer.core.at_once import AtOnce
 from wangtimer.core.errors import TooManyAtOnce
+
+EXPORT = "/v1/firings:export"
 
 
 def held_s(part_bytes: int, bytes_per_s: float, parts: int = 10_000) -> float:
@@ -102,10 +103,10 @@ def test_an_answer_earns_time_only_where_it_is_an_export(small_world: World) -> 
     connection = Connection()
 
     def asked(path: str) -> Any:
-        query, environ = {"app": "shop"}, {SOCKET: connection}
-        return small_world.client.get(path, query_string=query, environ_overrides=environ)
+        environ = {SOCKET: connection}
+        return small_world.client.get(path, headers={"WangTimer-App": "shop"}, environ_overrides=environ)
 
-    assert [asked(path).status_code for path in (DEFS, "/openapi.json", "/docs")] == [200] * 3
+    assert [asked(path).status_code for path in ("/v1/firings", "/openapi.json", "/docs")] == [200] * 3
     assert connection.earned == 0
     with asked(EXPORT) as answer:
         assert (answer.status_code, connection.earned) == (200, 1)
@@ -149,7 +150,9 @@ def exported(small_world: World) -> Callable[..., Any]:
     """Begins an export of 60 rows, or of another app's none, whose answer is not read yet."""
     small_world.enabled(cron="* * * * * *")
     until = small_world.clock.now + 120_000
-    return lambda app="shop": small_world.client.get(EXPORT, query_string={"app": app, "until": until})
+    return lambda app="shop": small_world.client.get(
+        EXPORT, headers={"WangTimer-App": app}, query_string={"until": until}
+    )
 
 
 def test_a_quarter_of_the_threads_export_at_once_and_others_are_told_to_come_again(
@@ -170,11 +173,12 @@ def test_a_quarter_of_the_threads_export_at_once_and_others_are_told_to_come_aga
         assert len(under_way) == quarter
         try:
             assert all(begun.acquire(timeout=60) for _ in range(quarter))
-            refused = small_world.get(EXPORT, app="third")
+            refused = exported("third")
         finally:
             may_end.set()
         assert [one.result() for one in under_way] == [60, 0]
-    assert (refused.status, refused.code, refused.headers["Retry-After"]) == (503, 50303, "5")
+    assert (refused.status_code, json.loads(refused.text)["code"]) == (503, 50303)
+    assert refused.headers["Retry-After"] == "5"
     for _ in range(quarter + 1):
         # Broken off before its first line, as by a client that hangs up.
         exported().close()

@@ -99,14 +99,14 @@ def _script(ground: Ground) -> str:
     ground.outcome(timer)
     answers = [
         ground.ask("GET", f"/v1/firings?timer={timer}", ground.bank),
-        ground.ask("GET", f"/api/task/v1/export?id={timer}&format=csv", ground.bank),
+        ground.ask("GET", f"/v1/firings:export?timer={timer}&format=csv", ground.bank),
     ]
     assert all(SCRIPT.split(">")[0] in one.text for one in answers), [one.text for one in answers]
     return ", ".join(one.headers["content-type"].partition(";")[0] for one in answers)
 
 
 def exported(ground: Ground, timer: int) -> list[list[str]]:
-    answer = ground.ask("GET", f"/api/task/v1/export?id={timer}&format=csv", ground.bank)
+    answer = ground.ask("GET", f"/v1/firings:export?timer={timer}&format=csv", ground.bank)
     assert answer.status == 200, answer
     return list(csv.reader(io.StringIO(answer.text, newline="")))
 

@@ -283,9 +283,7 @@ def _exports(ground: Ground) -> str:
     with ThreadPoolExecutor(32) as threads:
         told = set(
             threads.map(
-                lambda _: str(
-                    ground.ask("GET", "/api/task/v1/export?format=csv", ground.bank, at=ground.web)
-                ),
+                lambda _: str(ground.ask("GET", "/v1/firings:export?format=csv", ground.bank, at=ground.web)),
                 range(64),
             )
         )

@@ -48,7 +48,6 @@ class ForeignId:
 
 WHOLE = '{"schedule": {"every": "5m"}, "target": {"url": "http://192.0.2.0.example/"}}'
 SPAN = '"since": "2026-01-01T00:00:00Z", "until": "2026-01-01T01:00:00Z"'
-SPAN_MS = '"since": 1767225600000, "until": 1767229200000'
 CALENDAR = (
     '{"key": "k", "schedule": {"cron": "0 9 * * *", "excludeCalendar": "$calendar"}, '
     '"target": {"url": "http://target.example/"}}'
@@ -100,7 +99,10 @@ V1 = (
         for kind, body in (("timer id", '{"ids": [$timer]}'), ("key", '{"keys": ["$key"]}'))
     ),
     ForeignId("GET /v1/firings", "timer id", "/v1/firings?timer=$timer", None, NOTHING),
-    ForeignId("GET /v1/firings:count", "timer id", "/v1/firings:count?timer=$timer", None, NOTHING),
+    *(
+        ForeignId(f"GET /v1/firings:{verb}", "timer id", f"/v1/firings:{verb}?timer=$timer", None, NOTHING)
+        for verb in ("count", "export")
+    ),
     ForeignId("GET /v1/firings/{firing_id}", "firing id", "/v1/firings/$firing"),
     ForeignId("POST /v1/firings/{firing_id}:cancel", "coming firing's id", "/v1/firings/$coming:cancel"),
     ForeignId(
@@ -167,28 +169,6 @@ COMPATIBLE = (
     ForeignId("GET /api/timer/v1/defs", "name", "/api/timer/v1/defs?name=$key", expected=NOTHING),
     ForeignId("GET /api/timer/v1/defsByName", "name", "/api/timer/v1/defsByName?name=$key", expected=NOTHING),
     ForeignId("GET /api/task/v1/records", "timer id", "/api/task/v1/records?id=$timer"),
-    *(
-        ForeignId(f"GET /api/task/v1/{verb}", "timer id", f"/api/task/v1/{verb}?id=$timer", None, NOTHING)
-        for verb in ("firings", "export", "counts")
-    ),
-    ForeignId("GET /api/task/v1/firing", "firing", "/api/task/v1/firing?id=$timer&fireAt=$moment"),
-    ForeignId("POST /api/task/v1/fire", "timer id", "/api/task/v1/fire", '{"id": $timer}'),
-    ForeignId(
-        "POST /api/task/v1/cancel", "firing", "/api/task/v1/cancel", '{"id": $timer, "fireAt": $moment}'
-    ),
-    ForeignId(
-        "POST /api/task/v1/replay",
-        "firings",
-        "/api/task/v1/replay",
-        '{"firings": [{"id": $timer, "fireAt": $moment}]}',
-        NOTHING,
-    ),
-    ForeignId(
-        "POST /api/task/v1/replay", "timer id", "/api/task/v1/replay", f'{{"id": $timer, {SPAN_MS}}}', NOTHING
-    ),
-    ForeignId(
-        "POST /api/task/v1/backfill", "timer id", "/api/task/v1/backfill", f'{{"id": $timer, {SPAN_MS}}}'
-    ),
 )
 OF_OPERATORS = tuple(
     ForeignId(route, kind, path, body, OPERATORS)

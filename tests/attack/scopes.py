@@ -67,7 +67,8 @@ def _foreign_key_of_an_operator(ground: Ground) -> str:
 def _over_all_apps(ground: Ground) -> str:
     ground.things  # noqa: B018 -- the shop has some
     found = []
-    for path in ("/v1/timers", "/v1/firings", "/v1/firings:count", "/v1/calendars", "/v1/load"):
+    firings = ("/v1/firings", "/v1/firings:count", "/v1/firings:export")
+    for path in ("/v1/timers", *firings, "/v1/calendars", "/v1/load"):
         text = ground.ask("GET", path, ground.bank).text
         found.append(sum(text.count(one) for one in ("order-42", "plant-1", '"shop"')))
     return f"{sum(found)} of the shop's things in {len(found)} lists"
@@ -117,7 +118,7 @@ SECTION = Section(
         ),
         Attack(
             "Lists and counts without an app, by an app's key",
-            "0 of the shop's things in 5 lists",
+            "0 of the shop's things in 6 lists",
             _over_all_apps,
         ),
         Attack(

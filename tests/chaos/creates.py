@@ -19,7 +19,7 @@ from tests.chaos.load import APP, Key
 from wangtimer.stack.service import is_ready
 from wangtimer.store.sql.tables import firings, timers
 
-TIMER, TASK = "api/timer/v1", "api/task/v1"
+TIMER = "api/timer/v1"
 AT_ONCE = 16
 # Far enough that whoever creates it has time to enable it, even where the API must come back first.
 AHEAD_MS = (15_000, 20_000)
@@ -165,7 +165,7 @@ class Changes:
         """Call a target once that answers 410."""
         notify = {"url": urljoin(self._target_url, "/gone"), "method": "POST", "body": "{}"}
         made = self._ask("POST", "def", name=f"gone-{uuid4().hex}", cron="* * * * *", notifyHTTPParam=notify)
-        self._ask("POST", "fire", TASK, id=made["id"])
+        self._v1("POST", f"timers/{made['id']}:fire")
 
     def _let_stop(self) -> None:
         """Call a target once whose answer stops its timer."""
@@ -201,10 +201,12 @@ class Changes:
             "POST", "def", name=f"demand-{uuid4().hex}", cron="* * * * *", notifyHTTPParam=notify
         )
         timer_id, moment = made["id"], made["data"]["nextMoments"][1]["atMs"]
-        self._ask("POST", "fire", TASK, id=timer_id)
-        self._ask("POST", "backfill", TASK, id=timer_id, since=moment - 240_000, until=moment - 120_000)
-        self._ask("POST", "cancel", TASK, id=timer_id, fireAt=moment)
-        self._ask("POST", "replay", TASK, firings=[{"id": timer_id, "fireAt": moment}])
+        firing = f"{timer_id}-{moment}"
+        self._v1("POST", f"timers/{timer_id}:fire")
+        span = {"since": moment - 240_000, "until": moment - 120_000}
+        self._v1("POST", f"timers/{timer_id}:backfill", span)
+        self._v1("POST", f"firings/{firing}:cancel")
+        self._v1("POST", "firings:replay", {"ids": [firing]})
         # Its answer is kept: the key is claimed before, and the claim ended afterwards.
         key = {"WangTimer-App": APP, "Idempotency-Key": uuid4().hex}
         requests.post(f"{self._api_url}/v1/timers/{timer_id}:disable", headers=key, timeout=5)
@@ -214,7 +216,7 @@ class Changes:
         url, of_app = f"{self._api_url}/v1/{path}", {"WangTimer-App": APP}
         requests.request(method, url, json=body, headers=of_app, timeout=5)
 
-    def _ask(self, method: str, path: str, api: str = TIMER, **fields: object) -> dict[str, Any]:
-        url = f"{self._api_url}/{api}/{path}"
+    def _ask(self, method: str, path: str, **fields: object) -> dict[str, Any]:
+        url = f"{self._api_url}/{TIMER}/{path}"
         answer: dict[str, Any] = requests.request(method, url, json={"app": APP, **fields}, timeout=5).json()
         return answer

@@ -23,14 +23,13 @@ SPELLINGS = (
     ("name", "fuzzyName"),
     ("id", "name"),
     ("keys", "ids", "filter"),
-    ("firings", "since"),
     ("ids", "since"),
     ("body", "json"),
     ("url", "name"),
 )
 APP_NAMES = {"app", "WangTimer-App"}
 # What says which firings besides a list of them.
-OF_A_SPAN = ("id", "timer", "since", "until", "statuses")
+OF_A_SPAN = ("timer", "since", "until", "statuses")
 CRONS = (
     "* * * * *",
     "*/5 9-17 * * 1-5",
@@ -92,9 +91,6 @@ PICKS: dict[str, Pick] = {
     "namePrefix": _one_of("standing", "made"),
     "nameContains": _one_of("a", "%"),
     "filter": _one_of({"keyContains": "a"}, {"status": "enabled"}, {"host": "target.example"}),
-    "firings": lambda chance, standing: [
-        {"id": timer_id, "fireAt": moment} for timer_id, moment in chance.sample(standing.firings, 1)
-    ],
     "cron": _one_of(*CRONS),
     "everyMs": _one_of(1_000, 90_000, HOUR),
     "delayMs": _one_of(0, 1_000, HOUR),
@@ -211,11 +207,9 @@ def _give_one(
             _keep(made, words, chance.choice(spellings), standing, chance)
     if "keys" in known:
         made.pop("all", None)
-    if "firings" in made or ("ids" in made and "statuses" in known):
+    if "ids" in made and "statuses" in known:
         for name in OF_A_SPAN:
             made.pop(name, None)
-    if "fireAt" in known and "id" in known:
-        made["id"], made["fireAt"] = _firing(chance, standing)
     if "cron" not in known:
         return
     rules = RULES_OF_V1 if "every" in known else RULES

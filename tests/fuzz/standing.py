@@ -45,15 +45,13 @@ class Standing:
         timers = self._timers()
         self.ids = [timer["id"] for timer in timers]
         self.names = [timer["name"] for timer in timers]
-        far = {"app": APP, "until": "2199-01-01T00:00:00Z", "limit": 200}
-        rows = self.send("GET", "/api/task/v1/firings", far)["data"]
-        self.firings = [(row["timerID"], row["fireAtMs"]) for row in rows] or [(self.ids[0], self.now)]
+        far = {"until": "2199-01-01T00:00:00Z", "limit": 200}
+        rows = self.send("GET", "/v1/firings", far)["items"]
+        self.firings = [_key_of(row) for row in rows] or [(self.ids[0], self.now)]
         self.coming = [
-            (row["timerID"], row["fireAtMs"])
-            for row in rows
-            if row["statusName"] == "pending"
-            and row["timerID"] in self.ids
-            and row["fireAtMs"] > self.now + SOON_MS
+            key
+            for key in map(_key_of, (row for row in rows if row["status"] == "pending"))
+            if key[0] in self.ids and key[1] > self.now + SOON_MS
         ] or self.firings
         for name in (CALENDARS[0], SPARE):
             self.send("PUT", f"/v1/calendars/{name}", {"days": ["2027-01-01"], "weekdays": ["sunday"]})
@@ -82,3 +80,9 @@ class Standing:
         made = self.send("POST", DEF, timer)
         if number % 4 and made["code"] == 0:
             self.send("POST", "/api/timer/v1/enable", {"app": APP, "id": made["id"]})
+
+
+def _key_of(row: dict[str, Any]) -> tuple[int, int]:
+    """Return the timer and the moment of a firing in a list of v1."""
+    timer_id, _, moment = row["id"].partition("-")
+    return int(timer_id), int(moment)

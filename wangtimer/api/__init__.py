@@ -4,10 +4,7 @@ from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
-from wangtimer.api.compat.firings.attempt_routes import attempt_routes
-from wangtimer.api.compat.firings.demand_routes import demand_routes
-from wangtimer.api.compat.firings.firing_routes import firing_routes
-from wangtimer.api.compat.firings.record_routes import record_routes
+from wangtimer.api.compat.record_routes import record_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
 from wangtimer.api.document.docs_page import add_docs
@@ -56,9 +53,6 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         timer_routes(late),
         timer_list_routes(late),
         record_routes(late),
-        firing_routes(late),
-        demand_routes(late),
-        attempt_routes(late),
         health_routes(late),
     ):
         app.register_api(routes)

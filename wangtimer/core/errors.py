@@ -89,13 +89,8 @@ class UnknownFiring(WangTimerError):
 
     about = Subject.FIRING
 
-    def __init__(self, timer_id: int, fire_at: int) -> None:
-        super().__init__(
-            f"timer {timer_id} has no firing at {fire_at} ms; its coming ones are those of "
-            "GET /api/task/v1/records with pending=true, and nextMoments of its schedule"
-        )
-        self.timer_id = timer_id
-        self.fire_at = fire_at
+    def __init__(self, timer_id: int) -> None:
+        super().__init__(f"timer {timer_id} has no firing of this moment; GET /v1/firings lists those it has")
 
 
 class UnknownSecret(WangTimerError):

@@ -49,7 +49,8 @@ def problems(world: World) -> dict[str, Any]:
     taken = next(one for one in found if one.get("existingId"))["existingId"]
     found.append(_sent(world, "GET", f"/v1/firings/{taken}-1000", {"headers": V1}))
     found.append(_sent(world, "POST", f"{TIMERS}/key:taken:backfill", {"headers": V1, "json": {}}))
-    return _by_code([*found, *_states(world), *_outages(world, TIMERS, {"headers": V1})])
+    found += [*_states(world), *_outages(world, TIMERS, {"headers": V1}), _refused_export(world)]
+    return _by_code(found)
 
 
 def errors(world: World) -> dict[str, Any]:
@@ -79,7 +80,6 @@ def errors(world: World) -> dict[str, Any]:
         ("POST", DEF, {"json": CALL | {"app": "shop", "name": "a"}, "headers": callback}),
         ("GET", f"{DEF}?app=shop&id=7", {}),
         ("GET", "/api/timer/v2", {}),
-        ("GET", f"/api/task/v1/firing?app=shop&id={timer_id}&fireAt={world.clock.now}", {}),
         ("PUT", ENABLE, {}),
         ("POST", DEF, {"json": CALL | {"app": "shop", "name": "expire"}}),
         ("PATCH", DEF, {"json": one | {"version": 7, "tags": ["a"]}}),
@@ -92,7 +92,7 @@ def errors(world: World) -> dict[str, Any]:
     world.clock.now += 120_000
     found.append(_sent(world, "POST", ENABLE, {"json": one}))
     found += _outages(world, f"{DEF}?app=shop&id={timer_id}", {})
-    found += [_refused_export(world), _unready(world)]
+    found.append(_unready(world))
     return _by_code(found)
 
 
@@ -120,7 +120,7 @@ def _outages(world: World, path: str, options: dict[str, Any]) -> list[dict[str,
 def _refused_export(world: World) -> dict[str, Any]:
     """Return what the first export is told for which there is no room, while nobody reads those before it."""
     unread = []
-    while (answer := world.client.get("/api/task/v1/export?app=shop", buffered=False)).status_code == 200:
+    while (answer := world.client.get("/v1/firings:export", headers=V1, buffered=False)).status_code == 200:
         unread.append(answer)
     told = dict(json.loads(answer.text))
     # The innermost first: each holds a context of Flask's.

@@ -65,14 +65,10 @@ def _compatible(world: KeyedWorld) -> list[Callable[[], Any]]:
         body = {"app": "reports", "id": made("reports")["id"]}
         return world.ask("POST", "/api/timer/v1/enable", keys["reports"], json=body).json
 
-    def backfilled() -> Any:
-        body = {"app": "archive", "id": made("archive")["id"], "perSecond": 1} | _past(world)
-        return world.ask("POST", "/api/task/v1/backfill", keys["archive"], json=body).json
-
     def listed() -> Any:
         return world.ask("GET", "/api/timer/v1/defs", keys["crawler"]).json
 
-    return [lambda: made("trial"), enabled, backfilled, listed]
+    return [lambda: made("trial"), enabled, listed]
 
 
 def _past(world: KeyedWorld) -> dict[str, str]:

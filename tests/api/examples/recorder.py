@@ -14,7 +14,8 @@ WEEK_MS = 7 * 86_400_000
 FIRST_ID = 890_342_217_101_453
 
 _TEXT = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{3})?)(Z|[+-]\d\d:\d\d)")
-_FIRING = re.compile(r"\b(\d{15,19})-(\d{13})\b")
+# Of a timer, or with a moment behind it of a firing.
+_ID = re.compile(r"\b(\d{15,19})(?:-(\d{13}))?\b")
 _KEY = re.compile(r"wtk_\w+")
 _PEM = re.compile(r"(-----BEGIN [A-Z ]+-----)\n.*\n(-----END [A-Z ]+-----)\n", re.DOTALL)
 _TOKEN = re.compile(r"\d\.[\w-]{43}")
@@ -22,7 +23,6 @@ SHOWN_TOKEN = "1.kWJnsfMGoSxh4GqTnJ9QsrmVSrl4nRdS6zL0o8wHk3E"
 SHOWN_FINGERPRINT = "6b" * 32
 SHOWN_KEY_ID = "3kTMd8Qx9LbA"
 SHOWN_KEY = f"wtk_{SHOWN_KEY_ID}_" + "x" * 49
-_ID = re.compile(r"\b\d{15,19}\b")
 _WIDEST_MS = range(1_500_000_000_000, 4_000_000_000_000)
 
 
@@ -95,9 +95,7 @@ class Recorder:
                     return SHOWN_KEY
                 if _TOKEN.fullmatch(kept):
                     return SHOWN_TOKEN
-                firing = _FIRING.sub(lambda one: f"{self._id(one[1])}-{int(one[2]) - self._later_ms}", kept)
-                text = _ID.sub(lambda one: str(self._id(one[0])), firing) if firing == kept else firing
-                return _TEXT.sub(self._moment, text)
+                return _TEXT.sub(self._moment, _ID.sub(self._shown_id, kept))
         return kept
 
     @property
@@ -107,6 +105,10 @@ class Recorder:
     def _id(self, real: str) -> int:
         # One after the other, as ids of one process are, and none twice.
         return self.ids.setdefault(real, FIRST_ID + 4_093 * len(self.ids))
+
+    def _shown_id(self, found: re.Match[str]) -> str:
+        moment = "" if found[2] is None else f"-{int(found[2]) - self._later_ms}"
+        return f"{self._id(found[1])}{moment}"
 
     def _moment(self, found: re.Match[str]) -> str:
         moment = datetime.fromisoformat(found[0]) - timedelta(milliseconds=self._later_ms)

@@ -128,7 +128,12 @@ def test_each_operation_but_the_operators_takes_an_app() -> None:
 
 # Lists and counts of all apps are an operator's, as whom all tests call.
 OVER_ALL_APPS = {
-    *("v1ListTimers", "v1ListFirings", "v1CountFirings", "v1ListDeadLetters", "v1CountDeadLetters"),
+    "v1ListTimers",
+    "v1ListFirings",
+    "v1CountFirings",
+    "v1ExportFirings",
+    "v1ListDeadLetters",
+    "v1CountDeadLetters",
 }
 
 

@@ -22,6 +22,11 @@ class V1World(World):
         assert answered.status == 201, answered.json
         return answered
 
+    def cancelled(self, timer_id: int, moment: int, app: str = "shop") -> Answered:
+        """Cancel a coming firing; `moment` in ms UTC."""
+        rule = "/v1/firings/{firing_id}:cancel"
+        return self.send("POST", f"/v1/firings/{timer_id}-{moment}:cancel", rule=rule, app=app)
+
 
 def lose_sql_after_one_transaction(world: V1World, patched: pytest.MonkeyPatch) -> None:
     """Let one transaction of a batch of new timers through; for all later ones SQL is away."""

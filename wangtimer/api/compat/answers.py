@@ -223,10 +223,3 @@ class RecordsAnswer(Answer):
     total: Annotated[
         int | None, Field(exclude_if=is_none, description="with pageIndex: how many firings there are")
     ] = None
-
-
-class FiringsAnswer(Answer):
-    """A page of an app's firings, latest first."""
-
-    data: list[RecordData]
-    next_cursor: Annotated[str | None, Field(description="null: this was the last page")]

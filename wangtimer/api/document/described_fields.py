@@ -10,7 +10,7 @@ from wangtimer.callback.request import METHODS
 _TIMER_NUMBERS = {1: "disabled", 2: "enabled", 3: "finished"}
 _FIRING_NUMBERS = {0: "pending", 1: "accepted", 2: "succeeded", 3: "failed", 4: "skipped"}
 _TIMERS = ("TimerData", "PlannedTimerData", "ListedTimerData")
-_FIRINGS = ("RecordData", "HistoryData")
+_FIRINGS = ("RecordData",)
 
 
 def describe_fields(document: dict[str, Any]) -> None:

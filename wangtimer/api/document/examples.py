@@ -23,16 +23,14 @@ _BY_PARAMETER = {
     "which": ErrorCode.UNKNOWN_TIMER,
     "id": ErrorCode.UNKNOWN_TIMER,
     "key_id": ErrorCode.UNKNOWN_KEY,
-    "fireAt": ErrorCode.UNKNOWN_FIRING,
 }
 _OF_OPERATION = {
     ("isReady", "503"): ErrorCode.NOT_READY,
-    ("exportFirings", "503"): ErrorCode.TOO_MANY_AT_ONCE,
+    ("v1ExportFirings", "503"): ErrorCode.TOO_MANY_AT_ONCE,
     ("v1GetCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("v1DeleteCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("v1Pause", "404"): ErrorCode.UNKNOWN_APP,
     ("v1Resume", "404"): ErrorCode.UNKNOWN_PAUSE,
-    ("cancelFiring", "404"): ErrorCode.UNKNOWN_FIRING,
     ("editTimer", "409"): ErrorCode.VERSION_CHANGED,
     ("createTimer", "409"): ErrorCode.NAME_TAKEN,
     ("v1CreateTimer", "409"): ErrorCode.NAME_TAKEN,

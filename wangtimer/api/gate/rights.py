@@ -51,6 +51,7 @@ RIGHTS: Mapping[str, Right] = {
     "POST /v1/schedules:preview": _READ,
     "GET /v1/firings": _SEEN,
     "GET /v1/firings:count": _SEEN,
+    "GET /v1/firings:export": _SEEN,
     "GET /v1/firings/{firing_id}": _SEEN,
     # Who has the token of a call speaks for its firing.
     "POST /v1/firings/{firing_id}:ack": Open.WHOLLY,
@@ -119,14 +120,6 @@ RIGHTS: Mapping[str, Right] = {
     "GET /api/timer/v1/defs": _READ,
     "GET /api/timer/v1/defsByName": _READ,
     "GET /api/task/v1/records": _SEEN,
-    "GET /api/task/v1/firings": _SEEN,
-    "GET /api/task/v1/export": _SEEN,
-    "GET /api/task/v1/counts": _SEEN,
-    "POST /api/task/v1/fire": _ACT,
-    "POST /api/task/v1/cancel": _ACT,
-    "POST /api/task/v1/replay": _ACT,
-    "POST /api/task/v1/backfill": _ACT,
-    "GET /api/task/v1/firing": _SEEN,
 }
 
 _CONVERTED = re.compile(r"<(?:\w+:)?(\w+)>")

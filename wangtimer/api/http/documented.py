@@ -17,13 +17,11 @@ def documented(
     view: Callable[..., Any],
     operation_id: str,
     *errors: int,
-    texts: tuple[str, ...] = (),
     answer: type[Answer] | None = None,
 ) -> dict[str, Any]:
     """Return a route's options: a stable operation id, its text, its answer, and its errors as HTTP statuses.
 
-    `texts` are the content types of an answer that is not a JSON object. `answer` is the model where the view makes
-    the response itself.
+    `answer` is the model where the view makes the response itself.
 
     The errors that any operation can answer need not be named: bad input, no key or the wrong one, an unknown app, a
     fault, a store away.
@@ -37,14 +35,5 @@ def documented(
         "operation_id": operation_id,
         "summary": summary.rstrip("."),
         "description": " ".join(description.split()),
-        "responses": {200: _text(texts) if texts else answer or hints["return"]}
-        | dict.fromkeys(statuses, ErrorAnswer)
-        | of_a_query,
-    }
-
-
-def _text(content_types: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "description": "OK",
-        "content": {one: {"schema": {"type": "string"}} for one in content_types},
+        "responses": {200: answer or hints["return"]} | dict.fromkeys(statuses, ErrorAnswer) | of_a_query,
     }

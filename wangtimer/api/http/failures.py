@@ -120,7 +120,7 @@ def fault_of(error: WangTimerError) -> Fault:
             field = "name" if isinstance(error.timer_id, str) else "id"
             return Fault(ErrorCode.UNKNOWN_TIMER, str(error), field, cause=error)
         case UnknownFiring():
-            return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "fireAt", cause=error)
+            return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "firing_id", cause=error)
         case UnknownSecret():
             return Fault(ErrorCode.UNKNOWN_SECRET, str(error), "id", cause=error)
         case UnknownTarget():

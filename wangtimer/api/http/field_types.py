@@ -33,7 +33,6 @@ from wangtimer.api.http.notify_rules import (
     read_method,
 )
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.api_field import MOST_SPAN_MS
 from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS
 
 MOST_ID = 2**63 - 1
@@ -193,7 +192,6 @@ ChangedMethod = Annotated[
     BeforeValidator(lambda method: None if method is None else read_method(method)),
     Field(description="lower case is accepted too; null: POST, or that of a named target"),
 ]
-Span = Annotated[int, Field(ge=0, le=MOST_SPAN_MS)]
 
 
 def _text_or_number(given: Any) -> Any:

@@ -2,11 +2,10 @@
 
 import re
 from collections.abc import Callable
-from functools import wraps
 from hashlib import sha256
-from typing import Annotated, Any
+from typing import Annotated
 
-from flask import Response, request
+from flask import Response
 from pydantic import AfterValidator, BaseModel, Field
 
 from wangtimer.api.http.codes import ErrorCode
@@ -55,23 +54,6 @@ class CreateHeader(Given):
     """The headers of a create."""
 
     idempotency_key: IdempotencyKey = None
-
-
-def refusing_key(view: Callable[..., Response]) -> Callable[..., Response]:
-    """Return a view that refuses an `Idempotency-Key`. The view ignores it, so a repeat would act again."""
-
-    @wraps(view)
-    def answer(**given: Any) -> Response:
-        if HEADER in request.headers:
-            raise Refused(
-                ErrorCode.UNKNOWN_FIELD,
-                HEADER,
-                "unknown here",
-                "leave it out; what makes one timer takes it",
-            )
-        return view(**given)
-
-    return answer
 
 
 def asked_under(app: str, key: str, body: BaseModel, kind: str = "") -> Asked:

@@ -17,6 +17,7 @@ from wangtimer.api.v1.dead_letters.letter_routes import dead_letter_routes
 from wangtimer.api.v1.failing_host_routes import failing_host_routes
 from wangtimer.api.v1.firings.ack_routes import ack_routes
 from wangtimer.api.v1.firings.demand_routes import demand_routes
+from wangtimer.api.v1.firings.export_routes import export_routes
 from wangtimer.api.v1.firings.firing_routes import firing_routes
 from wangtimer.api.v1.load_routes import load_routes
 from wangtimer.api.v1.serving import Routes
@@ -31,6 +32,7 @@ def v1_routes(wiring: Callable[[], Wiring]) -> tuple[APIBlueprint, ...]:
     return (
         timer_routes(wiring),
         firing_routes(wiring),
+        export_routes(wiring),
         demand_routes(wiring),
         ack_routes(wiring),
         dead_letter_routes(wiring),

@@ -16,7 +16,6 @@ from wangtimer.api.v1.pointers import own_name, pointer
 from wangtimer.core.errors import (
     NameInUse,
     Subject,
-    UnknownFiring,
     UnknownTimer,
     VersionChanged,
     WangTimerError,
@@ -172,11 +171,6 @@ def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
     match fault.cause:
         case UnknownTimer() as unknown:
             text = f"app {unknown.app!r} has no timer {unknown.timer_id}; GET /v1/timers lists those it has"
-            return fault.code, text
-        case UnknownFiring() as unknown:
-            text = (
-                f"timer {unknown.timer_id} has no firing of this moment; GET /v1/firings lists those it has"
-            )
             return fault.code, text
         case VersionChanged():
             return ErrorCode.PRECONDITION_FAILED, fault.text

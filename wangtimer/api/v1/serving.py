@@ -42,6 +42,8 @@ class Reply:
 
 
 View = Callable[..., Sent | Reply | Response]
+# What the document says of a successful answer: its model, or the content types of a text; None: it has no body.
+Answering = type[Sent] | tuple[str, ...] | None
 # A part of requests, its name, its model, and what reads it.
 _Reading = tuple[Part, str, type[BaseModel], Callable[[dict[str, Any]], Any]]
 
@@ -132,7 +134,7 @@ class Routes:
         rule: str,
         view: View,
         operation_id: str,
-        answers: Mapping[int, type[Sent] | None],
+        answers: Mapping[int, Answering],
         *errors: int,
         headers: tuple[str, ...] = (),
         wrap: Callable[[Callable[..., Response]], Callable[..., Response]] | None = None,
@@ -140,7 +142,8 @@ class Routes:
     ) -> None:
         """Add a route.
 
-        `answers` has the model of each successful status (None: no body), `headers` the headers of these answers.
+        `answers` has for each successful status the model, or the content types of a text (None: no body), `headers`
+        the headers of these answers.
         `errors` are the HTTP statuses beyond those of every operation. `wrap` wraps the whole view.
         """
         hints = get_type_hints(view)
@@ -158,9 +161,15 @@ class Routes:
         register = getattr(self.blueprint, method)
         register(rule, endpoint=operation_id, **options)(served if wrap is None else wrap(served))
 
-    def _success(self, model: type[Sent] | None, headers: tuple[str, ...]) -> dict[str, Any]:
+    def _success(self, answering: Answering, headers: tuple[str, ...]) -> dict[str, Any]:
         described = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
-        content = {} if model is None else self._content(model, "application/json")
+        match answering:
+            case None:
+                content = {}
+            case tuple():
+                content = {"content": {one: {"schema": {"type": "string"}} for one in answering}}
+            case _:
+                content = self._content(answering, "application/json")
         return content | ({"headers": described} if headers else {})
 
     def _content(self, model: type[BaseModel], media_type: str) -> dict[str, Any]:

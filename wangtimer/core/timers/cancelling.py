@@ -22,7 +22,7 @@ def without(timer: Timer, fire_at: int, now: int, soon_ms: int) -> Timer:
     """
     schedule = timer.definition.schedule
     if not timer.definition.has_cancelled(fire_at) and not schedule.matches(fire_at):
-        raise UnknownFiring(timer.id, fire_at)
+        raise UnknownFiring(timer.id)
     if schedule.only_moment is not None:
         raise Conflict(
             "id", "this timer has no other moment", "disable or delete the timer instead", about=Subject.TIMER

@@ -6,13 +6,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from wangtimer.api.asked.many_types import MOST_NAMED, OnlyCountFirings
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.host_names import host_at_any_port
-from wangtimer.api.v1.firings.demand_routes import SpreadBody
+from wangtimer.api.v1.firings.demand_models import MOST_NAMED, OnlyCountFirings, SpreadBody
 from wangtimer.api.v1.parameters import TimerPath
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.dead_letter import REASONS

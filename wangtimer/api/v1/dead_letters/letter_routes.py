@@ -24,7 +24,8 @@ from wangtimer.api.v1.dead_letters.letter_models import (
     ReplayLettersBody,
     wanted_of,
 )
-from wangtimer.api.v1.firings.demand_routes import ReplayOutcome, key_of, shown_replays
+from wangtimer.api.v1.firings.demand_models import ReplayOutcome
+from wangtimer.api.v1.firings.demand_routes import key_of, shown_replays
 from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.parameters import AnyAppHeader
 from wangtimer.api.v1.serving import Routes

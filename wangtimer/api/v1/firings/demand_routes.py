@@ -1,41 +1,31 @@
 """Firings on demand over v1: fire now, replay, cancel, backfill."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
 
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import Field
 
-from wangtimer.api.asked.many_types import (
-    MOST_NAMED,
-    MOST_PER_SECOND,
-    BackfilledSince,
-    BackfilledUntil,
-    LeftToBackfill,
-    LeftToReplay,
-    MatchedMoments,
-    OnlyCountFirings,
-    PerSecond,
-    ReplayedSince,
-    ReplayedStatuses,
-    ReplayedUntil,
-)
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given, GivenMoment, moment
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.firings.demand_models import (
+    MOST_PER_SECOND,
+    BackfillBody,
+    BackfillOutcome,
+    CancelledFiring,
+    NotReplayedFiring,
+    ReplayBody,
+    ReplayOutcome,
+)
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once, once_with_it
 from wangtimer.api.v1.parameters import WHICH, TimerPath
 from wangtimer.api.v1.serving import Reply, Routes, View, response_of
-from wangtimer.api.v1.shown import Span, Text
-from wangtimer.core.errors import Subject
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
@@ -46,91 +36,6 @@ from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.store.sql.timer_lists import TimerLabel
 from wangtimer.wiring import Wiring
-
-
-class CancelledFiring(ShownFiring):
-    """A cancelled firing, and how soon that takes effect."""
-
-    counts_within: Span
-
-
-class SpreadBody(Given):
-    """How the firings of one request are spread over time."""
-
-    per_second: PerSecond = 50
-    start_at: Annotated[
-        GivenMoment,
-        moment(
-            "the first firing is due at this moment, at most 7 days ahead; now by default. For the next part: "
-            "lastDueAt of the previous one"
-        ),
-        Field(alias="startAt"),
-    ] = None
-    dry_run: OnlyCountFirings = False
-
-    @property
-    def rate(self) -> Rate:
-        """How many firings a second, from which moment on; raises `Refused`."""
-        start = None if self.start_at is None else read_moment_field(self.start_at, "startAt")
-        return Rate(self.per_second, start)
-
-
-class ReplayBody(SpreadBody):
-    """Which firings to attempt once more: those in `ids`, or all with `statuses` since a moment."""
-
-    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
-
-    ids: Annotated[
-        list[str] | None,
-        Field(
-            min_length=1,
-            max_length=MOST_NAMED,
-            fail_fast=True,
-            description="these firings, failed or skipped",
-        ),
-    ] = None
-    timer: Annotated[
-        str | None, Field(description="else: firings of this timer only: its id, or `key:` and its key")
-    ] = None
-    since: ReplayedSince = None
-    until: ReplayedUntil = None
-    statuses: ReplayedStatuses = None
-
-
-class BackfillBody(SpreadBody):
-    """The past range in which a timer's moments are to fire now."""
-
-    since: BackfilledSince
-    until: BackfilledUntil
-
-
-class NotReplayedFiring(Sent):
-    """A firing that is not replayed."""
-
-    id: str
-    detail: Annotated[str, Field(description="why", examples=["it is succeeded"])]
-
-
-class ReplayOutcome(Sent):
-    """How many firings match, and how many of them are replayed."""
-
-    matched: int
-    replayed: int
-    not_replayed: list[NotReplayedFiring]
-    first_due_at: Annotated[Text | None, Field(description="null: nothing is due")]
-    last_due_at: Text | None
-    remaining: LeftToReplay
-
-
-class BackfillOutcome(Sent):
-    """How many moments match, and how many of them had no record and fire now."""
-
-    matched: MatchedMoments
-    planned: int
-    first_due_at: Annotated[Text | None, Field(description="null: nothing is due")]
-    last_due_at: Text | None
-    remaining: LeftToBackfill
-    next_since: Annotated[Text | None, Field(description="since of the next part; null: this was the last")]
 
 
 @dataclass(frozen=True, slots=True)

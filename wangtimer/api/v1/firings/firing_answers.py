@@ -1,24 +1,10 @@
 """A firing as v1 shows it."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.firing_types import (
-    AttemptLateness,
-    AttemptStatus,
-    ConnectMs,
-    DurationMs,
-    FirstByteMs,
-    HostFailingMs,
-    LastOutput,
-    Lateness,
-    Number,
-    Output,
-    ShownKind,
-    StatusWord,
-    WaitedFor,
-)
+from wangtimer.api.asked.firing_types import LastOutput, Lateness, ShownKind, WaitedFor
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
@@ -30,6 +16,7 @@ from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
 
+StatusWord = Literal["pending", "accepted", "succeeded", "failed", "skipped"]
 ShownUrl = Annotated[
     str | None,
     Field(
@@ -74,7 +61,13 @@ class ShownFiring(Sent):
         ),
     ] = None
     waited_for: WaitedFor
-    host_failing_ms: HostFailingMs
+    host_failing_ms: Annotated[
+        int | None,
+        Field(
+            description="while its last attempt waited to be sent, how long its host was failing, in ms: calls to a "
+            "host that is failing wait, and one at a time tries it; null: not at all"
+        ),
+    ]
     accepted_at: Annotated[
         Text | None,
         Field(
@@ -105,8 +98,14 @@ class ShownFiring(Sent):
 class ShownAttempt(Sent):
     """One attempt; durations in ms from the start of its call."""
 
-    attempt: Number
-    status: AttemptStatus
+    attempt: Annotated[int, Field(description="from 1")]
+    status: Annotated[
+        Literal["accepted", "succeeded", "failed", "skipped"],
+        Field(
+            description="failed, even when another attempt follows; accepted: its target has still to say that it is "
+            "done"
+        ),
+    ]
     made_at: Annotated[
         Text | None,
         Field(
@@ -115,12 +114,19 @@ class ShownAttempt(Sent):
         ),
     ]
     sent_at: Annotated[Text | None, Field(description="null: not a byte was sent")]
-    lateness_ms: AttemptLateness
-    connect_ms: ConnectMs
-    first_byte_ms: FirstByteMs
-    duration_ms: DurationMs
+    lateness_ms: Annotated[int | None, Field(description="its send minus the firing's scheduled moment")]
+    connect_ms: Annotated[
+        int | None,
+        Field(description="until the connection was open, 0 where it was open before; null: it never was"),
+    ]
+    first_byte_ms: Annotated[
+        int | None, Field(description="until the answer began; null: there was no answer")
+    ]
+    duration_ms: Annotated[
+        int | None, Field(description="until the answer ended, or the attempt failed without one")
+    ]
     http_status: int | None
-    output: Output
+    output: Annotated[str, Field(description="the start of the target's answer")]
     error: str
 
 

@@ -1,20 +1,29 @@
 """Firings over v1: search, count, read with their attempts."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Annotated, ClassVar
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.firing_types import LATER_THAN, OfKind, Since, StatusWord, Until
+from wangtimer.api.asked.firing_types import KindWord
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import MOST_ID, PAGE, Cursor, Given, Limit
+from wangtimer.api.http.field_types import (
+    MOST_ID,
+    PAGE,
+    Cursor,
+    Given,
+    GivenMoment,
+    Limit,
+    moment,
+    number,
+)
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
@@ -22,6 +31,7 @@ from wangtimer.api.v1.firings.firing_answers import (
     FiringPage,
     ShownFiring,
     ShownHistory,
+    StatusWord,
     firing_fields,
     shown_history,
 )
@@ -32,6 +42,7 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
 from wangtimer.wiring import Wiring
 
@@ -89,7 +100,9 @@ class FiringConditions(Given):
         Field(description="firings of this timer: its id, or `key:` and its key", examples=["key:order-42"]),
     ] = None
     status: Annotated[StatusWord | None, Field(description="firings with this status")] = None
-    kind: OfKind = None
+    kind: Annotated[
+        KindWord | None, Field(description="planned by a timer's schedule, or requested; any by default")
+    ] = None
     tag: Annotated[
         str | None,
         Field(
@@ -98,11 +111,13 @@ class FiringConditions(Given):
             description="firings of timers with this tag; a deleted timer has none",
         ),
     ] = None
-    since: Since = None
-    until: Until = None
+    since: Annotated[GivenMoment, BeforeValidator(number), moment("scheduled at this moment or later")] = None
+    until: Annotated[
+        GivenMoment, BeforeValidator(number), moment("scheduled at this moment or earlier; now by default")
+    ] = None
     later_than: Annotated[
         GivenDuration,
-        duration(LATER_THAN, "1s"),
+        duration("first sent later than this after their moment", "1s"),
         Field(alias="laterThan"),
     ] = None
 
@@ -166,15 +181,7 @@ class FiringResource:
         if len(found) > query.limit:
             last = shown_rows[-1].firing
             cursor = cursors.write(listed, last.fire_at, last.timer_id)
-        labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in shown_rows)
-        # A timer may be purged while its firings are listed.
-        unknown = TimerLabel(header.app or "")
-        items = cursors.shown_each(
-            shown_rows,
-            attrgetter("firing.key"),
-            lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
-        )
-        return FiringPage(items=items, next_cursor=cursor)
+        return FiringPage(items=shown_firings(wiring, header.app, shown_rows), next_cursor=cursor)
 
     def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:
         """Count firings by status.
@@ -237,6 +244,18 @@ class StoredCalls:
         with suppress(UnopenedSecrets):
             return self.wiring.seals.opened(target)
         return target
+
+
+def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord]) -> list[ShownFiring]:
+    """Return firings of an app, or where that is None of all apps, as v1 shows them."""
+    labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in rows)
+    # A timer may be purged while its firings are listed.
+    unknown = TimerLabel(app or "")
+    return cursors.shown_each(
+        rows,
+        attrgetter("firing.key"),
+        lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
+    )
 
 
 def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.compat.answers import RecordData, RecordsAnswer
-from wangtimer.api.compat.firings.record_models import RecordsQuery
 from wangtimer.api.compat.numbered_pages import NumberedPage
+from wangtimer.api.compat.record_models import RecordsQuery
 from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented

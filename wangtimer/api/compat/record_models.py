@@ -14,7 +14,7 @@ class RecordsQuery(Given):
     """Which page of a timer's firings; `id` or `timerID` says which timer."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {
-        **dict.fromkeys(("status", "statuses"), "GET /api/task/v1/firings has it"),
+        **dict.fromkeys(("status", "statuses"), "GET /v1/firings has it"),
         **NAMED_BY_ID,
     }
 

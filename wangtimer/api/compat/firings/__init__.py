@@ -1,1 +1,0 @@
-"""Firings and their records: the operations under /api/task/v1."""
