@@ -1078,9 +1078,12 @@ class Wiring:
             self.mover,
         ):
             part.start()
+        for loop in (
+            self.egress_watch.loop,
+            self.health_teller.loop,
+        ):
+            loop.start()
         for watching in (
-            self.egress_watch,
-            self.health_teller,
             self.gone_teller,
             self.control_teller,
             self.answer_teller,
