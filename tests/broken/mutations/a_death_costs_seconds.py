@@ -88,7 +88,7 @@ PROMISES = (
         "a-hanging-worker-ends-itself",
         "a worker whose event loop hangs ends itself, and is started again.",
         breaks="The watchdog looks, and does nothing.",
-        by=Mutation("Watchdog._run", "os._exit(EXIT_CODE)", ""),
+        by=Mutation("Watchdog.look", "os._exit(EXIT_CODE)", ""),
         red="tests/test_worker.py::test_a_worker_whose_loop_hangs_while_the_broker_answers_ends_itself",
     ),
     Promise(
