@@ -1081,13 +1081,13 @@ class Wiring:
         for loop in (
             self.egress_watch.loop,
             self.health_teller.loop,
+            self.alert_teller.loop,
         ):
             loop.start()
         for watching in (
             self.gone_teller,
             self.control_teller,
             self.answer_teller,
-            self.alert_teller,
         ):
             watching.start()
         self.puller.start(executor.fire_pulled)
