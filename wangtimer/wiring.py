@@ -1081,15 +1081,12 @@ class Wiring:
         for loop in (
             self.egress_watch.loop,
             self.health_teller.loop,
+            self.gone_teller.loop,
+            self.control_teller.loop,
+            self.answer_teller.loop,
             self.alert_teller.loop,
         ):
             loop.start()
-        for watching in (
-            self.gone_teller,
-            self.control_teller,
-            self.answer_teller,
-        ):
-            watching.start()
         self.puller.start(executor.fire_pulled)
 
     @once
