@@ -1073,12 +1073,12 @@ class Wiring:
             self.throttle,
             self.ways_out,
             self.deliveries,
-            self.keeper,
             self.settler,
             self.mover,
         ):
             part.start()
         for loop in (
+            self.keeper.loop,
             self.egress_watch.loop,
             self.health_teller.loop,
             self.gone_teller.loop,

@@ -305,7 +305,7 @@ class Fleet:
     def _boot_executor(self, process: Process) -> None:
         parts, has_rules = Parts(self, process), self.scenario.has_rules
         executor = parts.executor
-        parts.keeper.start()
+        parts.keeper.loop.start()
         parts.settler.start()
         if has_rules:
             parts.throttle.start()

@@ -14,12 +14,10 @@ STAND_INS = (
     ("wangtimer.executor.asker.Thread", "thread"),
     ("wangtimer.executor.asker.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.Event", "event"),
-    ("wangtimer.executor.keeper.Event", "event"),
     ("wangtimer.executor.settler.Event", "event"),
     ("wangtimer.executor.mover.Event", "event"),
     ("wangtimer.executor.puller.Event", "event"),
     ("wangtimer.executor.throttle.Event", "event"),
-    ("wangtimer.executor.keeper.Thread", "thread"),
     ("wangtimer.executor.mover.Thread", "thread"),
     ("wangtimer.executor.puller.Thread", "thread"),
     ("wangtimer.executor.settler.Thread", "thread"),
@@ -29,6 +27,8 @@ STAND_INS = (
     ("wangtimer.executor.quarantine.Thread", "thread"),
     ("wangtimer.executor.quarantine.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.uuid4", "token"),
+    ("wangtimer.loop.Event", "event"),
+    ("wangtimer.loop.Thread", "thread"),
     ("wangtimer.scheduler.uuid4", "token"),
     ("wangtimer.migrator.ThreadPoolExecutor", "pool"),
 )
@@ -55,10 +55,10 @@ class SimulatedEvent:
     def clear(self) -> None:
         self._is_set = False
 
-    def wait(self, timeout: float = float("inf")) -> bool:
+    def wait(self, timeout: float | None = None) -> bool:
         if not self._is_set:
             self._listeners.clear()  # one waiter each: who waited before has timed out
-            self._sim.wait(timeout, self._listeners)
+            self._sim.wait(float("inf") if timeout is None else timeout, self._listeners)
         return self._is_set
 
 
