@@ -1074,11 +1074,12 @@ class Wiring:
             self.ways_out,
             self.deliveries,
             self.settler,
-            self.mover,
         ):
             part.start()
         for loop in (
             self.keeper.loop,
+            self.mover.loop,
+            self.mover.relief_loop,
             self.egress_watch.loop,
             self.health_teller.loop,
             self.gone_teller.loop,

@@ -312,7 +312,8 @@ class Fleet:
         else:
             parts.known_rules.read()
         if self.scenario.sends_away or has_rules:
-            parts.mover.start()
+            parts.mover.loop.start()
+            parts.mover.relief_loop.start()
             parts.puller.start(executor.fire_pulled)
         process.drain = lambda: executor.drain(12.0)
         self.sim.consume(
