@@ -1069,15 +1069,11 @@ class Wiring:
         _favour_punctuality()
         self.throttle.warm_up()
         self.ways_out.warm_up()
-        for part in (
-            self.throttle,
-            self.ways_out,
-            self.deliveries,
-            self.settler,
-        ):
+        for part in (self.throttle, self.ways_out, self.deliveries):
             part.start()
         for loop in (
             self.keeper.loop,
+            self.settler.loop,
             self.mover.loop,
             self.mover.relief_loop,
             self.egress_watch.loop,

@@ -306,7 +306,7 @@ class Fleet:
         parts, has_rules = Parts(self, process), self.scenario.has_rules
         executor = parts.executor
         parts.keeper.loop.start()
-        parts.settler.start()
+        parts.settler.loop.start()
         if has_rules:
             parts.throttle.start()
         else:

@@ -191,9 +191,9 @@ def test_who_waits_in_line_does_not_wait_for_the_next_write_of_all(world: World)
     attempts = [attempt for one in ready if (attempt := sender._attempt(one)) is not None]
     sender._quarantine._tried = attempts[1].held
     sender.take(attempts[0], REPLY)
-    assert not node.settler._many.is_set()
+    assert not node.settler.loop._woken.is_set()
     sender.take(attempts[1], REPLY)
-    assert node.settler._many.is_set()
+    assert node.settler.loop._woken.is_set()
 
 
 def ready_ones(world: World, number: int) -> list[Ready]:
