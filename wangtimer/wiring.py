@@ -1067,11 +1067,12 @@ class Wiring:
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""
         _favour_punctuality()
-        self.throttle.warm_up()
+        self.throttle.try_to_read_rules()
         self.ways_out.warm_up()
-        for part in (self.throttle, self.ways_out, self.deliveries):
-            part.start()
+        self.ways_out.start()
+        self.deliveries.start()
         for loop in (
+            self.throttle.loop,
             self.keeper.loop,
             self.settler.loop,
             self.mover.loop,

@@ -308,7 +308,7 @@ class Fleet:
         parts.keeper.loop.start()
         parts.settler.loop.start()
         if has_rules:
-            parts.throttle.start()
+            parts.throttle.loop.start()
         else:
             parts.known_rules.read()
         if self.scenario.sends_away or has_rules:

@@ -209,7 +209,7 @@ class LimitedSetting:
         limits.write({"app": CallLimit(at_once=1)})
         self.permits = OneCallAtOnce(server, self.clock)
         self.throttle = Throttle(self.permits, rules_of(limits, server), self.clock)  # type: ignore[arg-type]
-        self.throttle.warm_up()
+        self.throttle.try_to_read_rules()
         self.lanes.index = lambda: {lane: "token"}  # type: ignore[method-assign]
         self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
         self.puller = puller_of(self.lanes, lambda _lane: 100, self.clock, self.throttle)
@@ -289,7 +289,7 @@ class ManyLimited:
         self.others = list(others)
         self.permits = NotedPermits(server, self.clock)
         throttle = Throttle(self.permits, rules_of(call_limits, server), self.clock)  # type: ignore[arg-type]
-        throttle.warm_up()
+        throttle.try_to_read_rules()
         self.trips: list[list[PullOrder]] = []
         self.fired: list[list[SharedLane]] = []
         self.sent: Counter[SharedLane] = Counter()

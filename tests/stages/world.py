@@ -143,7 +143,7 @@ class ExecutorNode(Node):
             vars(self).update(room=world.room)
         if not world.is_signed:
             vars(self).update(signings=NeverSigned())
-        self.throttle.warm_up()
+        self.throttle.try_to_read_rules()
         asked = {"after throttle.ask": self._ask_for_permits}
         finished = {"after settler.take": self._note_finished}
         vars(self).update(
