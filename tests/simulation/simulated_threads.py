@@ -11,8 +11,6 @@ from tests.simulation.simulator import Simulation
 # Where the name stands in for the one of `threading`; `Lock` only where it is held over a step.
 STAND_INS = (
     ("wangtimer.executor.asker.Event", "event"),
-    ("wangtimer.executor.asker.Thread", "thread"),
-    ("wangtimer.executor.asker.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.Event", "event"),
     ("wangtimer.executor.puller.Event", "event"),
     ("wangtimer.executor.puller.Thread", "thread"),
