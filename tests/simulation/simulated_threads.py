@@ -1,6 +1,5 @@
 """`threading`, as the executor's pieces use it, on the simulated clock: their own loops and waits run as they are."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -16,8 +15,6 @@ STAND_INS = (
     ("wangtimer.executor.puller.Thread", "thread"),
     ("wangtimer.executor.throttle.uuid4", "token"),
     ("wangtimer.executor.settler.Lock", "lock"),
-    ("wangtimer.executor.quarantine.Thread", "thread"),
-    ("wangtimer.executor.quarantine.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.uuid4", "token"),
     ("wangtimer.loop.Event", "event"),
     ("wangtimer.loop.Thread", "thread"),
@@ -68,27 +65,6 @@ class SimulatedLock:
 
     def __exit__(self, *_: object) -> None:
         self._is_held = False
-
-
-class SimulatedQueue:
-    """`queue.SimpleQueue` with one reader."""
-
-    def __init__(self) -> None:
-        self._items: deque[Any] = deque()
-        self._has_more = SimulatedEvent()
-
-    def put(self, item: Any) -> None:
-        self._items.append(item)
-        self._has_more.set()
-
-    def empty(self) -> bool:
-        return not self._items
-
-    def get(self) -> Any:
-        while not self._items:
-            self._has_more.clear()
-            self._has_more.wait(LONG_S)
-        return self._items.popleft()
 
 
 class SimulatedToken:
@@ -165,7 +141,6 @@ def simulated_threads() -> Iterator[None]:
         "event": SimulatedEvent,
         "lock": SimulatedLock,
         "pool": SimulatedPool,
-        "queue": SimulatedQueue,
         "thread": SimulatedThread,
         "token": SimulatedToken,
     }

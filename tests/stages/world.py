@@ -167,7 +167,7 @@ class ExecutorNode(Node):
         self._world = world
         world.time.every(self.process, 1, self._look_at_lanes)
         if queue != CALLBACK:
-            world.time.every(self.process, NOTE_EVERY_S, self.presence.note)
+            world.time.every(self.process, NOTE_EVERY_S, lambda: self._spawn_quietly(self.presence.note))
 
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; from now on its keeper and settler look after what the process holds."""
