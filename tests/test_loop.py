@@ -9,7 +9,6 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.store.worlds import until
-from wangtimer import loop as loops
 from wangtimer.core.errors import StoreAway
 from wangtimer.loop import Loop
 
@@ -86,11 +85,10 @@ def test_two_starts_make_one_thread() -> None:
     ids=["a store is away", "a fault"],
 )
 def test_work_that_fails_is_done_again_after_a_pause_that_no_wake_shortens(
-    error: Exception, event: str, monkeypatch: pytest.MonkeyPatch
+    error: Exception, event: str
 ) -> None:
-    monkeypatch.setattr(loops, "LEAST_PAUSE_S", 0.3)
     work = Work(error)
-    loop = Loop("failing", work)
+    loop = Loop("failing", work, pause_s=0.3)
     with capture_logs() as logs:
         began_at = time.monotonic()
         loop.start()

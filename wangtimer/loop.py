@@ -9,8 +9,8 @@ from wangtimer.core.errors import StoreAway
 
 log = structlog.get_logger()
 
-# s; the least pause after work that failed.
-LEAST_PAUSE_S = 0.5
+# s; the least pause after work that failed, unless the service has one of its own.
+PAUSE_S = 0.5
 
 
 class Loop:
@@ -19,14 +19,21 @@ class Loop:
     * `work` is done at once, and again after as many seconds as it returns, or `every_s` if it returns None. None for
       both: once it is woken.
     * `wake` is quick, from any thread: what it announces is seen by work that begins after it.
-    * After work that failed there is a pause that no `wake` shortens: nobody asks again and again for a store that is
-      away.
+    * After work that failed there is a pause that no `wake` shortens, `every_s` or `pause_s`: a store that is away is
+      not asked again and again.
     """
 
-    def __init__(self, name: str, work: Callable[[], float | None], every_s: float | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        work: Callable[[], float | None],
+        every_s: float | None = None,
+        pause_s: float | None = None,
+    ) -> None:
         self._name = name
         self._work = work
         self._every_s = every_s
+        self._pause_s = max(PAUSE_S, every_s or 0.0) if pause_s is None else pause_s
         self._woken = Event()
         # The event's own method: whoever wakes on the way of a firing pays for no call more.
         self.wake: Callable[[], None] = self._woken.set
@@ -54,5 +61,5 @@ class Loop:
             log.info("loop_waits_for_store", loop=self._name, error=str(error))
         except Exception:
             log.exception("loop_stumbled", loop=self._name)
-        Event().wait(max(LEAST_PAUSE_S, self._every_s or 0.0))
+        Event().wait(self._pause_s)
         return 0.0

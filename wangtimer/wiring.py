@@ -1071,12 +1071,14 @@ class Wiring:
         self.ways_out.warm_up()
         self.ways_out.start()
         self.deliveries.start()
+        self.puller.fire_by(executor.fire_pulled)
         for loop in (
             self.throttle.loop,
             self.keeper.loop,
             self.settler.loop,
             self.mover.loop,
             self.mover.relief_loop,
+            self.puller.loop,
             self.egress_watch.loop,
             self.health_teller.loop,
             self.gone_teller.loop,
@@ -1085,7 +1087,6 @@ class Wiring:
             self.alert_teller.loop,
         ):
             loop.start()
-        self.puller.start(executor.fire_pulled)
 
     @once
     def sweeper(self) -> Sweeper:

@@ -314,7 +314,8 @@ class Fleet:
         if self.scenario.sends_away or has_rules:
             parts.mover.loop.start()
             parts.mover.relief_loop.start()
-            parts.puller.start(executor.fire_pulled)
+            parts.puller.fire_by(executor.fire_pulled)
+            parts.puller.loop.start()
         process.drain = lambda: executor.drain(12.0)
         self.sim.consume(
             "chunk", process, EXECUTOR_THREADS, lambda wire: executor.fire(Chunk.from_wire(*wire))

@@ -11,8 +11,6 @@ from tests.simulation.simulator import Simulation
 STAND_INS = (
     ("wangtimer.executor.asker.Event", "event"),
     ("wangtimer.executor.claim.Event", "event"),
-    ("wangtimer.executor.puller.Event", "event"),
-    ("wangtimer.executor.puller.Thread", "thread"),
     ("wangtimer.executor.throttle.uuid4", "token"),
     ("wangtimer.executor.settler.Lock", "lock"),
     ("wangtimer.executor.claim.uuid4", "token"),
