@@ -4,7 +4,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from threading import Event, Lock, Thread
+from threading import Lock
 from typing import NamedTuple
 
 import orjson
@@ -22,6 +22,7 @@ from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.secret_parts import without
 from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.loop import Loop
 from wangtimer.mailer import Mailer, MailNotTaken
 from wangtimer.store.sql.alert_messages import NOT_TRIED_PAUSE_MS, AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
@@ -142,11 +143,7 @@ class AlertTeller:
         # Those that are mail.
         self._mails_under_way: Counter[str] = Counter()
         self._counting = Lock()
-        self._wake = Event()
-
-    def start(self) -> None:
-        """Begin to tell, until the process ends."""
-        Thread(target=self._run, name="alert-teller", daemon=True).start()
+        self.loop = Loop("alert-teller", self.tell, LOOK_EVERY_S)
 
     def tell(self) -> None:
         """Write what came of messages, then send those that are due. Raises `StoreAway`."""
@@ -279,7 +276,7 @@ class AlertTeller:
     def _end(self, ended: MessageEnd) -> None:
         """Note what came of a message; quick, from any thread."""
         self._ended.append(ended)
-        self._wake.set()
+        self.loop.wake()
 
     def _write(self, ended: MessageEnd) -> bool:
         """Write what came of a message; False: not now."""
@@ -292,19 +289,6 @@ class AlertTeller:
         if (due_at := again_at(ended, now)) is not None:
             return self._messages.put_off(one, due_at, ended.error, was_tried=ended.was_tried)
         return self._messages.end(one, now, f"given up: {ended.error}")
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait(LOOK_EVERY_S)
-            self._wake.clear()
-            try:
-                self.tell()
-            except StoreAway as error:
-                log.info("alerts_wait", error=str(error))
-                self._clock.sleep(LOOK_EVERY_S)
-            except Exception:
-                log.exception("alert_teller_stumbled")
-                self._clock.sleep(LOOK_EVERY_S)
 
 
 def _robots(one: TakenMessage, to: Destination, now: int) -> Request:

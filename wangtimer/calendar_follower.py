@@ -11,6 +11,7 @@ from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Timer
+from wangtimer.in_turn import over_after
 from wangtimer.registrar import Registrar, following
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following, Upload
 
@@ -46,14 +47,14 @@ class CalendarFollower:
         A timer that cannot follow is noted, and skipped until the calendar is uploaded again. One that somebody else
         holds, and an upload for which SQL is away, are left to the next run, and hold up no other. Raises `StoreAway`.
         """
-        ends_at = self.clock.monotonic() + LONGEST_S
+        is_over = over_after(self.clock, LONGEST_S)
         changed = 0
         left_out: set[Upload] = set()
         away: StoreAway | None = None
         while uploads := self._uploads_but(left_out):
             for upload in uploads:
                 try:
-                    now_changed, is_held = self._follow(upload, ends_at)
+                    now_changed, is_held = self._follow(upload, is_over)
                     changed += now_changed
                     if is_held:
                         left_out.add(upload)
@@ -64,7 +65,7 @@ class CalendarFollower:
                     # Say, another version wrote its content; that version will follow it.
                     log.error("calendar_not_followed", **upload._asdict(), error=repr(error))
                     left_out.add(upload)
-                if self.clock.monotonic() >= ends_at:
+                if is_over():
                     return changed
         if away is not None:
             raise away
@@ -74,12 +75,12 @@ class CalendarFollower:
         found = self.followers.uploads_to_follow(UPLOADS + len(left_out))
         return [upload for upload in found if upload not in left_out]
 
-    def _follow(self, upload: Upload, ends_at: float) -> tuple[int, bool]:
+    def _follow(self, upload: Upload, is_over: Callable[[], bool]) -> tuple[int, bool]:
         """Return how many timers follow, and whether somebody else holds the rest."""
         changed = refused = 0
         is_done = is_held = False
         refused_apart: dict[int, str] = {}
-        while not is_done and not is_held and self.clock.monotonic() < ends_at:
+        while not is_done and not is_held and not is_over():
             now = int(self.clock.now_ms())
             page = self.followers.follow(
                 upload,
@@ -88,7 +89,7 @@ class CalendarFollower:
                 partial(self._following, now=now),
                 self.registrar.firings_of,
                 refused_apart,
-                partial(self._is_past, self.clock.monotonic() + LONGEST_HELD_S),
+                over_after(self.clock, LONGEST_HELD_S),
             )
             self.registrar.tell_redis([timer.definition for timer in page.changed], page.pending, now)
             refused_apart = self._one_by_one(upload, page.apart)
@@ -106,12 +107,8 @@ class CalendarFollower:
         )
         return changed, is_held
 
-    def _is_past(self, moment: float) -> bool:
-        return self.clock.monotonic() >= moment
-
     def _following(self, timer: Timer, calendar: Calendar, now: int) -> Following | None:
-        edited = self.registrar.replanned(timer, following(timer, calendar), now)
-        return None if edited is None else Following(*edited)
+        return self.registrar.replanned(timer, following(timer, calendar), now)
 
     def _one_by_one(self, upload: Upload, apart: list[Timer]) -> dict[int, str]:
         """Edit timers with moments that came due unplanned: those are planned first, by the old days.

@@ -1,7 +1,6 @@
 """Beside the engine: looks our own servers up again, and tells operators what was refused."""
 
 from dataclasses import replace
-from threading import Thread
 
 import structlog
 
@@ -9,6 +8,7 @@ from wangtimer.callback import Egress
 from wangtimer.core.egress.egress_rules import OwnServer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
+from wangtimer.loop import Loop
 from wangtimer.own_servers import LookUp, found_servers
 from wangtimer.store.redis.refusal_count import RefusalCount
 
@@ -33,10 +33,7 @@ class EgressWatch:
         self._look_up_at = clock.monotonic() + LOOK_UP_EVERY_S
         self._uncounted = 0
         self._unfound: frozenset[str] = frozenset()
-
-    def start(self) -> None:
-        """Begin to watch, until the process ends."""
-        Thread(target=self._run, name="egress-watch", daemon=True).start()
+        self.loop = Loop("egress-watch", self.watch, TELL_EVERY_S)
 
     def watch(self) -> None:
         """Look once."""
@@ -87,11 +84,3 @@ class EgressWatch:
             log.info("egress_refusals_counted_later", refusals=self._uncounted, error=str(error))
         else:
             self._uncounted = 0
-
-    def _run(self) -> None:
-        while True:
-            self._clock.sleep(TELL_EVERY_S)
-            try:
-                self.watch()
-            except Exception:
-                log.exception("egress_watch_stumbled")

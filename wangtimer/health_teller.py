@@ -3,18 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from threading import Thread
 from typing import Protocol
 
-import structlog
-
 from wangtimer.callback.health import LONGEST_SILENCE_S, Health
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import ERROR_CHARACTERS, HostKey
 from wangtimer.core.time.clock import Clock
+from wangtimer.loop import Loop
 from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord, surplus
-
-log = structlog.get_logger()
 
 TELL_EVERY_S = 2.0
 # Failing hosts that one process tells of: of each app in turn the one failing longest, so that no app hides another's.
@@ -46,10 +41,7 @@ class HealthTeller:
         self._clock = clock
         self._told: set[HostKey] = set()
         self._is_first = True
-
-    def start(self) -> None:
-        """Begin to tell, until the process ends."""
-        Thread(target=self._run, name="health-teller", daemon=True).start()
+        self.loop = Loop("health-teller", self.tell, TELL_EVERY_S)
 
     def tell(self) -> None:
         """Tell once; raises `StoreAway`."""
@@ -83,16 +75,6 @@ class HealthTeller:
                 host = replace(host, since=min(since, before.since))
             hosts.append(host)
         return hosts
-
-    def _run(self) -> None:
-        while True:
-            self._clock.sleep(TELL_EVERY_S)
-            try:
-                self.tell()
-            except StoreAway as error:
-                log.info("failing_hosts_not_told", error=str(error))
-            except Exception:
-                log.exception("health_teller_stumbled")
 
 
 def _in_turns(failing: Mapping[HostKey, Health]) -> list[tuple[HostKey, Health]]:

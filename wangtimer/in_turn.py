@@ -1,4 +1,4 @@
-"""Pieces of work that one call does in turn: the failure of one stops no other. And rests between them."""
+"""Pieces of work that one call does in turn: the failure of one stops no other. Their time, and rests between them."""
 
 from collections.abc import Callable
 
@@ -15,6 +15,12 @@ PAUSE_S = 0.01
 def rest_after(clock: Clock, began_at: float) -> None:
     """Rest as long as a piece took that began then (s of the stop-watch): half of the time is left to others."""
     clock.sleep(max(PAUSE_S, clock.monotonic() - began_at))
+
+
+def over_after(clock: Clock, seconds: float) -> Callable[[], bool]:
+    """Return what tells whether so many seconds from now are over."""
+    ends_at = clock.monotonic() + seconds
+    return lambda: clock.monotonic() >= ends_at
 
 
 def do_in_turn(*pieces: Callable[[], object]) -> None:

@@ -30,6 +30,7 @@ from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad, planned_before
+from wangtimer.store.sql.calendar_followers import Following
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import Revision, TimerStore, refuse_changed
 
@@ -193,7 +194,7 @@ class Registrar:
         refuse_past(edited.definition.schedule, now)
         return self._replan(edited, past_firings, now, status)
 
-    def replanned(self, timer: Timer, edited: Timer, now: int) -> tuple[Timer, Plan] | None:
+    def replanned(self, timer: Timer, edited: Timer, now: int) -> Following | None:
         """Return an edited timer whose rule stayed, and the first part of its new plan, from `now` (ms UTC) on.
 
         None where its schedule stayed too. The caller must know that no moment of it came due unplanned.
@@ -202,7 +203,7 @@ class Registrar:
         edited = still_cancelled(self._still_spread(edited, was, now), was, now, self.near.soon_ms)
         return None if edited.definition.schedule == was else self._planned_from(edited, now)
 
-    def planned_anew(self, timer: Timer, planned: Collection[int], now: int) -> tuple[Timer, Plan] | None:
+    def planned_anew(self, timer: Timer, planned: Collection[int], now: int) -> Following | None:
         """Return a timer planned from `now` (ms UTC) on by the present rules of its zone, and its new plan.
 
         `planned` are its coming moments up to its mark that have a row. None where they are right, and so is what is
@@ -221,7 +222,7 @@ class Registrar:
             log.warning("cancelled_moments_by_new_rules", timer_id=timer.id)
         return self._planned_from(replace(timer, definition=definition._replace(schedule=schedule)), now)
 
-    def _planned_from(self, edited: Timer, now: int) -> tuple[Timer, Plan]:
+    def _planned_from(self, edited: Timer, now: int) -> Following:
         definition = edited.definition.with_schedule(edited.definition.schedule, now)
         replanned = replace(edited, definition=definition, planned_until=now)
         if definition.is_enabled:
@@ -229,7 +230,7 @@ class Registrar:
         else:
             near = Plan(replanned, (), now, definition.schedule.first_after(now))
         marks = replace(replanned, planned_until=near.planned_until, next_fire_at=near.next_fire_at)
-        return marks, near
+        return Following(marks, near)
 
     def _still_spread(self, edited: Timer, was: Schedule, now: int) -> Timer:
         schedule = still_spread(edited.definition.schedule, was, now, self.near.soon_ms)

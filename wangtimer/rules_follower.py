@@ -13,9 +13,8 @@ import structlog
 from wangtimer.core.schedules.calendars import built_in
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import rules_digest, zone_names
-from wangtimer.core.timers.timer import Timer
+from wangtimer.in_turn import over_after
 from wangtimer.registrar import Registrar
-from wangtimer.store.sql.calendar_followers import Following
 from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore
 
 log = structlog.get_logger()
@@ -83,17 +82,17 @@ class RulesFollower:
 
     def _follow(self, held: PlannedBy, own: PlannedBy) -> None:
         """Plan the timers concerned anew; behind the last one, rest."""
-        ends_at = self.clock.monotonic() + LONGEST_S
-        while self.clock.monotonic() < ends_at:
+        is_over = over_after(self.clock, LONGEST_S)
+        while not is_over():
             now = int(self.clock.now_ms())
             page = self.store.plan_page_anew(
                 held.to_follow,
                 self._after_id,
                 PAGE,
                 now,
-                partial(self._anew, now=now),
+                partial(self.registrar.planned_anew, now=now),
                 self.registrar.firings_of,
-                partial(self._is_past, self.clock.monotonic() + LONGEST_HELD_S),
+                over_after(self.clock, LONGEST_HELD_S),
             )
             if page.changed:
                 self.registrar.tell_redis([timer.definition for timer in page.changed], page.pending, now)
@@ -107,13 +106,6 @@ class RulesFollower:
                 if self._rest_s > LONGEST_REST_S:
                     self.store.write(own._replace(seen_at=now), held)
                 return
-
-    def _is_past(self, moment: float) -> bool:
-        return self.clock.monotonic() >= moment
-
-    def _anew(self, timer: Timer, planned: list[int], now: int) -> Following | None:
-        edited = self.registrar.planned_anew(timer, planned, now)
-        return None if edited is None else Following(*edited)
 
 
 @cache

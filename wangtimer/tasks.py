@@ -165,11 +165,12 @@ def callback(tag: str, members: str) -> None:
 @worker_ready.connect
 def _warm_up(sender: PatientConsumer, **_: Any) -> None:
     """Open what the first chunk would wait for, and start the watchdog; servers that are away are opened later."""
-    Watchdog(sender, wiring().stopping).start()
+    Watchdog(sender, wiring().stopping).loop.start()
     wiring().broker.warm_up()
     if any(map(is_for_callbacks, app.amqp.queues.consume_from)):
         wiring().executor.warm_up()
-        wiring().presence.start()
+        if wiring().presence.queues:
+            wiring().presence.loop.start()
 
 
 @worker_process_init.connect

@@ -1067,27 +1067,26 @@ class Wiring:
     def _start_threads(self, executor: Executor) -> None:
         """Start what works beside the executor."""
         _favour_punctuality()
-        self.throttle.warm_up()
+        self.throttle.try_to_read_rules()
         self.ways_out.warm_up()
-        for part in (
-            self.throttle,
-            self.ways_out,
-            self.deliveries,
-            self.keeper,
-            self.settler,
-            self.mover,
+        self.ways_out.start()
+        self.deliveries.start()
+        self.puller.fire_by(executor.fire_pulled)
+        for loop in (
+            self.throttle.loop,
+            self.keeper.loop,
+            self.settler.loop,
+            self.mover.loop,
+            self.mover.relief_loop,
+            self.puller.loop,
+            self.egress_watch.loop,
+            self.health_teller.loop,
+            self.gone_teller.loop,
+            self.control_teller.loop,
+            self.answer_teller.loop,
+            self.alert_teller.loop,
         ):
-            part.start()
-        for watching in (
-            self.egress_watch,
-            self.health_teller,
-            self.gone_teller,
-            self.control_teller,
-            self.answer_teller,
-            self.alert_teller,
-        ):
-            watching.start()
-        self.puller.start(executor.fire_pulled)
+            loop.start()
 
     @once
     def sweeper(self) -> Sweeper:

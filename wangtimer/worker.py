@@ -3,13 +3,14 @@
 import os
 import time
 from collections.abc import Callable
-from threading import Event, Thread
+from threading import Event
 from typing import Any
 
 import structlog
 from celery.worker.consumer import Consumer
 from celery.worker.control import Panel
 
+from wangtimer.loop import Loop
 from wangtimer.remote_commands import forget_acting
 
 log = structlog.get_logger()
@@ -79,24 +80,21 @@ class Watchdog:
     def __init__(self, consumer: PatientConsumer, stopping: Event) -> None:
         self._consumer = consumer
         self._stopping = stopping
+        self._suspicions = 0
+        self.loop = Loop("watchdog", self.look, LOOK_EVERY_S)
 
-    def start(self) -> None:
-        """Begin to watch, until the process is asked to stop."""
-        Thread(target=self._run, name="watchdog", daemon=True).start()
+    def look(self) -> None:
+        """End this process if its loop hung at the last look too; a process that is asked to stop is let be."""
+        self._suspicions = self._suspicions + 1 if self.hangs() and not self._stopping.is_set() else 0
+        # Twice, so that a loop that is just coming back is spared.
+        if self._suspicions >= 2:
+            log.critical("worker_hangs", silent_s=round(time.monotonic() - self._consumer.alive_at))
+            os._exit(EXIT_CODE)
 
     def hangs(self) -> bool:
         """Tell whether the loop has not turned for long while the broker answers."""
         silent_s = time.monotonic() - self._consumer.alive_at
         return silent_s > HANGS_AFTER_S and self._broker_answers()
-
-    def _run(self) -> None:
-        suspicions = 0
-        while not self._stopping.wait(LOOK_EVERY_S):
-            suspicions = suspicions + 1 if self.hangs() else 0
-            # Twice, so that a loop that is just coming back is spared.
-            if suspicions >= 2:
-                log.critical("worker_hangs", silent_s=round(time.monotonic() - self._consumer.alive_at))
-                os._exit(EXIT_CODE)
 
     def _broker_answers(self) -> bool:
         try:

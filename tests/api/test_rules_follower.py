@@ -18,6 +18,7 @@ from wangtimer.core.errors import VersionChanged
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
 from wangtimer.core.timers.timer import Definition
+from wangtimer.registrar import Registrar
 from wangtimer.rules_follower import RulesFollower, is_newer, own_rules
 from wangtimer.store.redis.definitions import KEPT_AFTER_S, DefinitionStore
 from wangtimer.store.sql.schedule_rules import PlannedBy
@@ -172,19 +173,19 @@ def test_no_row_is_held_for_longer_than_it_takes_to_plan_one_timer(
     install(HOUR_LATER, NEW)
     looked_at: list[list[int]] = []
     plan_page_anew = follower.store.plan_page_anew
-    planned_anew = RulesFollower._anew
+    planned_anew = Registrar.planned_anew
 
     def page(*arguments: Any) -> Any:
         looked_at.append([])
         return plan_page_anew(*arguments)
 
-    def dear(self: RulesFollower, timer: Any, *arguments: Any, **named: Any) -> Any:
+    def dear(self: Registrar, timer: Any, *arguments: Any, **named: Any) -> Any:
         looked_at[-1].append(timer.id)
         world.clock.sleep(rules_follower.LONGEST_HELD_S)
         return planned_anew(self, timer, *arguments, **named)
 
     monkeypatch.setattr(follower.store, "plan_page_anew", page)
-    monkeypatch.setattr(RulesFollower, "_anew", dear)
+    monkeypatch.setattr(Registrar, "planned_anew", dear)
     follow(follower)
     assert looked_at == [[one] for one in ids]
 

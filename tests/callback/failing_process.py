@@ -20,7 +20,7 @@ def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     engine = engine_of(limits=Limits(timeout_ms=TIMEOUT_MS))
     engine.start()
     record = FailingHostRecord(RedisConnection(store_url), Keys(PREFIX), MachineClock())
-    HealthTeller(engine, record, MachineClock()).start()
+    HealthTeller(engine, record, MachineClock()).loop.start()
     request = Request(url, "POST", (), b"{}", app=app)
     engine.submit([EndlessCall(request, engine.submit) for _ in range(int(in_hand))])
     time.sleep(3_600)

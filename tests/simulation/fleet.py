@@ -305,15 +305,17 @@ class Fleet:
     def _boot_executor(self, process: Process) -> None:
         parts, has_rules = Parts(self, process), self.scenario.has_rules
         executor = parts.executor
-        parts.keeper.start()
-        parts.settler.start()
+        parts.keeper.loop.start()
+        parts.settler.loop.start()
         if has_rules:
-            parts.throttle.start()
+            parts.throttle.loop.start()
         else:
             parts.known_rules.read()
         if self.scenario.sends_away or has_rules:
-            parts.mover.start()
-            parts.puller.start(executor.fire_pulled)
+            parts.mover.loop.start()
+            parts.mover.relief_loop.start()
+            parts.puller.fire_by(executor.fire_pulled)
+            parts.puller.loop.start()
         process.drain = lambda: executor.drain(12.0)
         self.sim.consume(
             "chunk", process, EXECUTOR_THREADS, lambda wire: executor.fire(Chunk.from_wire(*wire))

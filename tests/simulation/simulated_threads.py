@@ -1,6 +1,5 @@
 """`threading`, as the executor's pieces use it, on the simulated clock: their own loops and waits run as they are."""
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -11,24 +10,12 @@ from tests.simulation.simulator import Simulation
 # Where the name stands in for the one of `threading`; `Lock` only where it is held over a step.
 STAND_INS = (
     ("wangtimer.executor.asker.Event", "event"),
-    ("wangtimer.executor.asker.Thread", "thread"),
-    ("wangtimer.executor.asker.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.Event", "event"),
-    ("wangtimer.executor.keeper.Event", "event"),
-    ("wangtimer.executor.settler.Event", "event"),
-    ("wangtimer.executor.mover.Event", "event"),
-    ("wangtimer.executor.puller.Event", "event"),
-    ("wangtimer.executor.throttle.Event", "event"),
-    ("wangtimer.executor.keeper.Thread", "thread"),
-    ("wangtimer.executor.mover.Thread", "thread"),
-    ("wangtimer.executor.puller.Thread", "thread"),
-    ("wangtimer.executor.settler.Thread", "thread"),
-    ("wangtimer.executor.throttle.Thread", "thread"),
     ("wangtimer.executor.throttle.uuid4", "token"),
     ("wangtimer.executor.settler.Lock", "lock"),
-    ("wangtimer.executor.quarantine.Thread", "thread"),
-    ("wangtimer.executor.quarantine.SimpleQueue", "queue"),
     ("wangtimer.executor.claim.uuid4", "token"),
+    ("wangtimer.loop.Event", "event"),
+    ("wangtimer.loop.Thread", "thread"),
     ("wangtimer.scheduler.uuid4", "token"),
     ("wangtimer.migrator.ThreadPoolExecutor", "pool"),
 )
@@ -55,10 +42,10 @@ class SimulatedEvent:
     def clear(self) -> None:
         self._is_set = False
 
-    def wait(self, timeout: float = float("inf")) -> bool:
+    def wait(self, timeout: float | None = None) -> bool:
         if not self._is_set:
             self._listeners.clear()  # one waiter each: who waited before has timed out
-            self._sim.wait(timeout, self._listeners)
+            self._sim.wait(float("inf") if timeout is None else timeout, self._listeners)
         return self._is_set
 
 
@@ -76,27 +63,6 @@ class SimulatedLock:
 
     def __exit__(self, *_: object) -> None:
         self._is_held = False
-
-
-class SimulatedQueue:
-    """`queue.SimpleQueue` with one reader."""
-
-    def __init__(self) -> None:
-        self._items: deque[Any] = deque()
-        self._has_more = SimulatedEvent()
-
-    def put(self, item: Any) -> None:
-        self._items.append(item)
-        self._has_more.set()
-
-    def empty(self) -> bool:
-        return not self._items
-
-    def get(self) -> Any:
-        while not self._items:
-            self._has_more.clear()
-            self._has_more.wait(LONG_S)
-        return self._items.popleft()
 
 
 class SimulatedToken:
@@ -173,7 +139,6 @@ def simulated_threads() -> Iterator[None]:
         "event": SimulatedEvent,
         "lock": SimulatedLock,
         "pool": SimulatedPool,
-        "queue": SimulatedQueue,
         "thread": SimulatedThread,
         "token": SimulatedToken,
     }

@@ -49,7 +49,7 @@ def test_its_thread_tells_soon_and_goes_on_after_a_fault(monkeypatch) -> None:
     monkeypatch.setattr(note_teller, "GATHER_S", 0.0)
     sent = Sent(fails=True)
     teller = NoteTeller("gone", sent, HandClock())
-    teller.start()
+    teller.loop.start()
     teller.note(1, (1, 0))
     until(lambda: not sent.fails)
     teller.note(2, (1, 0))

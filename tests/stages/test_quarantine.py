@@ -38,7 +38,7 @@ class Ward:
         self.members = self.claim.open_members()
         self.sets.deaths.update(dict.fromkeys(self.members, ALONE_AFTER))
         self.quarantine = Quarantine(world.api.slices, self, self, self.is_safe, LONGEST_S)  # type: ignore[arg-type]
-        self.quarantine._is_started = True
+        self.quarantine._loop._is_started = True
         self.quarantine.take([Quarantined(Held(self.claim, one), self.call(one)) for one in self.members])
 
     @property
@@ -156,7 +156,7 @@ def test_those_of_a_target_that_was_slow_come_behind_all_others(make_world: Call
 def test_who_joins_later_comes_before_those_of_a_slow_target_too(make_world: Callable[..., World]) -> None:
     ward = Ward(make_world(executors=0), 6, ("slow", "slow", "slow", "slow", "slow", "quick"))
     ward.slow, ward.slow_until = ward.members[:1], ward.monotonic() + 1
-    *first, later = (ward.quarantine._line._joined.get() for _ in ward.members)
+    *first, later = (ward.quarantine._line._joined.popleft() for _ in ward.members)
     ward.quarantine.take(first)
     ward.try_so_many(2)
     ward.quarantine.take([later])
@@ -191,9 +191,9 @@ def test_who_waits_in_line_does_not_wait_for_the_next_write_of_all(world: World)
     attempts = [attempt for one in ready if (attempt := sender._attempt(one)) is not None]
     sender._quarantine._tried = attempts[1].held
     sender.take(attempts[0], REPLY)
-    assert not node.settler._many.is_set()
+    assert not node.settler.loop._woken.is_set()
     sender.take(attempts[1], REPLY)
-    assert node.settler._many.is_set()
+    assert node.settler.loop._woken.is_set()
 
 
 def ready_ones(world: World, number: int) -> list[Ready]:

@@ -58,7 +58,7 @@ class Setting:
     def start(self) -> Throttle:
         """Return the throttle of a process that starts now."""
         throttle = Throttle(self.permits, rules_of(self.limits, self.server, self._of_sql), self.clock)  # type: ignore[arg-type]
-        throttle.warm_up()
+        throttle.try_to_read_rules()
         return throttle
 
     def _of_sql(self) -> dict[str, CallLimit]:
@@ -273,8 +273,7 @@ def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
     lane = SharedLane.of_limit("any")
     assert throttle.take_all({lane: 5})[lane] == ([], 0.0)
     throttle.ask("any", HOST, False, (), 0, it.answers.append)
-    with pytest.raises(StoreAway):
-        throttle.run_once()
+    assert throttle.run_once() == READ_FIRST_EVERY_S
     assert it.answers == [None]
     # Until the next reading who asks waits: an answer would be asked for again at once.
     throttle.ask("any", HOST, False, (), 0, it.answers.append)
@@ -306,5 +305,5 @@ def test_limits_that_cannot_be_read_stop_no_start(it: Setting) -> None:
 
     rules = rules_of(SimpleNamespace(read=fail), it.server)
     throttle = Throttle(it.permits, rules, it.clock)  # type: ignore[arg-type]
-    throttle.warm_up()
+    throttle.try_to_read_rules()
     assert not throttle.has_wants

@@ -143,7 +143,7 @@ class ExecutorNode(Node):
             vars(self).update(room=world.room)
         if not world.is_signed:
             vars(self).update(signings=NeverSigned())
-        self.throttle.warm_up()
+        self.throttle.try_to_read_rules()
         asked = {"after throttle.ask": self._ask_for_permits}
         finished = {"after settler.take": self._note_finished}
         vars(self).update(
@@ -167,7 +167,7 @@ class ExecutorNode(Node):
         self._world = world
         world.time.every(self.process, 1, self._look_at_lanes)
         if queue != CALLBACK:
-            world.time.every(self.process, NOTE_EVERY_S, self.presence.note)
+            world.time.every(self.process, NOTE_EVERY_S, lambda: self._spawn_quietly(self.presence.note))
 
     def fire(self, chunk: Chunk) -> None:
         """Fire a chunk; from now on its keeper and settler look after what the process holds."""

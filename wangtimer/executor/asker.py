@@ -1,13 +1,14 @@
 """The asker: asks SQL for the present definitions when Redis was last told of changes too long ago."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from queue import SimpleQueue
-from threading import Event, Lock, Thread
+from threading import Event
 
 import structlog
 
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Definition
+from wangtimer.loop import Loop
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()
@@ -45,18 +46,19 @@ class Asker:
         self._timers = timers
         self._clock = clock
         self._also = also
-        self._questions: SimpleQueue[Question] = SimpleQueue()
+        self._questions: deque[Question] = deque()
         self._rests_until = float("-inf")
-        self._is_started = False
-        self._starting = Lock()
+        # There is hardly ever a question: the first one starts it.
+        self._loop = Loop("asker", self._answer_all)
 
     def ask(self, held: Definitions) -> Definitions | None:
         """Return these definitions as SQL has them now, without those it does not know; None if it does not answer."""
         if not held or self._clock.monotonic() < self._rests_until:
             return None
         question = Question(held)
-        self._questions.put(question)
-        self._start_once()
+        self._questions.append(question)
+        self._loop.start()
+        self._loop.wake()
         question.is_answered.wait(PATIENCE_S)
         if question.answer is None:
             question.is_given_up = True
@@ -64,19 +66,9 @@ class Asker:
             log.warning("definitions_may_be_old", timers=len(held))
         return question.answer
 
-    def _start_once(self) -> None:
-        with self._starting:
-            if self._is_started:
-                return
-            self._is_started = True
-        Thread(target=self._run, name="asker", daemon=True).start()
-
-    def _run(self) -> None:
-        while True:
-            waiting = [self._questions.get()]
-            while not self._questions.empty():
-                waiting.append(self._questions.get())
-            self._answer([question for question in waiting if not question.is_given_up])
+    def _answer_all(self) -> None:
+        waiting = [self._questions.popleft() for _ in range(len(self._questions))]
+        self._answer([question for question in waiting if not question.is_given_up])
 
     def _answer(self, questions: Sequence[Question]) -> None:
         if not questions:

@@ -1,13 +1,14 @@
 """The keeper: renews the leases of what this process holds, so that a death is noticed in seconds."""
 
 from collections.abc import Callable
-from threading import Event, Lock, Thread
+from threading import Lock
 
 import structlog
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Claim, Claims, Held
+from wangtimer.loop import Loop
 from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()
@@ -26,17 +27,13 @@ class Keeper:
         self._renew_every_s = renew_every_s
         self._asked: list[tuple[Held, Callable[[], None]]] = []
         self._lock = Lock()
-        self._wake = Event()
-
-    def start(self) -> None:
-        """Begin to renew, until the process ends."""
-        Thread(target=self._run, name="keeper", daemon=True).start()
+        self.loop = Loop("keeper", self.renew_due, LOOK_EVERY_S)
 
     def ask(self, held: Held, if_mine: Callable[[], None]) -> None:
         """Renew a member's claim at once; call `if_mine` if the member is still held, else let go of it."""
         with self._lock:
             self._asked.append((held, if_mine))
-        self._wake.set()
+        self.loop.wake()
 
     def renew_due(self) -> None:
         """Renew claims whose last renewal is old enough, and those asked about; let go of what took too long."""
@@ -88,15 +85,6 @@ class Keeper:
                 if_mine()
             else:
                 held.claim.let_go([held.member])
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait(LOOK_EVERY_S)
-            self._wake.clear()
-            try:
-                self.renew_due()
-            except Exception:
-                log.exception("keeper_stumbled")
 
 
 def _let_go_of_what_is_over(claims: list[Claim], now: float) -> None:

@@ -3,7 +3,6 @@
 from collections import defaultdict, deque
 from collections.abc import Sequence
 from contextlib import suppress
-from threading import Event, Thread
 from typing import NamedTuple
 
 import structlog
@@ -14,6 +13,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Claim, Held, by_claim, let_go
 from wangtimer.executor.sql_rest import SqlRest
+from wangtimer.loop import Loop
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.firings import FiringStore
@@ -52,18 +52,14 @@ class Mover:
         self._clock = clock
         self._lease_s = lease_s
         self._moves: deque[Move] = deque()
-        self._wake = Event()
         self._sql_rest = SqlRest()
-
-    def start(self) -> None:
-        """Begin to move, until the process ends."""
-        Thread(target=self._run, name="mover", daemon=True).start()
-        Thread(target=self._keep_relieving, name="mover relief", daemon=True).start()
+        self.loop = Loop("mover", self._gather_and_move)
+        self.relief_loop = Loop("mover relief", self.relieve, RELIEVE_EVERY_S)
 
     def take(self, move: Move) -> None:
         """Queue a move; quick, from any thread."""
         self._moves.append(move)
-        self._wake.set()
+        self.loop.wake()
 
     @property
     def has_moves(self) -> bool:
@@ -74,6 +70,10 @@ class Mover:
         """Make the moves queued by now."""
         for _ in range(0, len(self._moves), MOST_AT_ONCE):
             self._move_guarded(self._next_part())
+
+    def _gather_and_move(self) -> None:
+        self._clock.sleep(GATHER_S)
+        self.move_all()
 
     def relieve(self) -> None:
         """Put back the queued members while SQL hangs and keeps the mover's own thread waiting."""
@@ -177,24 +177,6 @@ class Mover:
             (mine if is_mine else others).append(move)
         let_go(move.held for move in others)
         return mine
-
-    def _keep_relieving(self) -> None:
-        while True:
-            self._clock.sleep(RELIEVE_EVERY_S)
-            try:
-                self.relieve()
-            except Exception:
-                log.exception("mover_stumbled")
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait()
-            self._clock.sleep(GATHER_S)
-            self._wake.clear()
-            try:
-                self.move_all()
-            except Exception:
-                log.exception("mover_stumbled")
 
 
 def _by_lane(moves: Sequence[Move]) -> dict[SharedLane, list[Move]]:

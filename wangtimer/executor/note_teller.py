@@ -1,14 +1,11 @@
 """The note teller: what calls come upon is noted at once, and told later by a thread of its own."""
 
 from collections.abc import Callable, Mapping
-from threading import Event, Lock, Thread
+from threading import Lock
 from typing import Generic, TypeVar
 
-import structlog
-
 from wangtimer.core.time.clock import Clock
-
-log = structlog.get_logger()
+from wangtimer.loop import Loop
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -26,22 +23,18 @@ class NoteTeller(Generic[Key, Value]):
     """
 
     def __init__(self, name: str, tell: Callable[[Mapping[Key, Value]], None], clock: Clock) -> None:
-        self._name = name
         self._tell = tell
         self._clock = clock
         self._noted: dict[Key, Value] = {}
-        self._lock, self._wake = Lock(), Event()
-
-    def start(self) -> None:
-        """Begin to tell, until the process ends."""
-        Thread(target=self._run, name=f"{self._name}-teller", daemon=True).start()
+        self._lock = Lock()
+        self.loop = Loop(f"{name}-teller", self._gather_and_tell)
 
     def note(self, key: Key, value: Value) -> None:
         """Note a value, in place of an earlier one of the key; quick, from any thread."""
         with self._lock:
             if key in self._noted or len(self._noted) < MOST_NOTED:
                 self._noted[key] = value
-        self._wake.set()
+        self.loop.wake()
 
     def tell(self) -> None:
         """Tell what is noted; nothing if there is nothing."""
@@ -50,12 +43,6 @@ class NoteTeller(Generic[Key, Value]):
         if noted:
             self._tell(noted)
 
-    def _run(self) -> None:
-        while True:
-            self._wake.wait()
-            self._clock.sleep(GATHER_S)
-            self._wake.clear()
-            try:
-                self.tell()
-            except Exception:
-                log.exception("note_teller_stumbled", notes=self._name)
+    def _gather_and_tell(self) -> None:
+        self._clock.sleep(GATHER_S)
+        self.tell()

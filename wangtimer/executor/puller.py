@@ -3,13 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
-from threading import Event, Thread
 
 import structlog
 
 from wangtimer.callback.permits import Permit
 from wangtimer.core.alerts.alerted_apps import AlertedApps
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.pauses import Pauses
@@ -20,6 +18,7 @@ from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired
 from wangtimer.executor.lane_limits import LaneLimits
 from wangtimer.executor.lane_reader import LaneReader
 from wangtimer.executor.throttle import Throttle
+from wangtimer.loop import Loop
 from wangtimer.store.redis.lanes import LaneStore, Pulled, PullOrder
 
 log = structlog.get_logger()
@@ -35,6 +34,8 @@ LANES_KEPT = 4_096
 LOOK_WITHOUT_ROOM_EVERY_S = 3.0
 # The pause after a call of a lane ended: more calls end within it.
 GATHER_S = 0.005
+# The pause after a lane that failed: the others wait no longer for it.
+PAUSE_S = 0.05
 MOST_A_PULL = 1_000
 # When a lane is so far behind, firings go to it as soon as they are claimed; else only those without room do.
 BEHIND_MS = 1_000
@@ -78,17 +79,13 @@ class Puller:
         self._known: dict[SharedLane, int | None] = {}
         self._freed: dict[SharedLane, None] = {}
         self._most: dict[SharedLane, int] = {}
+        self._last_look_at = float("-inf")
         self._looked_up_to = ""
         self._looked_at: dict[SharedLane, float] = {}
         self._expects_until = float("-inf")
-        self._wake = Event()
         self._is_stopped = False
         self._fire: FirePulled
-
-    def start(self, fire: FirePulled) -> None:
-        """Begin to pull, until the process ends; `fire` sends what was pulled."""
-        self.fire_by(fire)
-        Thread(target=self._run, name="puller", daemon=True).start()
+        self.loop = Loop("puller", self.look_or_pull, pause_s=PAUSE_S)
 
     def fire_by(self, fire: FirePulled) -> None:
         """Set the function that sends what was pulled."""
@@ -121,7 +118,7 @@ class Puller:
         # The first look may come before the lane is in the index.
         self._expects_until = self._clock.monotonic() + 2 * LOOK_EVERY_S
         if was_idle:
-            self._wake.set()
+            self.loop.wake()
 
     @property
     def rest_s(self) -> float:
@@ -174,12 +171,32 @@ class Puller:
             self._pull_soon(lane)
         else:
             self._limits.note_unused(lane)
-            self._wake.set()
+            self.loop.wake()
 
     @property
     def has_freed(self) -> bool:
         """Whether some lane is to be pulled before the next look."""
         return bool(self._freed) or self._limits.next_at <= self._clock.monotonic()
+
+    def look_or_pull(self) -> float | None:
+        """Look if it is time, else pull from lanes that may have room. Return in how many seconds it is time again.
+
+        Raises `StoreAway`.
+        """
+        if self._is_stopped:
+            return None
+        if self._clock.monotonic() >= self._last_look_at + self.rest_s:
+            try:
+                self.look()
+            finally:
+                self._last_look_at = self._clock.monotonic()
+        elif self.has_freed:
+            self._clock.sleep(GATHER_S)
+            self.pull_freed()
+        if self._freed:
+            return 0.0
+        next_at = min(self._last_look_at + self.rest_s, self._limits.next_at)
+        return max(0.0, next_at - self._clock.monotonic())
 
     def look(self) -> None:
         """Pull from every lane of the index, so many at a time; raises `StoreAway`."""
@@ -243,7 +260,7 @@ class Puller:
 
     def _pull_soon(self, lane: SharedLane) -> None:
         self._freed[lane] = None
-        self._wake.set()
+        self.loop.wake()
 
     def _pull(self, lanes: Sequence[SharedLane], is_look: bool = False) -> dict[SharedLane, Pulled]:
         """Take and send as many as there is room for; return what was found, lane by lane.
@@ -352,27 +369,6 @@ class Puller:
             self._pull_soon(lane)
             if not sent_here:
                 self._most[lane] = 2 * taken
-
-    def _run(self) -> None:
-        looked_at = float("-inf")
-        while not self._is_stopped:
-            next_at = min(looked_at + self.rest_s, self._limits.next_at)
-            self._wake.wait(max(0.0, next_at - self._clock.monotonic()))
-            is_time_to_look = self._clock.monotonic() >= looked_at + self.rest_s
-            try:
-                if is_time_to_look:
-                    try:
-                        self.look()
-                    finally:
-                        looked_at = self._clock.monotonic()
-                else:
-                    self._clock.sleep(GATHER_S)
-                    self._wake.clear()
-                    self.pull_freed()
-            except StoreAway as error:
-                log.info("lanes_not_pulled", error=str(error))
-            except Exception:
-                log.exception("puller_stumbled")
 
 
 # These are looked at for each call: most of them go to few hosts.

@@ -2,8 +2,6 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from queue import SimpleQueue
-from threading import Lock, Thread
 from typing import NamedTuple
 
 import structlog
@@ -13,6 +11,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
+from wangtimer.loop import Loop
 from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()
@@ -49,25 +48,25 @@ class Line:
     """
 
     def __init__(self) -> None:
-        self._joined: SimpleQueue[Quarantined] = SimpleQueue()
+        self._joined: deque[Quarantined] = deque()
         self._waiting: deque[Quarantined] = deque()
         self._slow: deque[Quarantined] = deque()
         self._slow_hosts: set[str] = set()
 
     def join(self, quarantined: Iterable[Quarantined]) -> None:
         """Add these, in this order."""
-        for one in quarantined:
-            self._joined.put(one)
+        self._joined.extend(quarantined)
 
-    def next(self) -> Quarantined:
-        """Wait until there is one, and return it."""
+    def next(self) -> Quarantined | None:
+        """Return the next one; None if there is none."""
         if not self._waiting and not self._slow:
             self._slow_hosts.clear()
-            self._waiting.append(self._joined.get())
-        while not self._joined.empty():
-            one = self._joined.get()
+        while self._joined:
+            one = self._joined.popleft()
             (self._slow if one.host in self._slow_hosts else self._waiting).append(one)
-        return self._waiting.popleft() if self._waiting else self._slow.popleft()
+        if self._waiting:
+            return self._waiting.popleft()
+        return self._slow.popleft() if self._slow else None
 
     def note_slow(self, host: str) -> None:
         """Put all firings for this host behind the others, until nothing waits."""
@@ -98,32 +97,31 @@ class Quarantine:
         self._longest_s = longest_s
         self._line = Line()
         self._tried: Held | None = None
-        self._is_started = False
-        self._starting = Lock()
+        self._loop = Loop("quarantine", self.try_next)
 
     def take(self, quarantined: Sequence[Quarantined]) -> None:
         """Send each of these when its turn comes."""
-        if not quarantined:
-            return
-        self._line.join(quarantined)
-        with self._starting:
-            if not self._is_started:
-                self._is_started = True
-                self._start()
+        if quarantined:
+            self._line.join(quarantined)
+            self._loop.start()
+            self._loop.wake()
 
     def is_trying(self, held: Held) -> bool:
         """Tell whether this firing is being tried: the next one waits until its outcome is recorded."""
         return self._tried is held
 
-    def try_next(self) -> None:
-        """Wait for a firing, send it, and wait until its outcome is recorded: the next may kill this process.
+    def try_next(self) -> float | None:
+        """Send a firing, and wait until its outcome is recorded: the next may kill this process.
 
         A firing that is not surely held when its turn comes is not tried, and so not blamed. It comes back.
+        Return in how many seconds the next one has its turn: 0, or None if there was none.
         """
         one = self._line.next()
+        if one is None:
+            return None
         held, call = one
         if not _is_held(held):
-            return
+            return 0.0
         if not self._is_safe(held):
             self._put_back(held)
         elif self._is_noted(one):
@@ -135,6 +133,7 @@ class Quarantine:
                 self._clock.sleep(LOOK_EACH_S)
             if self._clock.monotonic() > began_at + SLOW_S:
                 self._line.note_slow(one.host)
+        return 0.0
 
     def _is_noted(self, one: Quarantined) -> bool:
         """Note in Redis which firing is to blame if this process dies now; let go of it if the claim is lost.
@@ -166,16 +165,6 @@ class Quarantine:
         except StoreAway as error:
             log.warning("quarantined_left_to_lease", member=str(held.member), error=str(error))
         let_go([held])
-
-    def _start(self) -> None:
-        Thread(target=self._run, name="quarantine", daemon=True).start()
-
-    def _run(self) -> None:
-        while True:
-            try:
-                self.try_next()
-            except Exception:
-                log.exception("quarantine_stumbled")
 
 
 def _is_held(held: Held) -> bool:

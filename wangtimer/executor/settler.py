@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
-from threading import Event, Lock, Thread
+from threading import Lock
 from typing import NamedTuple
 
 import structlog
@@ -12,6 +12,7 @@ from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
+from wangtimer.loop import Loop
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import SliceStore
@@ -65,27 +66,22 @@ class Settler:
         self._hot = hot
         self._slices = slices
         self._clock = clock
-        self._every_s = every_s
         self._are_calls_waiting = are_calls_waiting
         self._end_overlaps = end_overlaps
         self._finished: deque[Finished] = deque()
-        self._many = Event()
         self._busy = Lock()
         self._sql_rests_until = float("-inf")
-
-    def start(self) -> None:
-        """Begin to settle, until the process ends."""
-        Thread(target=self._run, name="settler", daemon=True).start()
+        self.loop = Loop("settler", self._settle_after_calls, every_s)
 
     def take(self, finished: Finished) -> None:
         """Queue an outcome; quick, from any thread."""
         self._finished.append(finished)
         if len(self._finished) >= BATCH:
-            self._many.set()
+            self.loop.wake()
 
     def hurry(self) -> None:
         """Settle the queue at once, since a stage waits for it; quick, from any thread."""
-        self._many.set()
+        self.loop.wake()
 
     def settle_all(self) -> bool:
         """Settle the outcomes queued by now; False when neither SQL nor the outbox takes them.
@@ -178,14 +174,7 @@ class Settler:
                 return
             self._clock.sleep(CALLS_PAUSE_S)
 
-    def _run(self) -> None:
-        while True:
-            self._many.wait(self._every_s)
-            self._many.clear()
-            self._let_calls_go_first()
-            try:
-                if not self.settle_all():
-                    self._clock.sleep(BOTH_AWAY_PAUSE_S)
-            except Exception:
-                log.exception("settler_stumbled")
-                self._clock.sleep(BOTH_AWAY_PAUSE_S)
+    def _settle_after_calls(self) -> None:
+        self._let_calls_go_first()
+        if not self.settle_all():
+            self._clock.sleep(BOTH_AWAY_PAUSE_S)

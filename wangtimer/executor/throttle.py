@@ -6,7 +6,7 @@ It sends calls of what is paused to the lanes of their pauses: a pause is a limi
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from threading import Event, Lock, Thread
+from threading import Lock
 from uuid import uuid4
 
 import structlog
@@ -21,6 +21,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.known_rules import KnownRules
+from wangtimer.loop import Loop
 from wangtimer.store.redis.permits import PermitOrder, PermitStore
 
 log = structlog.get_logger()
@@ -33,7 +34,6 @@ READ_EVERY_S, READ_NONE_EVERY_S = 2.0, 4.0
 READ_FIRST_EVERY_S = 0.5
 # A permit is for a call that begins within this: Redis holds it that much longer than a call may take.
 BEGINS_WITHIN_S = 1.0
-PAUSE_AFTER_FAULT_S = 0.5
 
 OnPermit = Callable[[PermitAnswer], None]
 
@@ -87,11 +87,7 @@ class Throttle:
         self._asked: list[Asking] = []
         self._returned: dict[SharedLane, Returned] = {}
         self._lock = Lock()
-        self._wake = Event()
-
-    def start(self) -> None:
-        """Begin to read rules and to ask, until the process ends."""
-        Thread(target=self._run, name="throttle", daemon=True).start()
+        self.loop = Loop("throttle", self.run_once)
 
     def may_begin(self, app: str, host: str, permits: Sequence[Permit], longest_ms: int) -> bool:
         """Tell whether a call needs no other permits than these; none may while this process knows no rules yet."""
@@ -155,7 +151,7 @@ class Throttle:
         """
         with self._lock:
             self._asked.append(Asking(app, host, has_waited, held, longest_ms, answer))
-        self._wake.set()
+        self.loop.wake()
 
     def give_back(self, permits: Sequence[Permit], *, is_unused: bool) -> None:
         """Give back permits, soon.
@@ -163,7 +159,7 @@ class Throttle:
         A used permit is given back to a limit of calls at once only: a rate has counted it for good.
         """
         if self._return(permits, is_unused):
-            self._wake.set()
+            self.loop.wake()
 
     def take_all(self, wishes: Mapping[SharedLane, int]) -> dict[SharedLane, tuple[list[Permit], float]]:
         """Return up to so many permits for firings to be pulled now from each of these limits' lanes, in one trip.
@@ -197,8 +193,8 @@ class Throttle:
         """Read the rules; raises `StoreAway`."""
         self._rules.read()
 
-    def warm_up(self) -> None:
-        """Read the rules before the first call; what cannot be read stops no start, and is read later."""
+    def try_to_read_rules(self) -> None:
+        """Read the rules; what cannot be read stops nothing, and is read later."""
         try:
             self.read_rules()
         except StoreAway as error:
@@ -339,8 +335,8 @@ class Throttle:
             return None
         return PermitOrder(lane, limit, uuid4().hex, back=tuple(back.names), unused=back.unused)
 
-    def run_once(self) -> None:
-        """Ask and give back what has gathered; read the rules when it is time. Raises `StoreAway`.
+    def run_once(self) -> float:
+        """Ask and give back what has gathered; read the rules when it is time. Return in how many seconds it is again.
 
         Until the rules are known, who asks waits for the next reading of them.
         """
@@ -349,28 +345,15 @@ class Throttle:
             self.carry_out()
         if self._clock.monotonic() >= self._next_read_at:
             self._read_at = self._clock.monotonic()
-            try:
-                self.read_rules()
-            finally:
-                self.carry_out()
+            self.try_to_read_rules()
+            self.carry_out()
+        return max(0.0, self._next_read_at - self._clock.monotonic())
 
     @property
     def _next_read_at(self) -> float:
         if not self._rules.are_known:
             return self._read_at + READ_FIRST_EVERY_S
         return self._read_at + (READ_EVERY_S if self._rules.limits.has_any else READ_NONE_EVERY_S)
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait(max(0.0, self._next_read_at - self._clock.monotonic()))
-            self._wake.clear()
-            try:
-                self.run_once()
-            except StoreAway as error:
-                log.info("rules_not_read", error=str(error))
-            except Exception:
-                log.exception("throttle_stumbled")
-                self._clock.sleep(PAUSE_AFTER_FAULT_S)
 
 
 def _permits(names: Iterable[str], asked_at: float, order: PermitOrder) -> list[Permit]:

@@ -3,14 +3,10 @@
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock, Thread
+from threading import Lock
 
-import structlog
-
-from wangtimer.core.errors import StoreAway
+from wangtimer.loop import Loop
 from wangtimer.store.sql.api_keys import NOTED_EVERY_MS, ApiKeyStore, FoundKey
-
-log = structlog.get_logger()
 
 # s that a key is believed without asking: what an operator revokes, disables or makes counts everywhere within 5 s, the
 # time that SQL takes to answer included.
@@ -39,7 +35,7 @@ class KeyRing:
         self._noting = Lock()
         self._noted: dict[str, int] = {}
         self._to_note: dict[str, int] = {}
-        self._is_noting = False
+        self._loop = Loop("key-uses", self._note_all)
 
     def find(self, key_id: str) -> FoundKey | None:
         """Return the key of this id; None where there is none. Raises `StoreAway`."""
@@ -79,22 +75,12 @@ class KeyRing:
                 self._noted = {}
             self._noted[key_id] = now
             self._to_note[key_id] = now
-            if self._is_noting:
-                return
-            self._is_noting = True
-        Thread(target=self._note_all, name="key-uses", daemon=True).start()
+        self._loop.start()
+        self._loop.wake()
 
     def _note_all(self) -> None:
-        while True:
-            with self._noting:
-                used_at, self._to_note = self._to_note, {}
-                if not used_at:
-                    self._is_noting = False
-                    return
-            try:
-                self._keys.note_uses(used_at)
-            except StoreAway as error:
-                # It is noted with the key's next use in a minute.
-                log.warning("key_uses_unnoted", keys=len(used_at), error=str(error))
-            except Exception:
-                log.exception("key_uses_unnoted", keys=len(used_at))
+        """Note the uses gathered by now. One that SQL does not take is noted with the key's next use in a minute."""
+        with self._noting:
+            used_at, self._to_note = self._to_note, {}
+        if used_at:
+            self._keys.note_uses(used_at)

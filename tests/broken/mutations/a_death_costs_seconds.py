@@ -88,8 +88,15 @@ PROMISES = (
         "a-hanging-worker-ends-itself",
         "a worker whose event loop hangs ends itself, and is started again.",
         breaks="The watchdog looks, and does nothing.",
-        by=Mutation("Watchdog._run", "os._exit(EXIT_CODE)", ""),
+        by=Mutation("Watchdog.look", "os._exit(EXIT_CODE)", ""),
         red="tests/test_worker.py::test_a_worker_whose_loop_hangs_while_the_broker_answers_ends_itself",
+    ),
+    Promise(
+        "a-loop-outlives-what-its-work-raises",
+        "work in the background that fails is done again: renewals, settling and pulling end with no error.",
+        breaks="What the work raises ends its thread.",
+        by=Mutation("Loop._work_once", 'log.exception("loop_stumbled", loop=self._name)', "raise"),
+        red="tests/test_loop.py::test_work_that_fails_is_done_again_after_a_pause_that_no_wake_shortens[a fault]",
     ),
     Promise(
         "a-redis-that-lost-everything-is-loaded-again",

@@ -97,15 +97,15 @@ PROMISES = (
         "a look at many lanes starves no lane whose target has room.",
         breaks="From one look to the next counts from its begin, however long it took.",
         by=Mutation(
-            "Puller._run",
+            "Puller.look_or_pull",
             """
             try:
                 self.look()
             finally:
-                looked_at = self._clock.monotonic()
+                self._last_look_at = self._clock.monotonic()
             """,
             """
-            looked_at = self._clock.monotonic()
+            self._last_look_at = self._clock.monotonic()
             self.look()
             """,
         ),

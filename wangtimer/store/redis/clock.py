@@ -1,9 +1,11 @@
 """The one clock of a deployment: the time of the Redis node that holds the agenda."""
 
 import time
-from threading import Lock, Thread
+from contextlib import suppress
+from threading import Lock
 
 from wangtimer.core.errors import StoreAway
+from wangtimer.loop import Loop
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.time_belief import TimeBelief
 
@@ -28,6 +30,7 @@ class RedisClock:
         self._asked_at = float("-inf")
         self._is_sampling = False
         self._starting, self._noting = Lock(), Lock()
+        self._loop = Loop("clock", self._sample_if_none_came, SAMPLE_EVERY_S)
         connection.bring_time_to(self)
 
     def now_ms(self) -> float:
@@ -83,14 +86,13 @@ class RedisClock:
             for _ in range(FIRST_SAMPLES):
                 self.sample()
             self._is_sampling = True
-            Thread(target=self._keep_sampling, name="clock", daemon=True).start()
+            self._loop.start()
 
-    def _keep_sampling(self) -> None:
-        while True:
-            time.sleep(max(0.1, self._belief.came_at + SAMPLE_EVERY_S - time.monotonic()))
-            if time.monotonic() - self._belief.came_at < SAMPLE_EVERY_S:
-                continue
-            try:
-                self.sample()
-            except StoreAway:
-                time.sleep(SAMPLE_EVERY_S)
+    def _sample_if_none_came(self) -> float | None:
+        """Ask for the time if none came for so long; return when the latest one is that old, in seconds."""
+        fresh_for_s = self._belief.came_at + SAMPLE_EVERY_S - time.monotonic()
+        if fresh_for_s > 0:
+            return max(0.1, fresh_for_s)
+        with suppress(StoreAway):  # not worth a line in the log each time
+            self.sample()
+        return None
