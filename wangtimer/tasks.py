@@ -64,7 +64,7 @@ def sweep() -> None:
         if is_due:
             do_in_turn(
                 wiring().calls_teller.tell_again,
-                *([wiring().queue_teller.tell_again] if wiring().settings.own_queues.names else []),
+                wiring().replicas.tell_again,
                 wiring().sweeper.sweep,
                 wiring().long_work.sweep,
                 wiring().overlaps.sweep,

@@ -94,7 +94,7 @@ from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
-from wangtimer.store.app_queues import AppQueues
+from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
 from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
@@ -119,6 +119,7 @@ from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
+from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.store_memory import StoreMemory
@@ -126,7 +127,6 @@ from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.told_rules import (
     AlertedAppStore,
-    AppQueueStore,
     CallLimitStore,
     CallRuleStore,
     ToldForCallsStore,
@@ -134,6 +134,7 @@ from wangtimer.store.redis.told_rules import (
 from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
+from wangtimer.store.replica import Replica, Replicas
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages
@@ -458,9 +459,20 @@ class Wiring:
         return DisabledHostStore(self.database)
 
     @once
-    def app_queue_store(self) -> AppQueueStore:
-        """The queues of their own that apps have, as processes read them."""
-        return AppQueueStore(self.redis, self.keys)
+    def replica_texts(self) -> ReplicaTexts:
+        """What Redis has of what operators and apps set."""
+        return ReplicaTexts(self.redis, self.keys)
+
+    @once
+    def replicas(self) -> Replicas:
+        """All of them."""
+        own = (self.queues_replica,) if self.settings.own_queues.names else ()
+        return Replicas(self.replica_texts, self.clock, (), own)
+
+    @once
+    def queues_replica(self) -> Replica[Mapping[str, str]]:
+        """The queues of their own that apps have."""
+        return Replica(APP_QUEUES, self.apps.queues, self.replica_texts, self.clock)
 
     @once
     def queue_workers(self) -> QueueWorkers:
@@ -470,9 +482,7 @@ class Wiring:
     @once
     def app_queues(self) -> AppQueues:
         """Both, remembered."""
-        return AppQueues(
-            self.settings.own_queues, self.app_queue_store, self.apps.queues, self.queue_workers, self.clock
-        )
+        return AppQueues(self.settings.own_queues, self.queues_replica, self.queue_workers, self.clock)
 
     def _message_queue_of(self, number: int) -> str:
         return self.app_queues.message_queue_of(number) if number else CALLBACK
@@ -1173,11 +1183,6 @@ class Wiring:
     def limit_teller(self) -> Teller[Mapping[str, CallLimit]]:
         """Tells callback processes of apps' limits."""
         return Teller(self.app_limits.of_calls, self.call_limits)
-
-    @once
-    def queue_teller(self) -> Teller[Mapping[str, str]]:
-        """Tells all processes of apps' own queues."""
-        return Teller(self.apps.queues, self.app_queue_store)
 
     @once
     def way_out_teller(self) -> WayOutTeller:

@@ -309,7 +309,7 @@ class World:
         """Give an app a queue of its own, or take it away, as an operator does."""
         others = {one: name for one, name in self.queues_in_sql.items() if one != app}
         self.queues_in_sql = others if queue is None else {**others, app: queue}
-        self.api.queue_teller.tell()
+        self.api.queues_replica.tell()
 
     def message_queue_of(self, queue: int) -> str:
         """Return the queue of messages by which firings of a queue go now."""

@@ -29,8 +29,9 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
+from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore
+from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
@@ -43,7 +44,6 @@ from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
-    MemoryAppQueues,
     MemoryCallLimits,
     MemoryCallRules,
     MemoryDefinitions,
@@ -52,6 +52,7 @@ from wangtimer.testing.doubles import (
     MemoryOutbox,
     MemoryPermits,
     MemoryQueueWorkers,
+    MemoryReplicaTexts,
     MemoryServer,
     MemorySlices,
     MemoryWindow,
@@ -82,7 +83,7 @@ class HotWorld:
     permits: PermitStore
     call_limits: CallLimitStore
     call_rules: CallRuleStore
-    app_queues: AppQueueStore
+    replica_texts: ReplicaTexts
     queue_workers: QueueWorkers
     agenda: Agenda
     definitions: DefinitionStore
@@ -162,7 +163,7 @@ def memory_hot() -> HotWorld:
         MemoryPermits(slices, TIMEOUT_MS),
         MemoryCallLimits(server),
         MemoryCallRules(server),
-        MemoryAppQueues(server),
+        MemoryReplicaTexts(server),
         MemoryQueueWorkers(server),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
@@ -217,7 +218,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         PermitStore(connection, keys, clock, TIMEOUT_MS),
         CallLimitStore(connection, keys),
         CallRuleStore(connection, keys),
-        AppQueueStore(connection, keys),
+        ReplicaTexts(connection, keys),
         QueueWorkers(connection, keys, clock),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, clock, DEFINITIONS_LIVE_S, BadTimers()),

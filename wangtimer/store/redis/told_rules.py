@@ -1,6 +1,5 @@
 """What operators set for apps and for calls, as processes read it in Redis: SQL is the truth."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -112,21 +111,3 @@ class ToldForCallsStore:
         return ToldForCalls(
             self._limits.rules_in(limits), self._rules.rules_in(rules), mark, self._alerted.rules_in(alerted)
         )
-
-
-class AppQueueStore(ToldRules[Mapping[str, str]]):
-    """The names of apps' own queues, as every process reads them."""
-
-    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
-        super().__init__(connection, keys.app_queues, _queues_to_text, _queues_from_text)
-
-
-def _queues_to_text(queues: Mapping[str, str]) -> str:
-    return json.dumps(dict(queues), separators=(",", ":"))
-
-
-def _queues_from_text(text: str) -> dict[str, str]:
-    try:
-        return {app: str(queue) for app, queue in json.loads(text).items()}
-    except AttributeError as error:
-        raise ValueError(f"no queues of apps: {error}") from error

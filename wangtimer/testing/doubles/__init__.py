@@ -14,13 +14,13 @@ from wangtimer.testing.doubles.memory_lanes import MemoryLanes
 from wangtimer.testing.doubles.memory_load import MemoryLoad
 from wangtimer.testing.doubles.memory_outbox import MemoryOutbox
 from wangtimer.testing.doubles.memory_permits import MemoryPermits
+from wangtimer.testing.doubles.memory_replica_texts import MemoryReplicaTexts
 from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 from wangtimer.testing.doubles.memory_target_copies import MemoryTargetCopies
 from wangtimer.testing.doubles.memory_told import (
     MemoryAlertedApps,
-    MemoryAppQueues,
     MemoryCallLimits,
     MemoryCallRules,
     MemoryQueueWorkers,
@@ -34,7 +34,6 @@ __all__ = [
     "HandClock",
     "MemoryAgenda",
     "MemoryAlertedApps",
-    "MemoryAppQueues",
     "MemoryBroker",
     "MemoryCallLimits",
     "MemoryCallRules",
@@ -45,6 +44,7 @@ __all__ = [
     "MemoryOutbox",
     "MemoryPermits",
     "MemoryQueueWorkers",
+    "MemoryReplicaTexts",
     "MemoryServer",
     "MemorySigningCopies",
     "MemorySlices",

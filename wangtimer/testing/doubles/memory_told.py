@@ -62,12 +62,6 @@ class MemoryToldForCalls:
         return ToldForCalls(self._limits.read(), self._rules.read(), alerted=self._alerted.read())
 
 
-class MemoryAppQueues(MemoryTold[Mapping[str, str]]):
-    """The names of apps' own queues."""
-
-    table = "app_queues"
-
-
 class MemoryQueueWorkers:
     """Table `queue_workers`: queue -> when a process of it was last there, ms UTC."""
 

@@ -101,7 +101,7 @@ class AppResource:
 
 def _tell(wiring: Wiring) -> None:
     """Let limits of calls and queues count within seconds; while Redis is away, the next sweep tells."""
-    of_queues = (wiring.queue_teller,) if wiring.settings.own_queues.names else ()
+    of_queues = (wiring.queues_replica,) if wiring.settings.own_queues.names else ()
     tell_soon(wiring.limit_teller, wiring.rule_teller, *of_queues)
 
 
