@@ -31,7 +31,6 @@ from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
@@ -44,8 +43,6 @@ from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
-    MemoryCallLimits,
-    MemoryCallRules,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
@@ -81,8 +78,6 @@ class HotWorld:
     slices_held_up: SliceStore
     lanes: LaneStore
     permits: PermitStore
-    call_limits: CallLimitStore
-    call_rules: CallRuleStore
     replica_texts: ReplicaTexts
     queue_workers: QueueWorkers
     agenda: Agenda
@@ -161,8 +156,6 @@ def memory_hot() -> HotWorld:
         MemorySlices(server, clock_held_up(), LEASES),
         MemoryLanes(slices, LaneBudget(0, LANE_FIRINGS)),
         MemoryPermits(slices, TIMEOUT_MS),
-        MemoryCallLimits(server),
-        MemoryCallRules(server),
         MemoryReplicaTexts(server),
         MemoryQueueWorkers(server),
         MemoryAgenda(server),
@@ -216,8 +209,6 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         SliceStore(connection, keys, clock_held_up(), LEASES),
         LaneStore(connection, keys, clock, LEASES, LaneBudget(0, LANE_FIRINGS)),
         PermitStore(connection, keys, clock, TIMEOUT_MS),
-        CallLimitStore(connection, keys),
-        CallRuleStore(connection, keys),
         ReplicaTexts(connection, keys),
         QueueWorkers(connection, keys, clock),
         Agenda(connection, keys),

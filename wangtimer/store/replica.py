@@ -68,7 +68,8 @@ class Replica(Generic[Value]):
 
     def read(self) -> Value | None:
         """Return what Redis has; None if it has lost it, or has what cannot be read. Raises `StoreAway`."""
-        return self._value_in(*self._texts.read([self.kind.name]))
+        (text,) = self._texts.read([self.kind.name])
+        return None if text is None else self._from_text(text)
 
     def lately(self) -> Value:
         """Return what is known, read anew if that was too long ago. Raises `StoreAway` while nothing is known.

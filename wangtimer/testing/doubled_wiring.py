@@ -12,9 +12,6 @@ from wangtimer.store.redis.slices import SliceStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
-    MemoryAlertedApps,
-    MemoryCallLimits,
-    MemoryCallRules,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
@@ -26,7 +23,6 @@ from wangtimer.testing.doubles import (
     MemorySigningCopies,
     MemorySlices,
     MemoryTargetCopies,
-    MemoryToldForCalls,
     MemoryWindow,
 )
 from wangtimer.wiring import Wiring
@@ -37,9 +33,6 @@ class EveryWayOut:
 
     is_known = True
 
-    def note_mark(self, mark: str) -> None:
-        """Return: there is nothing to read."""
-
 
 class DoubledWiring(Wiring):
     """The parts of one process whose Redis is `server`. No thread starts: whoever has the parts runs them."""
@@ -48,8 +41,6 @@ class DoubledWiring(Wiring):
         # No message is sent. The app of the process stays that of the service under test.
         super().__init__(settings, Celery("wangtimer", set_as_current=False))
         slices = MemorySlices(server, clock, self.leases)
-        call_limits, call_rules = MemoryCallLimits(server), MemoryCallRules(server)
-        alerted_apps = MemoryAlertedApps(server)
         vars(self).update(
             clock=clock,
             slices=slices,
@@ -57,10 +48,6 @@ class DoubledWiring(Wiring):
             window=MemoryWindow(server, self.window_rule),
             lanes=MemoryLanes(slices, self.lane_budget),
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
-            call_limits=call_limits,
-            call_rules=call_rules,
-            alerted_apps=alerted_apps,
-            told_for_calls=MemoryToldForCalls(call_limits, call_rules, alerted_apps),
             replica_texts=MemoryReplicaTexts(server),
             queue_workers=MemoryQueueWorkers(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),

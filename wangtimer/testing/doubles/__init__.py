@@ -14,18 +14,12 @@ from wangtimer.testing.doubles.memory_lanes import MemoryLanes
 from wangtimer.testing.doubles.memory_load import MemoryLoad
 from wangtimer.testing.doubles.memory_outbox import MemoryOutbox
 from wangtimer.testing.doubles.memory_permits import MemoryPermits
+from wangtimer.testing.doubles.memory_queue_workers import MemoryQueueWorkers
 from wangtimer.testing.doubles.memory_replica_texts import MemoryReplicaTexts
 from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 from wangtimer.testing.doubles.memory_target_copies import MemoryTargetCopies
-from wangtimer.testing.doubles.memory_told import (
-    MemoryAlertedApps,
-    MemoryCallLimits,
-    MemoryCallRules,
-    MemoryQueueWorkers,
-    MemoryToldForCalls,
-)
 from wangtimer.testing.doubles.memory_window import MemoryWindow
 from wangtimer.testing.doubles.no_limits import NoLimits
 
@@ -33,10 +27,7 @@ __all__ = [
     "UNLIMITED",
     "HandClock",
     "MemoryAgenda",
-    "MemoryAlertedApps",
     "MemoryBroker",
-    "MemoryCallLimits",
-    "MemoryCallRules",
     "MemoryDefinitions",
     "MemoryEngine",
     "MemoryLanes",
@@ -49,7 +40,6 @@ __all__ = [
     "MemorySigningCopies",
     "MemorySlices",
     "MemoryTargetCopies",
-    "MemoryToldForCalls",
     "MemoryWindow",
     "NoLimits",
     "ScriptedAnswer",
