@@ -113,6 +113,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
@@ -455,7 +456,7 @@ class Wiring:
 
     @once
     def ways_out_mark(self) -> WaysOutMark:
-        """The mark of the ways out of apps, and they."""
+        """The ways out of apps, and their mark."""
         return WaysOutMark(self.ways_out_in_sql, self.replica_texts, self.clock)
 
     @once
@@ -573,9 +574,14 @@ class Wiring:
         return SigningStore(self.database, self.seals)
 
     @once
+    def marked_copies(self) -> MarkedCopies:
+        """What Redis has of what apps have beside their timers."""
+        return MarkedCopies(self.redis, self.keys)
+
+    @once
     def signing_copies(self) -> SigningCopies:
         """The same in Redis."""
-        return SigningCopies(self.redis, self.keys, self.seals)
+        return SigningCopies(self.marked_copies, self.seals)
 
     @once
     def signing_changes(self) -> SigningChanges:
@@ -590,7 +596,7 @@ class Wiring:
     @once
     def target_copies(self) -> TargetCopies:
         """The same in Redis."""
-        return TargetCopies(self.redis, self.keys, self.seals)
+        return TargetCopies(self.marked_copies, self.seals)
 
     @once
     def target_changes(self) -> TargetChanges:

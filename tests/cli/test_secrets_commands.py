@@ -23,6 +23,7 @@ from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.seals import Seals
@@ -79,7 +80,9 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
         )
         assert redis.keys("*") == [b"wt:signing"]
         newest = Seals(read_secret_keys(NEW))
-        assert SigningCopies(connection, Keys("wt"), newest).get(["shop"]).found == {"shop": signing}
+        assert SigningCopies(MarkedCopies(connection, Keys("wt")), newest).get(["shop"]).found == {
+            "shop": signing
+        }
     held = plain_timers(database).get("shop", timer.id)
     assert newest.call_of(held.definition) == CALL
     assert SigningStore(database, newest).get("shop") == signing

@@ -52,7 +52,7 @@ class FakedWiring(DoubledWiring):
             database=None,
             redis=None,
             tls=SimpleNamespace(fault_of=lambda _app: ""),
-            apps=SimpleNamespace(retries=dict),
+            apps=SimpleNamespace(queues=dict, retries=dict),
             limits_in_sql=SimpleNamespace(all=CallLimits),
             pauses=SimpleNamespace(of_calls=Pauses),
             disabled_hosts=SimpleNamespace(keys=frozenset),

@@ -65,8 +65,10 @@ class Parts(FakedWiring):
         self.stopping: Any = SimpleNamespace(is_set=lambda: process.is_stopping)
         self._own_slices = self.slices
         self._step("sql", "timers", "firings", "demands", "firing_lists")
-        self._step("redis", "slices", "lanes", "permits", "replica_texts", "agenda")
+        self._step("redis", "slices", "lanes", "permits", "agenda")
         self._step("redis", "definitions", "outbox", "load", "window")
+        if scenario.has_rules:
+            self._step("redis", "replica_texts")
         vars(self).update(
             broker=fleet.broker,
             window=WatchedWindow(self.window, process, fleet.feeders),

@@ -235,5 +235,5 @@ def test_an_app_without_a_queue_costs_no_command_more(make_world: MakeWorld) -> 
     world = make_world()
     every_second(world, OTHER, [OTHER_HOST], 4)
     world.run_for(20)
-    assert world.redis.table("app_queues") == {}
+    assert world.redis.table("replicas") == {}
     assert {one.firing.bucket for one in world.sql.table("firings").values()} == {0}

@@ -22,6 +22,7 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.target_copies import TargetCopies
@@ -98,8 +99,9 @@ def _rotate(settings: Settings) -> None:
             page = rotation.next_page(page.last_id)
             count, bad = count + len(page.changed), bad | page.bad
             are_forgotten = _forget(definitions, page.changed) and are_forgotten
-        signings = _seal_signings(SigningStore(database, seals), SigningCopies(redis, redis_keys, seals))
-        targets = _seal_targets(TargetStore(database, seals), TargetCopies(redis, redis_keys, seals))
+        copies = MarkedCopies(redis, redis_keys)
+        signings = _seal_signings(SigningStore(database, seals), SigningCopies(copies, seals))
+        targets = _seal_targets(TargetStore(database, seals), TargetCopies(copies, seals))
         ways_out = WaysOutMark(WaysOutInSql(database), ReplicaTexts(redis, redis_keys), clock)
         certificates = _seal_certificates(ClientCertificates(database, seals), ways_out)
         alerts = _seal_alert_rules(AlertRuleStore(database, seals))
