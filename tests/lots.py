@@ -6,7 +6,7 @@
 * a test on Valkey, since the same test runs on Redis;
 * a test of the API on MariaDB, since the same test runs on SQLite.
 
-`a_sixth` leaves out five of six of a test's parameters.
+`a_twelfth` leaves out eleven of twelve of a test's parameters.
 """
 
 import subprocess
@@ -19,7 +19,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # Tests here that ask for locks, a dialect or an index are marked `every_run`.
 ALIKE_ON_EACH_DATABASE = ("tests/api/",)
-PARTS = 6
+PARTS = 12
 
 
 def is_left_out(item: pytest.Item) -> bool:
@@ -45,10 +45,10 @@ def group_of(item: pytest.Item) -> str | None:
     return None
 
 
-def a_sixth(values: Sequence[object]) -> list[object]:
-    """Return values as parameters. `make test` leaves out all but a sixth, which differs from commit to commit.
+def a_twelfth(values: Sequence[object]) -> list[object]:
+    """Return values as parameters. `make test` leaves out all but a twelfth, which differs from commit to commit.
 
-    Of fewer than six it leaves out all but one.
+    Of fewer than twelve it leaves out all but one.
     """
     parts = min(PARTS, len(values))
     kept = _number_of_this_commit() % parts

@@ -9,6 +9,8 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from tests.in_one import in_one
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 LOCKS = ("requirements.lock", "deploy/build-requirements.lock")
@@ -30,7 +32,7 @@ def asked() -> list[Requirement]:
     ]
 
 
-@pytest.mark.parametrize("requirement", asked(), ids=lambda one: one.name)
+@in_one("requirement", asked())
 def test_each_dependency_is_locked_in_a_version_that_is_allowed(requirement: Requirement) -> None:
     found = locked("requirements.lock")
     name = canonicalize_name(requirement.name)

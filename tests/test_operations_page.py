@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.test_cli_page import command_of
+from tests.in_one import in_one
 from wangtimer.settings import Settings
 
 ROOT = Path(__file__).parents[1]
@@ -33,7 +34,7 @@ def test_every_setting_it_names_is_one() -> None:
     assert {name.removeprefix("WANGTIMER_").lower() for name in SETTINGS} <= set(Settings.model_fields)
 
 
-@pytest.mark.parametrize("example", COMMANDS)
+@in_one("example", COMMANDS)
 def test_every_command_can_be_typed(example: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANGTIMER_APP", "shop")
     _, command, arguments = command_of(example.replace("...", "UTC"))

@@ -4,7 +4,7 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from tests.in_one import in_one
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
@@ -16,12 +16,12 @@ def test_each_risk_has_its_row_in_order() -> None:
     assert [int(number) for row in ROWS for number in re.findall(r"^\| API(\d+) ", row)] == list(range(1, 11))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.split()[1])
+@in_one("row", ROWS)
 def test_a_row_names_a_test(row: str) -> None:
     assert re.search(r"`tests/[\w/]+\.py::test_\w+`", row)
 
 
-@pytest.mark.parametrize(("path", "name"), NAMED)
+@in_one(("path", "name"), NAMED)
 def test_a_test_that_the_page_names_exists(path: str, name: str) -> None:
     found = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     assert name in {one.name for one in found.body if isinstance(one, ast.FunctionDef)}

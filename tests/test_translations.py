@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.in_one import in_one
+
 ROOT = Path(__file__).parents[1]
 TRANSLATED = sorted(
     path.relative_to(ROOT / "docs/zh").as_posix() for path in (ROOT / "docs/zh").rglob("*.md")
@@ -35,7 +37,7 @@ def code_blocks(page: str) -> list[str]:
     return fenced + [block.strip("\n") for block in _INDENTED.findall(without_fenced)]
 
 
-@pytest.mark.parametrize(("english", "chinese"), PAGES)
+@in_one(("english", "chinese"), PAGES)
 def test_commands_and_examples_are_the_same(english: str, chinese: str) -> None:
     there = code_blocks(read(english))
     assert there or "/how-to/" not in english or english.endswith("index.md")
@@ -71,7 +73,7 @@ def section(level: int, text: str) -> Section:
     return Section(level, len(paragraphs), characters, items, rows, "](../../reference/settings.md)" in text)
 
 
-@pytest.mark.parametrize(("english", "chinese"), PAGES)
+@in_one(("english", "chinese"), PAGES)
 def test_sections_have_the_same_shape(english: str, chinese: str) -> None:
     for number, (there, here) in enumerate(
         zip(sections(read(english)), sections(read(chinese)), strict=True)
@@ -85,7 +87,7 @@ def test_sections_have_the_same_shape(english: str, chinese: str) -> None:
         assert here.rows == there.rows or (here.is_choice and 2 < here.rows < there.rows), where
 
 
-@pytest.mark.parametrize(("english", "chinese"), PAGES)
+@in_one(("english", "chinese"), PAGES)
 def test_operations_come_in_the_same_order(english: str, chinese: str) -> None:
     headings = re.compile(r"^## (`.+`)", re.MULTILINE)
     assert headings.findall(read(chinese)) == headings.findall(read(english))
@@ -115,7 +117,7 @@ def test_processes_are_the_same() -> None:
     )
 
 
-@pytest.mark.parametrize("chinese", [chinese for _, chinese in PAGES])
+@in_one("chinese", [chinese for _, chinese in PAGES])
 def test_every_file_a_chinese_page_links_to_exists(chinese: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)[^)]*\)", read(chinese))
     assert links or chinese.startswith("docs/zh/")

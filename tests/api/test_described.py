@@ -10,6 +10,7 @@ import jsonschema
 import pytest
 
 from tests.api.test_generators import objects_in
+from tests.in_one import in_one
 from wangtimer.api.gate.rights import RIGHTS, Open
 from wangtimer.api.openapi import document
 
@@ -25,7 +26,7 @@ OPERATIONS = [
     for path, methods in DOCUMENT[place].items()
     for operation in methods.values()
 ]
-each_operation = pytest.mark.parametrize(("path", "operation"), OPERATIONS)
+each_operation = in_one(("path", "operation"), OPERATIONS)
 
 
 def contents_of(part: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -47,7 +48,7 @@ def check(value: Any, schema: dict[str, Any]) -> None:
     jsonschema.validate(value, {**schema, "components": DOCUMENT["components"]})
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@in_one("name", SCHEMAS)
 def test_every_schema_and_every_property_is_described(name: str) -> None:
     schema = SCHEMAS[name]
     assert schema.get("description"), name

@@ -2,14 +2,13 @@
 
 import re
 
-import pytest
-
 from tests.attack.attack import Section, Tried
 from tests.attack.egress import SPELLINGS
 from tests.attack.foreign_ids import FOREIGN_IDS, WITHOUT_ID
 from tests.attack.page import page, totals
 from tests.attack.table import SECTIONS
 from tests.docs.blocks import ROOT
+from tests.in_one import in_one
 from wangtimer.api.gate.rights import RIGHTS
 from wangtimer.core.apps.scopes import Scope
 
@@ -34,7 +33,7 @@ def test_each_risk_of_the_top_ten_has_a_section() -> None:
     assert risks == {f"API{number}" for number in range(1, 11)}
 
 
-@pytest.mark.parametrize("section", SECTIONS, ids=lambda one: one.name)
+@in_one("section", SECTIONS)
 def test_each_row_of_a_section_says_something_else(section: Section) -> None:
     said = [one.tried for one in section.attacks]
     assert len(set(said)) == len(said)

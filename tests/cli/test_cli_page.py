@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.in_one import in_one
 from wangtimer.cli.main import commands
 
 PAGE = (Path(__file__).parents[2] / "docs" / "cli.md").read_text()
@@ -35,7 +36,7 @@ def names(group: click.Group, before: str = "") -> Iterator[str]:
             yield before + name
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
+@in_one("example", EXAMPLES)
 def test_it_can_be_typed(example: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("WANGTIMER_APP", "shop")
     monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from tests.in_one import in_one
 from wangtimer.cli.main import commands
 from wangtimer.cli.terminal.once import takes_one_value
 
@@ -27,9 +28,7 @@ def test_there_are_options_to_look_at() -> None:
     assert len({path for path, _ in OPTIONS}) > 20
 
 
-@pytest.mark.parametrize(
-    ("path", "option"), OPTIONS, ids=lambda part: part if isinstance(part, str) else " ".join(part)
-)
+@in_one(("path", "option"), OPTIONS)
 def test_a_second_value_is_refused(path: tuple[str, ...], option: str) -> None:
     result = CliRunner().invoke(
         commands, [*path, option, "1", f"{option}=1" if option.startswith("--") else f"{option}1"]

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Unpack, get_args, get_origin, get_type_hints,
 
 import pytest
 
+from tests.in_one import in_one
 from wangtimer.client import Client
 from wangtimer.client.described_field import described
 from wangtimer.client.timer_fields import Misfire, Schedule, TargetPatch, TimerFields
@@ -81,14 +82,14 @@ def arguments_of(method: Any) -> set[str]:
     return names
 
 
-@pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
+@in_one("operation_id", sorted(OPERATIONS))
 def test_every_operation_is_a_method(operation_id: str) -> None:
     method = method_of(operation_id)
     assert callable(method), operation_id
     assert method.__doc__
 
 
-@pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
+@in_one("operation_id", sorted(OPERATIONS))
 def test_every_field_of_a_request_is_an_argument(operation_id: str) -> None:
     arguments = arguments_of(method_of(operation_id))
     if operation_id == "PreviewSchedule":
@@ -123,7 +124,7 @@ def differences(kind: Any, schema: dict[str, Any], place: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("operation_id", sorted(OPERATIONS))
+@in_one("operation_id", sorted(OPERATIONS))
 def test_every_key_of_an_answer_is_in_its_type(operation_id: str) -> None:
     kind = get_type_hints(method_of(operation_id))["return"]
     for status in ("200", "201"):

@@ -17,6 +17,7 @@ from packaging.requirements import Requirement
 from tests.client.served import Served
 from tests.docs.blocks import blocks
 from tests.docs.terminals import Place
+from tests.in_one import in_one
 from tests.linked_environment import LinkedEnvironment
 from tests.stack.test_demo import up, with_keys
 from wangtimer.stack.ports import free_port
@@ -108,7 +109,7 @@ def test_it_is_of_the_service_s_version_and_needs_no_more() -> None:
     )
 
 
-@pytest.mark.parametrize("path", sorted(SOURCES.glob("*.py")), ids=lambda path: path.name)
+@in_one("path", sorted(SOURCES.glob("*.py")))
 def test_its_sources_can_stand_under_another_name(path: Path) -> None:
     imports = [
         (node.level, node.module or "") if isinstance(node, ast.ImportFrom) else (0, node.names[0].name)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.client.outcomes import fired
 from tests.client.served import Served
+from tests.in_one import in_one
 from wangtimer.client import CallOrder, Client, Conflict, ReceivedCall, receive
 from wangtimer.client.filters import OneRound
 
@@ -83,6 +84,6 @@ def test_its_examples_hold_to_the_types(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`([a-z]+_[a-z_]+)", PAGE.read_text()))))
+@in_one("name", sorted(set(re.findall(r"`([a-z]+_[a-z_]+)", PAGE.read_text()))))
 def test_every_name_it_names_is_there(name: str) -> None:
     assert hasattr(Client, name) or name in OTHER_NAMES

@@ -9,6 +9,7 @@ import pytest
 from tests.cli.test_cli_page import command_of
 from tests.docs.blocks import ROOT, Block, blocks, name_of, pages
 from tests.docs.test_pages_run import OWN_TESTS
+from tests.in_one import in_one
 from wangtimer.settings import ENV_PREFIX, Settings
 
 # Nothing to run: a drawing, or what something prints.
@@ -35,9 +36,7 @@ def all_blocks() -> list[tuple[Path, Block]]:
     return [(page, block) for page in PAGES for block in blocks(page)]
 
 
-@pytest.mark.parametrize(
-    ("page", "block"), [pytest.param(*one, id=f"{name_of(one[0])}:{one[1].line}") for one in all_blocks()]
-)
+@in_one(("page", "block"), all_blocks())
 def test_it_is_run_or_says_why_not(page: Path, block: Block) -> None:
     assert block.language, "a block names its language; text is for what is only shown"
     if block.marker == "not run":
@@ -56,13 +55,13 @@ def test_few_are_not_run() -> None:
     assert reasons.total() == NOT_RUN, "\n".join(reasons)
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=name_of)
+@in_one("page", GUIDES)
 def test_code_stands_in_fences_with_a_language(page: Path) -> None:
     without = re.sub(r"^ *```.*?^ *```$", "", page.read_text(), flags=re.M | re.S)
     assert re.findall(r"(?<=\n\n) {4}\S.*", without) == []
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if name_of(page) not in PAST], ids=name_of)
+@in_one("page", [page for page in PAGES if name_of(page) not in PAST])
 def test_every_setting_it_names_is_one(page: Path) -> None:
     if "/decisions/" in name_of(page):
         return
@@ -79,7 +78,7 @@ COMMANDS = sorted(
 )
 
 
-@pytest.mark.parametrize(("page", "example"), COMMANDS)
+@in_one(("page", "example"), COMMANDS)
 def test_every_command_it_names_can_be_typed(
     page: str, example: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-import pytest
 from jsonschema import Draft202012Validator
 
 from tests.docs.blocks import ROOT, blocks, name_of, pages
+from tests.in_one import in_one
 
 DOCUMENT: dict[str, Any] = json.loads((ROOT / "openapi.json").read_text())
 API = "localhost:5000"
@@ -95,19 +95,14 @@ def resolved(part: dict[str, Any]) -> dict[str, Any]:
     return DOCUMENT["components"]["schemas"][name] if name else part
 
 
-REQUESTS = [
-    pytest.param(request, id=f"{request.where} {request.method} {request.path}")
-    for page in pages()
-    for request in requests_of(page)
-    if request.path not in NOT_DESCRIBED
-]
+REQUESTS = [request for page in pages() for request in requests_of(page) if request.path not in NOT_DESCRIBED]
 
 
 def test_there_are_many() -> None:
     assert len(REQUESTS) > 60
 
 
-@pytest.mark.parametrize("request_", REQUESTS)
+@in_one("request_", REQUESTS)
 def test_the_document_describes_it(request_: Request) -> None:
     operation = operation_of(request_)
     named = {one["name"] for one in operation.get("parameters", []) if one["in"] == "query"}

@@ -39,7 +39,9 @@ def started(make_world: MakeWorld, answer: Answer, executors: int = 1) -> World:
     return world.start()
 
 
-@pytest.mark.parametrize("answer", [REFUSED, TURNED_AWAY], ids=["refuses", "503"])
+@pytest.mark.parametrize(
+    "answer", [REFUSED, pytest.param(TURNED_AWAY, marks=pytest.mark.test_all)], ids=["refuses", "503"]
+)
 def test_what_is_for_a_failing_host_waits_and_uses_no_attempt(make_world: MakeWorld, answer: Answer) -> None:
     world = started(make_world, answer)
     hung, _ = start_both(world)
@@ -58,7 +60,7 @@ def answering_but(app: str, answer: Answer) -> Callable[[Arrival], Answer]:
 
 
 @pytest.mark.parametrize("answer", [TURNED_AWAY, NEVER], ids=["503", "hangs"])
-@pytest.mark.parametrize("rate", [3, 20])
+@pytest.mark.parametrize("rate", [3, pytest.param(20, marks=pytest.mark.test_all)])
 def test_an_app_that_a_host_fails_holds_up_no_other_app_there(
     make_world: MakeWorld, answer: Answer, rate: int
 ) -> None:
@@ -87,7 +89,9 @@ def test_an_app_that_a_host_fails_leaves_another_its_limit_there(make_world: Mak
     assert sum(one.request.app == "fine" for one in world.target.arrivals) >= 0.9 * 5 * 55
 
 
-@pytest.mark.parametrize("answer", [TURNED_AWAY, NEVER], ids=["503", "hangs"])
+@pytest.mark.parametrize(
+    "answer", [TURNED_AWAY, pytest.param(NEVER, marks=pytest.mark.test_all)], ids=["503", "hangs"]
+)
 def test_a_route_that_fails_stops_no_other_route_of_its_host_and_app(
     make_world: MakeWorld, answer: Answer
 ) -> None:
@@ -105,7 +109,9 @@ def test_a_route_that_fails_stops_no_other_route_of_its_host_and_app(
     assert not [one for one in world.records(fine) if one.firing.lane.endswith("/bad shop")]
 
 
-@pytest.mark.parametrize("answer", [REFUSED, TURNED_AWAY], ids=["refuses", "503"])
+@pytest.mark.parametrize(
+    "answer", [pytest.param(REFUSED, marks=pytest.mark.test_all), TURNED_AWAY], ids=["refuses", "503"]
+)
 def test_a_failing_host_that_answers_again_is_called_within_seconds(
     make_world: MakeWorld, answer: Answer
 ) -> None:

@@ -64,7 +64,7 @@ def start_both(world: World, hosts: list[str] | None = None) -> tuple[list[Timer
     return hung, every_second(world, "other", [GOOD], GOOD_TIMERS)
 
 
-@pytest.mark.parametrize("hosts", [1, 4, 20])
+@pytest.mark.parametrize("hosts", [pytest.param(1, marks=pytest.mark.test_all), 4, 20])
 def test_a_target_that_hangs_makes_no_other_app_late(crowded: World, hosts: int) -> None:
     see_the_other_app_on_time(crowded, hosts)
 

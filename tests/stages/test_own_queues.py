@@ -118,6 +118,7 @@ def test_a_queue_that_nobody_takes_lets_the_pasts_of_others_through(divided: Wor
     see_each_called_once(divided, late)
 
 
+@pytest.mark.test_all
 def test_an_app_that_gets_its_queue_back_by_nobody_loses_nothing(divided: World) -> None:
     pool(divided)
     own, _ = start_both(divided)
@@ -170,6 +171,7 @@ def test_fire_now_goes_by_the_queue_and_so_does_a_replay_of_an_older_firing(divi
     assert len(arrivals_of(divided, OWN_HOST, changed_at)) == 2
 
 
+@pytest.mark.test_all
 def test_two_apps_at_one_host_wait_in_their_own_lanes_which_their_queues_processes_pull(
     make_world: MakeWorld,
 ) -> None:

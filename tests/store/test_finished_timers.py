@@ -301,9 +301,11 @@ def test_mariadb_reads_only_finished_timers_whose_time_has_come(mariadb: Databas
     def see(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         seen.append((statement, parameters))
 
-    event.listen(mariadb.engine, "before_cursor_execute", see)
+    for engine in mariadb.engines:
+        event.listen(engine, "before_cursor_execute", see)
     assert purge(mariadb, AT - DAY_MS) == 1
-    event.remove(mariadb.engine, "before_cursor_execute", see)
+    for engine in mariadb.engines:
+        event.remove(engine, "before_cursor_execute", see)
     looks = [one for one in seen if one[0].startswith("SELECT timer.") and "FOR UPDATE" not in one[0]]
     assert len(looks) == 5
     keys, rows = zip(*(mariadb.read(partial(cost_of, look=one)) for one in looks), strict=True)

@@ -60,13 +60,15 @@ def statements(database: Database) -> Iterator[Callable[[str, HandClock, float],
                 seen.append(statement)
                 clock.sleep(takes_s)
 
-        event.listen(database.engine, "before_cursor_execute", see)
+        for engine in database.engines:
+            event.listen(engine, "before_cursor_execute", see)
         kept.append(see)
         return seen
 
     yield note
     for see in kept:
-        event.remove(database.engine, "before_cursor_execute", see)
+        for engine in database.engines:
+            event.remove(engine, "before_cursor_execute", see)
 
 
 def test_parts_grow_while_they_are_quick(database: Database, statements: Any) -> None:

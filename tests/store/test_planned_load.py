@@ -54,9 +54,11 @@ def some(database: Database) -> Iterator[Some]:
             some.counted.append(statement)
             clock.sleep(some.takes_s)
 
-    event.listen(database.engine, "before_cursor_execute", see)
+    for engine in database.engines:
+        event.listen(engine, "before_cursor_execute", see)
     yield some
-    event.remove(database.engine, "before_cursor_execute", see)
+    for engine in database.engines:
+        event.remove(engine, "before_cursor_execute", see)
 
 
 def test_each_minute_has_its_firings_by_app(some: Some) -> None:
@@ -149,7 +151,7 @@ def test_whoever_waits_too_long_for_anothers_counting_is_told(
             told.append(statement)
 
     told: list[str] = []
-    engine = some.load._database.engine
+    engine = some.load._database.engines[-1]
     event.listen(engine, "before_cursor_execute", meanwhile)
     some.load.minutes(MINUTE, 1)
     event.remove(engine, "before_cursor_execute", meanwhile)
@@ -176,7 +178,8 @@ def test_one_range_of_an_index_is_read_a_minute(mariadb: Database) -> None:
     def see(_connection: Any, _cursor: Any, statement: str, parameters: Any, *_: Any) -> None:
         seen.append((statement, parameters))
 
-    event.listen(mariadb.engine, "before_cursor_execute", see)
+    for engine in mariadb.engines:
+        event.listen(engine, "before_cursor_execute", see)
     load.minutes(MINUTE, 1)
     ((statement, parameters),) = seen
     explained = mariadb.read(

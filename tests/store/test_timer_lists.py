@@ -195,13 +195,15 @@ def slow(database: Database) -> Iterator[Slow]:
                 seen.append(statement)
                 clock.sleep(takes_s)
 
-        event.listen(database.engine, "before_cursor_execute", see)
+        for engine in database.engines:
+            event.listen(engine, "before_cursor_execute", see)
         kept.append(see)
         return seen
 
     yield let
     for see in kept:
-        event.remove(database.engine, "before_cursor_execute", see)
+        for engine in database.engines:
+            event.remove(engine, "before_cursor_execute", see)
 
 
 def test_a_list_that_finds_nothing_in_time_is_refused_and_says_what_to_ask_for(

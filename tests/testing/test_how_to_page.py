@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.in_one import in_one
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
 ROOT = Path(__file__).parents[2]
@@ -46,7 +47,7 @@ def test_every_example_is_a_file() -> None:
     assert len(EXAMPLES) == TEXT.count("```python")
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`(?:wangtimer\.)?([a-z_]+)[(`]", TEXT))))
+@in_one("name", sorted(set(re.findall(r"`(?:wangtimer\.)?([a-z_]+)[(`]", TEXT))))
 def test_every_name_it_names_is_there(name: str) -> None:
     has = {*dir(WangTimer), *MadeCall.__dataclass_fields__, *Answer.__dataclass_fields__}
     others = {

@@ -72,9 +72,12 @@ class Database:
 
     def __init__(self, url: str, pool_size: int, sleep: Callable[[float], None] = time.sleep) -> None:
         self.engine = _engine(url, pool_size)
-        self._reading = self.engine.execution_options(wangtimer_reads=True)
         # On its connections each statement commits. It has none until one is wanted.
         self._committing = _committing_engine(self.engine, pool_size)
+        # A read is over with its last statement: nothing is rolled back.
+        self._reading = (
+            self.engine.execution_options(wangtimer_reads=True) if self.is_sqlite else self._committing
+        )
         self._sleep = sleep
         self._renewed_at = float("-inf")
         self._renewing = Lock()
@@ -138,7 +141,7 @@ class Database:
         return result
 
     def read(self, work: Callable[[Connection], Result]) -> Result:
-        """Run `work` on one fresh snapshot; errors as for `write`."""
+        """Run `work`, which changes nothing; each statement sees what is committed by then. Errors as for `write`."""
 
         def snapshot() -> Result:
             with self._reading.connect() as connection:

@@ -1,0 +1,46 @@
+"""One rule for many cases, as one test that lists every case in which it does not hold."""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+
+def in_one(
+    names: str | tuple[str, ...], cases: Iterable[Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a test each of many cases, as `pytest.mark.parametrize` does, in a single test.
+
+    For rules that are checked without setting anything up: a test for each case would cost far more than its check.
+    Fixtures are set up once, for all cases.
+    """
+    names = (names,) if isinstance(names, str) else names
+    given = [_values(case, len(names)) for case in cases]
+
+    def made(check: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(check)
+        def test(**fixtures: Any) -> None:
+            assert given, "there is no case"
+            faults = []
+            for case in given:
+                try:
+                    check(**fixtures, **dict(zip(names, case, strict=True)))
+                except Exception as fault:
+                    faults.append(f"{' '.join(map(str, case))[:300]}: {type(fault).__name__}: {fault}")
+            if faults:
+                pytest.fail(f"{len(faults)} of {len(given)}:\n" + "\n".join(faults), pytrace=False)
+
+        signature = inspect.signature(check)
+        left = [one for name, one in signature.parameters.items() if name not in names]
+        test.__signature__ = signature.replace(parameters=left)  # type: ignore[attr-defined]
+        return test
+
+    return made
+
+
+def _values(case: Any, number: int) -> tuple[Any, ...]:
+    if hasattr(case, "marks"):
+        return tuple(case.values)
+    return tuple(case) if number > 1 else (case,)
