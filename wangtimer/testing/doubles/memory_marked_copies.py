@@ -1,6 +1,7 @@
 """Copies of what apps have beside their timers, in memory: the newer version wins, each change gives another mark."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 from wangtimer.store.redis.marked_copies import MARK_FIELD, Copy
 from wangtimer.testing.doubles.memory_server import MemoryServer
@@ -15,7 +16,7 @@ class MemoryMarkedCopies:
 
     def put(self, copies: Iterable[Copy]) -> None:
         for one in copies:
-            self._server.call(lambda one=one: self._put(one))
+            self._server.call(partial(self._put, one))
 
     def _put(self, one: Copy) -> None:
         table = self._server.table("signing")
