@@ -49,7 +49,7 @@ def measure(wiring: Any, number: int, servers: Mapping[str, Sequence[int]]) -> N
     wiring.calendars.put(APP, first, int(wiring.clock.now_ms()))
     for start in range(0, number, AT_ONCE):
         new = [new_timer(one, first) for one in range(start, min(start + AT_ONCE, number))]
-        wiring.batches.create(APP, new, enable=True)
+        wiring.batches.create(APP, new, enable=[True] * len(new))
     wiring.calendar_follower.follow_all()
     wiring.calendars.put(APP, calendar(0, 1), int(wiring.clock.now_ms()))
     pids = {"this process": [os.getpid()], **servers}

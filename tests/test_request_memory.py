@@ -181,9 +181,8 @@ def _timers_due_in(wiring: Wiring, after_ms: int, port: int) -> list[Timer]:
     for first in range(0, FIRINGS, 500):
         moment = max(first_at, int(wiring.clock.now_ms()) + LEAST_MS)
         news = [_new_timer(number, moment, port) for number in range(first, first + 500)]
-        made += [
-            one.timer for one in wiring.batches.create("shop", news, enable=[True] * len(news)) if one.timer
-        ]
+        results = wiring.batches.create("shop", news, enable=[True] * len(news))
+        made += [one for one in results if isinstance(one, Timer)]
     assert len(made) == FIRINGS
     return made
 

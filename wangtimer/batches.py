@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from wangtimer.core.errors import (
     Conflict,
@@ -30,8 +30,10 @@ class ChangeOne(Protocol):
         """Return the timer as it then stands; raises `WangTimerError`."""
 
 
-# How a timer stands afterwards, or why it was not changed, by its id.
-Results = dict[int, Timer | WangTimerError]
+# How a timer stands afterwards, or why it was not made or changed.
+Result = Timer | WangTimerError
+# By the timer's id.
+Results = dict[int, Result]
 
 # Rows and timers that one transaction creates, enables or switches off: it holds locks for a fraction of a second.
 ROWS_A_TRANSACTION = 10_000
@@ -42,24 +44,6 @@ CALENDAR_WEIGHS = 5
 ANSWER_S = 0.00006
 # Moments that one request plans at most: about 0.4 s of CPU, 0.6 where each is put off.
 MOMENTS_A_REQUEST = 30_000
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """What became of a timer that was to be created: `timer` if it was, `error` if not.
-
-    Both are set where it was stored disabled because it could not be enabled.
-    """
-
-    timer: Timer | None = None
-    error: WangTimerError | None = None
-
-
-class _Wanted(NamedTuple):
-    """A timer to store, or why it is refused; with both it is stored disabled."""
-
-    draft: Draft | None
-    error: WangTimerError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +58,23 @@ class Batches:
     timers: TimerBatches
     clock: Clock
 
-    def create(
-        self, app: str, new: Sequence[NewTimer], enable: Sequence[bool], stay_disabled: bool = False
-    ) -> list[Made]:
+    def create(self, app: str, new: Sequence[NewTimer], enable: Sequence[bool]) -> list[Result]:
         """Store timers, enabled where `enable` has True at the same place; results are in that order too.
 
         An enabled timer is committed with its near part, some hundred timers in one transaction. A refused timer spoils
-        no other; if one cannot be enabled, it is refused, or stored disabled (`stay_disabled`). Raises `StoreAway` and
-        `Conflict` if nothing is stored; later ones are the errors of the timers that are left.
+        no other; one that cannot be enabled is refused. Raises `StoreAway` and `Conflict` if nothing is stored; later
+        ones are the errors of the timers that are left.
         """
         now = int(self.clock.now_ms())
-        made: list[Made] = []
-        wanted: list[_Wanted] = []
-        for some in self._wanted(new, enable, now, stay_disabled):
-            wanted += some
+        made: list[Result] = []
+        for drafts in self._drafts(new, enable, now):
             try:
-                made += self._store(app, some, now)
+                made += self._store(app, drafts, now)
             except (StoreAway, Conflict) as error:
-                if not any(one.timer for one in made):
+                if not any(isinstance(one, Timer) for one in made):
                     raise
-                left = wanted[len(made) :]
-                made += [Made(error=one.error or error) for one in left]
-                return made + [Made(error=error) for _ in new[len(made) :]]
+                made += [error if isinstance(one, Draft) else one for one in drafts]
+                return made + [error] * (len(new) - len(made))
         return made
 
     def enable(self, timers: Sequence[Timer], as_read: bool = False) -> Results:
@@ -183,53 +162,47 @@ class Batches:
         is_told = self.registrar.tell_redis([timer.definition for timer in timers], [], 0)
         return {timer.id: replace(timer, is_told=is_told) for timer in timers}
 
-    def _wanted(
-        self, new: Sequence[NewTimer], enable: Sequence[bool], now: int, stay_disabled: bool
-    ) -> Iterator[list[_Wanted]]:
-        """Yield what is wanted of the timers in order, as many as make one transaction."""
-        some: list[_Wanted] = []
+    def _drafts(
+        self, new: Sequence[NewTimer], enable: Sequence[bool], now: int
+    ) -> Iterator[list[Draft | WangTimerError]]:
+        """Yield the timers' drafts, or why they are refused, in order, as many as make one transaction."""
+        some: list[Draft | WangTimerError] = []
         rows = weight = 0
         for one, is_enabled in zip(new, enable, strict=True):
-            some.append(wanted := self._wanted_of(one, is_enabled, now, stay_disabled))
-            if wanted.draft is not None:
-                rows += len(wanted.draft.moments)
-                weight += _weight(wanted.draft.timer)
+            some.append(found := self._draft_of(one, is_enabled, now))
+            if isinstance(found, Draft):
+                rows += len(found.moments)
+                weight += _weight(found.timer)
             if rows >= ROWS_A_TRANSACTION or weight >= TIMERS_A_TRANSACTION:
                 yield some
                 some, rows, weight = [], 0, 0
         if some:
             yield some
 
-    def _wanted_of(self, new: NewTimer, is_enabled: bool, now: int, stay_disabled: bool) -> _Wanted:
-        """Return the timer's draft, enabled if it is to be."""
+    def _draft_of(self, new: NewTimer, is_enabled: bool, now: int) -> Draft | WangTimerError:
+        """Return the timer's draft, enabled if it is to be, or why it is refused."""
         try:
             refuse_past(new.schedule, now)
             self.timers.seals.refuse_new(new.notify)
+            disabled = draft(new, self.timers.ids.next(now), now, self.timers.seals)
+            if not is_enabled:
+                return disabled
+            return disabled.enabled_by(self.registrar.first_plan(disabled.timer, now))
         except WangTimerError as error:
-            return _Wanted(None, error)
-        disabled = draft(new, self.timers.ids.next(now), now, self.timers.seals)
-        if not is_enabled:
-            return _Wanted(disabled, None)
-        try:
-            return _Wanted(disabled.enabled_by(self.registrar.first_plan(disabled.timer, now)), None)
-        except WangTimerError as error:
-            return _Wanted(disabled if stay_disabled else None, error)
+            return error
 
-    def _store(self, app: str, wanted: Sequence[_Wanted], now: int) -> list[Made]:
+    def _store(self, app: str, wanted: Sequence[Draft | WangTimerError], now: int) -> list[Result]:
         """Store the drafts in one transaction, and tell Redis of those with firings."""
-        drafts = [one.draft for one in wanted if one.draft is not None]
+        drafts = [one for one in wanted if isinstance(one, Draft)]
         if not drafts:
-            return [Made(error=one.error) for one in wanted]
+            return [one for one in wanted if not isinstance(one, Draft)]
         created = self.timers.create(app, drafts, now, self.registrar.firings_of)
         enabled = [
             one.definition for one in created.timers if isinstance(one, Timer) and one.definition.is_enabled
         ]
         is_told = self.registrar.tell_of_new(enabled, created.pending, now)
         stored = iter(created.timers)
-        return [
-            Made(error=one.error) if one.draft is None else _made(next(stored), one, is_told)
-            for one in wanted
-        ]
+        return [_made(next(stored), one, is_told) if isinstance(one, Draft) else one for one in wanted]
 
     def _plans(self, timers: Sequence[Timer], now: int, refused: Results) -> Iterator[list[Plan]]:
         """Yield the timers' first plans, as many as make one transaction; no more once the budget is over."""
@@ -305,11 +278,9 @@ def _one_by_one(timers: Sequence[Timer], change: ChangeOne, as_read: bool) -> Re
     return results
 
 
-def _made(stored: Stored, wanted: _Wanted, is_told: bool) -> Made:
+def _made(stored: Stored, wanted: Draft, is_told: bool) -> Result:
     if isinstance(stored, InvalidInput | LimitReached):
-        return Made(error=stored)
+        return stored
     if isinstance(stored, NameTaken):
-        assert wanted.draft is not None
-        new = wanted.draft.new
-        return Made(error=name_taken(new.app, new.name, stored.by))
-    return Made(replace(stored, is_told=is_told), wanted.error)
+        return name_taken(wanted.new.app, wanted.new.name, stored.by)
+    return replace(stored, is_told=is_told)

@@ -129,19 +129,19 @@ class Registrar:
         new: Callable[[], NewTimer],
         change: Change,
         version: int | None = None,
-        enabled: bool | None = None,
+        *,
+        enabled: bool,
         must_exist: bool = False,
     ) -> tuple[Timer, bool]:
         """Edit the app's timer of this name, or create `new()` where there is none; tell whether it was created.
 
-        `enabled` tells whether the timer is enabled afterwards; None: as it was, and a new one disabled. If others
-        create, delete or rename it meanwhile, it is looked up again. Errors as for `create` and `edit`; `Conflict` if
-        there is no such timer, and it `must_exist` or a `version` is given.
+        `enabled` tells whether the timer is enabled afterwards. If others create, delete or rename it meanwhile, it is
+        looked up again. Errors as for `create` and `edit`; `Conflict` if there is no such timer, and it `must_exist`.
         """
         taken_by: int | None = None
         for _ in range(PUT_TRIES):
             timer_id = self.timers.id_of(app, name)
-            if timer_id is None and (must_exist or version is not None):
+            if timer_id is None and must_exist:
                 reason = f"app {app!r} has no timer named {name!r}"
                 raise VersionChanged("version", reason, "leave the condition on its version out")
             with suppress(UnknownTimer, _Renamed):

@@ -23,7 +23,6 @@ def main(database_url: str, store_url: str) -> None:
     one = {"app": "shop", "id": made.data["id"]}
     answers = [
         made,
-        world.post("/api/timer/v1/preview", **RULE, count=1),
         world.post(ENABLE, **one),
         world.get(DEF, **one),
         world.patch(**one, timezone="Asia/Shanghai"),
@@ -38,6 +37,7 @@ def main(database_url: str, store_url: str) -> None:
     answers_of_v1 = [
         world.send("POST", TIMERS, {"key": "v1", "schedule": RULE, "target": target}),
         world.send("GET", f"{TIMERS}/key:v1", rule=f"{TIMERS}/{{which}}"),
+        world.send("POST", "/v1/schedules:preview", {"schedule": RULE, "count": 1}),
         world.send("POST", TIMERS, {"schedule": bad, "target": target}),
         world.send("POST", TIMERS, {"schedule": {"timezone": "UTC"}, "target": target}),
     ]

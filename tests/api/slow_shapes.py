@@ -12,7 +12,8 @@ MOST_BATCH = 8 * 1_048_576
 
 Shape = tuple[str, bytes]
 
-NOTIFY = {"url": URL}
+DAY_MS = 86_400_000
+TARGET = {"url": URL}
 # Crons that are dear to read, to search or to expand; `{n}` tells each timer's from the others'.
 CRONS = {
     "never in 29 feb": "{s} {m} {h} 29 2 1#5 2099",
@@ -102,132 +103,106 @@ def fields_of(field: str, rest: dict[str, Any], most: int) -> Iterator[Shape]:
     yield f"{field} of digits", before + b'"' + b"9" * (most - len(before) - 10) + b'"}'
 
 
-def timer(number: int, **fields: Any) -> dict[str, Any]:
+def timer(
+    number: int, schedule: dict[str, Any] | None = None, enabled: bool = False, **fields: Any
+) -> dict[str, Any]:
     """One timer of a batch."""
-    return {"name": f"t{number}", "cron": "0 0 * * *", "notifyHTTPParam": NOTIFY} | fields
+    given = {"cron": "0 0 * * *"} if schedule is None else schedule
+    return {"key": f"t{number}", "schedule": given, "target": TARGET, "enabled": enabled} | fields
 
 
-def timers_of(number: int, **fields: Any) -> list[dict[str, Any]]:
-    return [timer(one, **fields) for one in range(number)]
+def timers_of(
+    number: int, schedule: dict[str, Any] | None = None, enabled: bool = False, **fields: Any
+) -> list[dict[str, Any]]:
+    return [timer(one, schedule, enabled, **fields) for one in range(number)]
 
 
-def batch(timers: list[Any], **fields: Any) -> bytes:
+def batch(timers: list[Any]) -> bytes:
     """As many timers as fit."""
-    while len(body := dumped({"app": "shop", "timers": timers} | fields)) > MOST_BATCH:
+    while len(body := dumped({"timers": timers})) > MOST_BATCH:
         timers = timers[: len(timers) * 7 // 8]
     return body
 
 
 def batches() -> Iterator[Shape]:
     """Bodies of many timers."""
+    for title, timers in _kinds_of_timers():
+        yield title, batch(timers)
+
+
+def _kinds_of_timers() -> Iterator[tuple[str, list[Any]]]:
     for title, pattern in CRONS.items():
-        timers = [timer(one, cron=cron_of(pattern, one)) for one in range(1_000)]
-        yield f"crons: {title}", batch(timers)
+        crons = [{"cron": cron_of(pattern, one)} for one in range(1_000)]
+        yield f"crons: {title}", [timer(one, cron) for one, cron in enumerate(crons)]
         if title not in VARIED:
             continue
-        yield f"crons, enabled: {title}", batch(timers, enable=True)
-        bounds = {"excludeCalendar": "weekends", "jitterMs": 3_600_000, "maxFirings": 10_000, "startAt": 0}
-        yield f"crons, bounded: {title}", batch([one | bounds for one in timers])
+        yield f"crons, enabled: {title}", [timer(one, cron, True) for one, cron in enumerate(crons)]
+        bounds = {"excludeCalendar": "weekends", "jitter": "1h", "maxFirings": 10_000, "startAt": 0}
+        yield f"crons, bounded: {title}", [timer(one, cron | bounds) for one, cron in enumerate(crons)]
         zone = {"timezone": "Africa/Casablanca", "endAt": 7_000_000_000_000, "excludeCalendar": "cn-off-days"}
-        yield f"crons, in a zone: {title}", batch([one | zone for one in timers])
-    yield "large bodies", batch(timers_of(1_000, notifyHTTPParam=NOTIFY | {"body": '\\"' * 2_000}))
-    yield "wide tags", batch(timers_of(1_000, tags=['"' * 62 + f"{n:02}" for n in range(16)]))
-    yield "plain tags", batch(timers_of(1_000, tags=["t" * 62 + f"{n:02}" for n in range(16)]), enable=True)
-    yield "unknown fields", batch(timers_of(1_000, **{f"f{n}": 1 for n in range(600)}))
-    yield "60 unknown fields", batch(timers_of(1_000, **{f"f{n}": 1 for n in range(60)}))
-    yield (
-        "many header values",
-        batch(timers_of(1_000, notifyHTTPParam=NOTIFY | {"header": {"A": ["x"] * 12_000}})),
-    )
+        yield f"crons, in a zone: {title}", [timer(one, cron | zone) for one, cron in enumerate(crons)]
+    yield "large bodies", timers_of(1_000, target=TARGET | {"body": '\\"' * 2_000})
+    yield "wide tags", timers_of(1_000, tags=['"' * 62 + f"{n:02}" for n in range(16)])
+    yield "plain tags", timers_of(1_000, enabled=True, tags=["t" * 62 + f"{n:02}" for n in range(16)])
+    yield "unknown fields", timers_of(1_000, **{f"f{n}": 1 for n in range(600)})
+    yield "60 unknown fields", timers_of(1_000, **{f"f{n}": 1 for n in range(60)})
+    yield "many header values", timers_of(1_000, target=TARGET | {"headers": {"A": ["x"] * 12_000}})
     headers = {f"X-{n}": "x" * 100 for n in range(50)}
-    yield "50 headers", batch(timers_of(1_000, notifyHTTPParam=NOTIFY | {"header": headers}))
-    yield "many tags", batch(timers_of(1_000, tags=["t"] * 2_000))
-    yield "tags of numbers", batch(timers_of(1_000, tags=[1] * 4_000))
-    yield "tags of objects", batch(timers_of(1_000, tags=[{}] * 2_600))
-    yield "long zone", batch(timers_of(1_000, timezone="Z" * 8_000))
-    yield "long cron", batch(timers_of(1_000, cron="1 " * 4_000))
-    yield "long calendar", batch(timers_of(1_000, excludeCalendar="c" * 8_000))
-    yield "long url", batch(timers_of(1_000, notifyHTTPParam={"url": "http://" + "a." * 4_000}))
-    yield (
-        "long url of the longest",
-        batch(timers_of(1_000, notifyHTTPParam={"url": "http://" + "a." * 1_010})),
-    )
-    yield "long moments", batch(timers_of(1_000, cron=None, at="2030-01-01T00:00:00." + "0" * 7_000 + "Z"))
-    yield "long numbers", batch(timers_of(1_000, cron=None, everyMs=int("9" * 4_000)))
-    yield "1 ms intervals", batch(timers_of(1_000, cron=None, everyMs=1))
-    yield "second intervals", batch(timers_of(1_000, cron=None, everyMs=1_000, jitterMs=1_000), enable=True)
-    counted = {
-        "cron": None,
-        "everyMs": 1_000,
-        "maxFirings": 10_000,
-        "excludeCalendar": "weekends",
-        "startAt": 0,
-    }
-    yield "counted intervals", batch(timers_of(1_000, **counted), enable=True)
-    counted |= {"everyMs": 86_400_000, "anchorAt": 2 * 86_400_000, "excludeCalendar": "cn-off-days"}
-    yield "counted days", batch(timers_of(1_000, **counted), enable=True)
-    weekly = {
-        "cron": None,
-        "everyMs": 7 * 86_400_000,
-        "anchorAt": 2 * 86_400_000,
-        "excludeCalendar": "weekends",
-    }
-    yield (
-        "intervals that never fire",
-        batch([timer(n, **weekly | {"anchorAt": n + 2 * 86_400_000}) for n in range(1_000)]),
-    )
+    yield "50 headers", timers_of(1_000, target=TARGET | {"headers": headers})
+    yield "many tags", timers_of(1_000, tags=["t"] * 2_000)
+    yield "tags of numbers", timers_of(1_000, tags=[1] * 4_000)
+    yield "tags of objects", timers_of(1_000, tags=[{}] * 2_600)
+    nightly = {"cron": "0 0 * * *"}
+    yield "long zone", timers_of(1_000, nightly | {"timezone": "Z" * 8_000})
+    yield "long cron", timers_of(1_000, {"cron": "1 " * 4_000})
+    yield "long calendar", timers_of(1_000, nightly | {"excludeCalendar": "c" * 8_000})
+    yield "long url", timers_of(1_000, target={"url": "http://" + "a." * 4_000})
+    yield "long url of the longest", timers_of(1_000, target={"url": "http://" + "a." * 1_010})
+    yield "long moments", timers_of(1_000, {"at": "2030-01-01T00:00:00." + "0" * 7_000 + "Z"})
+    yield "long numbers", timers_of(1_000, {"everyDays": int("9" * 4_000)})
+    yield "long spans", timers_of(1_000, {"every": "9" * 4_000 + "s"})
+    yield "1 ms intervals", timers_of(1_000, {"every": "1ms"})
+    yield "second intervals", timers_of(1_000, {"every": "1s", "jitter": "1s"}, True)
+    counted = {"maxFirings": 10_000, "excludeCalendar": "weekends", "startAt": 0}
+    yield "counted intervals", timers_of(1_000, {"every": "1s"} | counted, True)
+    counted |= {"anchorAt": 2 * DAY_MS, "excludeCalendar": "cn-off-days"}
+    yield "counted days", timers_of(1_000, {"every": "1d"} | counted, True)
+    weekly = {"every": "7d", "excludeCalendar": "weekends"}
+    never = (weekly | {"anchorAt": n + 2 * DAY_MS} for n in range(1_000))
+    yield "intervals that never fire", [timer(n, schedule) for n, schedule in enumerate(never)]
+    saturdays = (cron_of("{s} {m} {h} * * 6", n) for n in range(1_000))
     yield (
         "saturday crons",
-        batch(
-            [timer(n, cron=cron_of("{s} {m} {h} * * 6", n), excludeCalendar="weekends") for n in range(1_000)]
-        ),
+        [timer(n, {"cron": cron, "excludeCalendar": "weekends"}) for n, cron in enumerate(saturdays)],
     )
-    yield "own calendar", batch(timers_of(1_000, excludeCalendar="long"))
-    yield (
-        "own calendar, enabled",
-        batch(timers_of(1_000, excludeCalendar="long", cron="* * * * * *"), enable=True),
-    )
-    yield "moments of now", batch(timers_of(1_000, cron=None, delayMs=0), enable=True)
-    yield "the same name", batch([timer(0) for _ in range(1_000)], enable=True)
-    yield "names of emojis", batch([timer(n, name="\U0001f552" * 120 + str(n)) for n in range(1_000)])
+    yield "own calendar", timers_of(1_000, nightly | {"excludeCalendar": "long"})
+    yield "own calendar, enabled", timers_of(1_000, {"cron": "* * * * * *", "excludeCalendar": "long"}, True)
+    yield "moments of now", timers_of(1_000, {"delay": "0s"}, True)
+    yield "the same key", [timer(0, enabled=True) for _ in range(1_000)]
+    yield "keys of emojis", [timer(n, key="\U0001f552" * 120 + str(n)) for n in range(1_000)]
 
 
-def single_timers() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Timers that are dear alone."""
+def single_schedules() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Schedules that are dear alone."""
     for title, pattern in CRONS.items():
         cron = cron_of(pattern, 4_242)
         yield title, {"cron": cron}
         yield f"{title}, counted", {"cron": cron, "maxFirings": 10_000, "startAt": 0}
         yield (
             f"{title}, put off",
-            {"cron": cron, "jitterMs": 3_600_000, "excludeCalendar": "long", "endAt": 7_200_000_000_000},
+            {"cron": cron, "jitter": "1h", "excludeCalendar": "long", "endAt": 7_200_000_000_000},
         )
         yield (
             f"{title}, of days",
             {"cron": cron, "excludeCalendar": "cn-off-days", "timezone": "America/Sao_Paulo"},
         )
-    yield (
-        "interval, counted",
-        {"everyMs": 1_000, "maxFirings": 10_000, "startAt": 0, "excludeCalendar": "weekends"},
-    )
-    yield "interval, long ago", {"everyMs": 1_000, "anchorAt": 0, "jitterMs": 3_600_000, "maxFirings": 10_000}
-    yield (
-        "interval of Saturdays",
-        {
-            "everyMs": 7 * 86_400_000,
-            "anchorAt": 2 * 86_400_000,
-            "maxFirings": 10_000,
-            "excludeCalendar": "weekends",
-        },
-    )
-    yield (
-        "open one day in a thousand",
-        {"cron": "* * * * * *", "maxFirings": 10_000, "excludeCalendar": "shut"},
-    )
-    yield (
-        "cron, open seldom",
-        {"cron": "59 59 23 * * *", "maxFirings": 10_000, "startAt": 0, "excludeCalendar": "shut"},
-    )
+    counted = {"maxFirings": 10_000, "excludeCalendar": "weekends"}
+    yield "interval, counted", {"every": "1s", "startAt": 0} | counted
+    yield "interval, long ago", {"every": "1s", "anchorAt": 0, "jitter": "1h", "maxFirings": 10_000}
+    yield "interval of Saturdays", {"every": "7d", "anchorAt": 2 * DAY_MS} | counted
+    shut = {"maxFirings": 10_000, "excludeCalendar": "shut"}
+    yield "open one day in a thousand", {"cron": "* * * * * *"} | shut
+    yield "cron, open seldom", {"cron": "59 59 23 * * *", "startAt": 0} | shut
 
 
 def sundays(number: int) -> list[str]:

@@ -230,10 +230,6 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         lambda day: ("/api/timer/v1/def", definition(name="new")),
         [("timer", "create")],
     ),
-    "PUT /api/timer/v1/def": (
-        lambda day: ("/api/timer/v1/def", definition(name="off")),
-        [("timer", "edit")],
-    ),
     "PATCH /api/timer/v1/def": (
         lambda day: ("/api/timer/v1/def", {"id": day.on, "tags": ["a"]}),
         [("timer", "edit")],
@@ -246,32 +242,9 @@ ROUTES: dict[str, tuple[Callable[[Day], Request], list[tuple[str, str]]]] = {
         lambda day: ("/api/timer/v1/enable", {"id": day.off}),
         [("timer", "enable")],
     ),
-    "POST /api/timer/v1/disable": (
-        lambda day: ("/api/timer/v1/disable", {"id": day.on}),
-        [("timer", "disable")],
-    ),
     "POST /api/timer/v1/unable": (
         lambda day: ("/api/timer/v1/unable", {"id": day.on}),
         [("timer", "disable")],
-    ),
-    "POST /api/timer/v1/defs": (
-        lambda day: (
-            "/api/timer/v1/defs",
-            {"timers": [definition(name=name, without="app") for name in "ab"]},
-        ),
-        [("timer", "create")] * 2,
-    ),
-    "POST /api/timer/v1/bulk": (
-        lambda day: ("/api/timer/v1/bulk", {"action": "delete", "ids": [day.off, day.on]}),
-        [("timer", "delete")] * 2,
-    ),
-    "PUT /api/timer/v1/calendar": (
-        lambda day: ("/api/timer/v1/calendar", {"name": "new", "days": ["2027-01-01"]}),
-        [("calendar", "create")],
-    ),
-    "DELETE /api/timer/v1/calendar": (
-        lambda day: ("/api/timer/v1/calendar", {"name": "plant"}),
-        [("calendar", "delete")],
     ),
     "POST /api/task/v1/fire": (lambda day: ("/api/task/v1/fire", {"id": day.off}), [("firing", "fire")]),
     "POST /api/task/v1/cancel": (

@@ -210,7 +210,9 @@ def test_a_statement_that_fails_is_told_without_its_parameters(
         answered = world.call("POST", "/api/timer/v1/def", json=fields, headers=headers)
         assert answered.status == 500
         assert_silent(str(answered.json))
-    world.post("/api/timer/v1/defs", app="shop", timers=[{k: v for k, v in fields.items() if k != "app"}])
+    target = {"url": CALL["url"], "headers": CALL["header"], "body": CALL["body"]}
+    timer = {"schedule": {"cron": "* * * * * *"}, "target": target, "tags": ["canary-of-a-tag"]}
+    assert_silent(str(world.send("POST", "/v1/timers:batchCreate", {"timers": [timer]}).json))
     said = lines.readouterr().err
     assert "request_failed" in said
     assert_silent(said)

@@ -1,9 +1,10 @@
 import pytest
 
-from tests.api.world import DEF, DISABLE, ENABLE, RECORDS, UNABLE, World
+from tests.api.world import DEF, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
 from wangtimer.core.errors import StoreAway, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.time.durations import read_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 
@@ -49,7 +50,7 @@ def test_a_timer_that_was_renamed_meanwhile_is_not_deleted_by_its_old_name(world
 def test_a_change_names_one_timer_in_one_way(
     world: World, fields: dict[str, object], code: int, field: str
 ) -> None:
-    answers = [world.post(path, app="shop", **fields) for path in (ENABLE, DISABLE, UNABLE, FIRE)]
+    answers = [world.post(path, app="shop", **fields) for path in (ENABLE, UNABLE, FIRE)]
     for refused in (world.delete(app="shop", **fields), *answers):
         assert (refused.status, refused.code, refused.json["field"]) == (400, code, field)
 
@@ -59,10 +60,9 @@ def test_a_timer_is_switched_on_off_and_fired_by_its_name(world: World) -> None:
     assert world.post(ENABLE, app="shop", name="expire").data["statusName"] == "enabled"
     assert world.post(FIRE, app="shop", name="expire").data["kind"] == "manual"
     assert len(world.get(RECORDS, app="shop", id=timer_id).data) == 1
-    for path in (DISABLE, UNABLE):
-        assert world.post(path, app="shop", name="expire").data["id"] == timer_id
+    assert world.post(UNABLE, app="shop", name="expire").data["id"] == timer_id
     assert status_of(world, timer_id) == "disabled"
-    for path in (ENABLE, DISABLE, UNABLE, FIRE):
+    for path in (ENABLE, UNABLE, FIRE):
         for app, name in (("shop", "Expire"), ("bank", "expire")):
             unknown = world.post(path, app=app, name=name)
             assert (unknown.status, unknown.code, unknown.json["field"]) == (404, 40401, "name")
@@ -83,12 +83,11 @@ def test_only_what_is_due_at_once_goes_straight_to_an_executor(world: World) -> 
     assert world.broker.moments == [world.clock.now + 1_000]
 
 
-@pytest.mark.parametrize("path", [DISABLE, UNABLE])
-def test_disabling_by_either_word_stands_until_enabled_again(world: World, path: str) -> None:
+def test_disabling_stands_until_enabled_again(world: World) -> None:
     timer_id = world.enabled(cron="* * * * *")
-    disabled = world.post(path, app="shop", id=timer_id)
+    disabled = world.post(UNABLE, app="shop", id=timer_id)
     assert (disabled.data["status"], disabled.data["nextFireAt"]) == (1, None)
-    assert world.post(path, app="shop", id=timer_id).json == disabled.json
+    assert world.post(UNABLE, app="shop", id=timer_id).json == disabled.json
     assert status_of(world, timer_id) == "disabled"
     assert world.post(ENABLE, app="shop", id=timer_id).data["status"] == 2
 
@@ -97,7 +96,7 @@ def test_redis_learns_of_every_change(world: World) -> None:
     timer_id = world.enabled(cron="* * * * *")
     known = world.wiring.definitions
     assert known.get([timer_id]).definitions[timer_id].is_enabled
-    world.post(DISABLE, app="shop", id=timer_id)
+    world.post(UNABLE, app="shop", id=timer_id)
     assert not known.get([timer_id]).definitions[timer_id].is_enabled
     world.delete(app="shop", id=timer_id)
     assert known.get([timer_id]).definitions[timer_id].status == "deleted"
@@ -108,21 +107,24 @@ def test_an_answer_says_within_what_time_its_change_counts(
 ) -> None:
     ids = [world.enabled(name=name, cron="* * * * *") for name in "abcdef"]
     for on_id in (ids[2], ids[5]):
-        assert world.post(DISABLE, app="shop", id=on_id).code == 0
+        assert world.post(UNABLE, app="shop", id=on_id).code == 0
     moment = world.clock.now // 60_000 * 60_000 + 10 * 60_000
 
     def change(timer_id: int, off_id: int, on_id: int, at: int) -> list[int]:
         answers = [
             world.patch(app="shop", id=timer_id, tags=[str(at)]),
             world.post("/api/task/v1/cancel", app="shop", id=timer_id, fireAt=at),
-            world.post(DISABLE, app="shop", id=timer_id),
-            world.post("/api/timer/v1/bulk", app="shop", action="disable", ids=[off_id]),
-            world.post("/api/timer/v1/bulk", app="shop", action="enable", ids=[on_id]),
+            world.post(UNABLE, app="shop", id=timer_id),
             world.delete(app="shop", id=timer_id),
         ]
-        assert [answer.code for answer in answers] == [0] * 6
-        assert [answer.data["done"] for answer in answers[3:5]] == [1, 1]
-        return [answer.json["countsWithinMs"] for answer in answers]
+        many = [
+            world.send("POST", f"/v1/timers:batch{verb}", {"ids": [one]})
+            for verb, one in (("Disable", off_id), ("Enable", on_id))
+        ]
+        assert [answer.code for answer in answers] == [0] * 4
+        assert [answer.json["done"] for answer in many] == [1, 1]
+        spans = [read_duration(answer.json["countsWithin"]) for answer in many]
+        return [answer.json["countsWithinMs"] for answer in answers] + spans
 
     assert change(*ids[:3], moment) == [1_000] * 6
 
@@ -171,7 +173,7 @@ def test_a_one_shot_that_is_past_is_given_another_moment_as_its_refusal_says(
     if has_fired:
         world.wiring.migrator.plan_due()
         world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1))])
-        assert world.post(DISABLE, app="shop", id=timer_id).code == 0
+        assert world.post(UNABLE, app="shop", id=timer_id).code == 0
     refused = world.post(ENABLE, app="shop", id=timer_id)
     assert refused.code == 40902
     assert "give it another moment: PATCH or PUT it with at or a delay" in refused.msg
@@ -184,7 +186,7 @@ def test_xtimer_fault_app_was_not_checked_on_get_delete_enable(world: World, app
     timer_id = world.made(cron="* * * * *")
     before = world.get(DEF, app="shop", id=timer_id).json
     answers = [world.get(DEF, app=app, id=timer_id), world.get(RECORDS, app=app, id=timer_id)]
-    answers += [world.post(path, app=app, id=timer_id) for path in (ENABLE, DISABLE, UNABLE)]
+    answers += [world.post(path, app=app, id=timer_id) for path in (ENABLE, UNABLE)]
     answers.append(world.delete(app=app, id=timer_id))
     assert {(answer.status, answer.code, answer.json["field"]) for answer in answers} == {(404, 40401, "id")}
     assert world.get(DEF, app="shop", id=timer_id).json == before
@@ -192,7 +194,7 @@ def test_xtimer_fault_app_was_not_checked_on_get_delete_enable(world: World, app
 
 @pytest.mark.parametrize("unknown", [999_999, 2**63 - 1])
 def test_an_id_that_no_timer_has_is_not_found(world: World, unknown: int) -> None:
-    for path in (ENABLE, DISABLE, UNABLE):
+    for path in (ENABLE, UNABLE):
         assert world.post(path, app="shop", id=unknown).code == 40401
     for path in (DEF, RECORDS):
         assert world.get(path, app="shop", id=unknown).code == 40401
@@ -214,19 +216,18 @@ def test_switching_off_says_whether_it_came_in_time(world: World, ahead_ms: int,
     names = ("a", "b", "c", "d")
     ids = dict(zip(names, (world.enabled(name=name, cron=None, at=at) for name in names), strict=True))
     expected = {"at": show_moment(at), "atMs": at, "state": state}
-    assert world.post(DISABLE, app="shop", name="a").json["stopped"] == expected
-    assert world.post(DISABLE, app="shop", name="a").json["stopped"] == expected
+    assert world.post(UNABLE, app="shop", name="a").json["stopped"] == expected
+    assert world.post(UNABLE, app="shop", name="a").json["stopped"] == expected
     assert world.delete(app="shop", name="b").json["stopped"] == expected
-    for action, name in (("disable", "c"), ("delete", "d")):
-        done = world.post("/api/timer/v1/bulk", app="shop", action=action, ids=[ids[name]]).data
-        assert done["stopped"] == [{"id": ids[name], **expected}]
-    enabled = world.post("/api/timer/v1/bulk", app="shop", action="enable", ids=[ids["a"]]).data
-    assert "stopped" not in enabled
+    of_v1 = {"at": show_moment(at), "state": state}
+    for verb, name in (("Disable", "c"), ("Delete", "d")):
+        done = world.send("POST", f"/v1/timers:batch{verb}", {"ids": [ids[name]]}).json
+        assert done["stopped"] == [{"id": ids[name], **of_v1}]
 
 
 def test_deleting_many_that_were_never_enabled_says_nothing_of_what_is_on_its_way(world: World) -> None:
     off, on = world.made(name="off", cron="* * * * * *"), world.enabled(name="on", cron="* * * * * *")
-    done = world.post("/api/timer/v1/bulk", app="shop", action="delete", ids=[off, on]).data
+    done = world.send("POST", "/v1/timers:batchDelete", {"ids": [off, on]}).json
     assert [(one["id"], one["state"]) for one in done["stopped"]] == [(on, "in_flight")]
 
 
@@ -235,7 +236,7 @@ def test_switching_off_a_finished_timer_says_that_it_fired(world: World) -> None
     timer_id = world.enabled(cron=None, at=at)
     world.clock.now = at + 3_000
     world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1))])
-    stopped = world.post(DISABLE, app="shop", id=timer_id).json["stopped"]
+    stopped = world.post(UNABLE, app="shop", id=timer_id).json["stopped"]
     assert stopped == {"at": show_moment(at), "atMs": at, "state": "already_fired"}
 
 
@@ -246,7 +247,7 @@ def test_what_was_never_sent_has_not_fired(world: World, status: str, state: str
     world.clock.now = at + 3_000
     retry_at = world.clock.now + 8_000
     world.wiring.firings.settle([outcome_of(Member(timer_id, at, 1), FiringStatus(status), retry_at)])
-    stopped = world.post(DISABLE, app="shop", id=timer_id).json["stopped"]
+    stopped = world.post(UNABLE, app="shop", id=timer_id).json["stopped"]
     assert stopped == (state and {"at": show_moment(at), "atMs": at, "state": state})
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, DISABLE, URL, World
+from tests.api.world import DEF, UNABLE, URL, World
 from wangtimer.core.time.moment_text import show_moment
 
 SECOND, MINUTE, HOUR = 1_000, 60_000, 3_600_000
@@ -189,7 +189,7 @@ def test_of_many_changed_headers_none_is_lost(world: World) -> None:
 
 def test_a_disabled_timer_stays_disabled(world: World) -> None:
     timer_id = world.enabled(cron="* * * * *")
-    world.post(DISABLE, app="shop", id=timer_id)
+    world.post(UNABLE, app="shop", id=timer_id)
     assert world.patch(app="shop", id=timer_id, cron="* * * * * *").data["statusName"] == "disabled"
     assert world.broker.moments == []
 

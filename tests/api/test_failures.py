@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from tests.api.world import DEF, DEFS, DISABLE, ENABLE, RECORDS, UNABLE, World
+from tests.api.world import DEF, DEFS, ENABLE, RECORDS, UNABLE, World
 from wangtimer.core.errors import StoreAway, TookTooLong
 from wangtimer.stack.ports import free_port
 
@@ -13,7 +13,7 @@ from wangtimer.stack.ports import free_port
 def every_answer(world: World, timer_id: int) -> list[Any]:
     key = {"app": "shop", "id": timer_id}
     answers = [world.create(name="another"), world.delete(**key), world.get(DEFS, app="shop")]
-    answers += [world.post(path, **key) for path in (ENABLE, DISABLE, UNABLE)]
+    answers += [world.post(path, **key) for path in (ENABLE, UNABLE)]
     answers += [world.get(path, **key) for path in (DEF, RECORDS)]
     return answers
 

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, DEFS, DISABLE, ENABLE, RECORDS, World
+from tests.api.world import DEF, DEFS, ENABLE, RECORDS, UNABLE, World
 from tests.store.members import outcome_of
 from wangtimer.core.flow.firing import Member
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-CANCEL, BULK = "/api/task/v1/cancel", "/api/timer/v1/bulk"
+CANCEL = "/api/task/v1/cancel"
 
 # Schedules by name; moments in ms from now.
 KINDS: dict[str, dict[str, Any]] = {
@@ -50,7 +50,7 @@ def test_row_and_filter_agree_on_every_kind_of_timer_at_any_moment(world: World)
         world.enabled(name=kind, **terms(kind, start))
         world.made(name=f"{kind}, disabled", **terms(kind, start))
         again = world.enabled(name=f"{kind}, again", **terms(kind, start))
-        assert [world.post(path, app="shop", id=again).code for path in (DISABLE, ENABLE)] == [0, 0]
+        assert [world.post(path, app="shop", id=again).code for path in (UNABLE, ENABLE)] == [0, 0]
     steps = [0, SECOND, 29 * SECOND, MINUTE, 2 * MINUTE, 30 * MINUTE, HOUR - 1, HOUR, HOUR + MINUTE, 3 * HOUR]
     for step in [*steps, 8 * DAY, 9 * DAY]:
         world.clock.now = start + step
@@ -82,11 +82,9 @@ def test_deleting_what_is_finished_leaves_a_moment_that_is_put_off(world: World)
     timer_id = world.enabled(name=kind, **terms(kind, world.clock.now))
     world.clock.now += 61 * SECOND
     world.wiring.migrator.plan_due()
-    answered = world.post(BULK, app="shop", action="delete", filter={"status": "finished"})
-    assert (answered.data["matched"], world.get(DEF, app="shop", id=timer_id).data["statusName"]) == (
-        0,
-        "enabled",
-    )
+    finished = {"filter": {"status": "finished"}}
+    assert world.send("POST", "/v1/timers:batchDelete", finished).json["matched"] == 0
+    assert world.get(DEF, app="shop", id=timer_id).data["statusName"] == "enabled"
 
 
 @pytest.mark.parametrize(

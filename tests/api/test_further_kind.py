@@ -20,11 +20,10 @@ def answers(sqlite_url: str, redis_url: str) -> list[list[dict[str, Any]]]:
 
 
 def test_a_further_kind_is_asked_for_shown_edited_and_refused(answers: list[list[dict[str, Any]]]) -> None:
-    made, previewed, enabled, read, moved, cron, back, refused, two, bounds = answers[0]
+    made, enabled, read, moved, cron, back, refused, two, bounds = answers[0]
     assert (made["data"]["workdayOfMonth"], made["data"]["timezone"]) == (3, "Europe/Berlin")
-    assert previewed["data"]["words"]["en"] == "at 12:00 on workday 3 of each month (Europe/Berlin)"
-    assert previewed["data"]["warnings"][0]["textZh"] == "节假日也算工作日"
-    assert previewed["data"]["nextMoments"] == made["data"]["nextMoments"][:1]
+    assert made["data"]["words"]["en"] == "at 12:00 on workday 3 of each month (Europe/Berlin)"
+    assert made["data"]["warnings"][0]["textZh"] == "节假日也算工作日"
     assert enabled["code"] == 0
     assert read["data"]["nextFireAt"] == made["data"]["nextMoments"][0]["utc"]
     assert (moved["data"]["workdayOfMonth"], moved["data"]["timezone"]) == (3, "Asia/Shanghai")
@@ -39,8 +38,10 @@ def test_a_further_kind_is_asked_for_shown_edited_and_refused(answers: list[list
 
 
 def test_v1_has_a_further_kind_too(answers: list[list[dict[str, Any]]]) -> None:
-    made, read, refused, none = answers[1]
+    made, read, previewed, refused, none = answers[1]
     assert made["schedule"] == read["schedule"] == {"workdayOfMonth": 3, "timezone": "Europe/Berlin"}
     assert made["preview"]["words"]["en"] == "at 12:00 on workday 3 of each month (Europe/Berlin)"
+    assert previewed["words"] == made["preview"]["words"]
+    assert previewed["nextMoments"] == made["preview"]["nextMoments"][:1]
     assert (refused["code"], refused["pointer"]) == (40008, "/schedule/workdayOfMonth")
     assert none["detail"].startswith("0 of cron, every, everyDays, at, delay and workdayOfMonth are given")

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_refused import assert_refused
-from tests.api.world import DEF, DEFS, Answered, World, definition
+from tests.api.world import DEF, Answered, World, definition
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.kept_answer import asked_under
 from wangtimer.core.errors import StoreAway
@@ -167,7 +167,6 @@ def test_a_moment_that_is_neither_text_nor_number_is_refused_with_a_key_as_witho
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        (DEFS, {"app": "shop", "timers": [{}]}),
         ("/api/task/v1/fire", {"app": "shop", "id": 1}),
     ],
 )

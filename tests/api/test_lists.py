@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, DEFS, DISABLE, RECORDS, URL, World
+from tests.api.world import DEF, DEFS, RECORDS, UNABLE, URL, World
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 
@@ -146,7 +146,7 @@ def test_a_tag_goes_with_its_timer(some: World) -> None:
     some.patch(app="shop", id=timer["id"], tags=["other"])
     assert listed(some, tag="daily") == []
     assert listed(some, tag="other") == ["bill"]
-    some.post(DISABLE, app="shop", id=timer["id"])
+    some.post(UNABLE, app="shop", id=timer["id"])
     some.call("DELETE", DEF, json={"app": "shop", "id": timer["id"]})
     assert listed(some, tag="other") == []
 
@@ -202,4 +202,4 @@ def test_a_number_out_of_range_is_the_same_fault_in_a_query_as_in_a_body(small_w
     for path, field in ((DEF, "id"), (RECORDS, "id"), (DEFS, "limit")):
         answered = small_world.get(path, app="shop", **{field: "-1"})
         assert (answered.code, answered.json["field"]) == (40007, field)
-    assert small_world.post(DISABLE, app="shop", id=-1).code == 40007
+    assert small_world.post(UNABLE, app="shop", id=-1).code == 40007

@@ -5,14 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.api.test_batch_create import create, item
-from tests.api.world import DEF, ENABLE, Answered, World
+from tests.api.v1.test_batch_create import create, item
+from tests.api.world import DEF, ENABLE, Answered, V1Answered, World
 from wangtimer.store.sql.database import Database
 
-BULK = "/api/timer/v1/bulk"
 SOON = 1_000
 
-Change = Callable[[World, int], Answered]
+Change = Callable[[World, int], Answered | V1Answered]
 
 
 @pytest.fixture
@@ -31,18 +30,22 @@ def lossy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
     assert lost, "no write lost its answer"
 
 
-def create_enabled(world: World, _: int) -> Answered:
-    return create(world, item("new", cron="* * * * * *"), enable=True)
+def create_enabled(world: World, _: int) -> V1Answered:
+    return create(world, item("new", {"cron": "* * * * * *"}))
+
+
+def change_many(verb: str) -> Change:
+    return lambda world, timer_id: world.send("POST", f"/v1/timers:batch{verb}", {"ids": [timer_id]})
 
 
 @pytest.mark.parametrize(
     "change",
     [
         lambda world, timer_id: world.post(ENABLE, app="shop", id=timer_id),
-        lambda world, timer_id: world.post(BULK, app="shop", action="enable", ids=[timer_id]),
+        change_many("Enable"),
         create_enabled,
     ],
-    ids=["alone", "bulk", "batch"],
+    ids=["alone", "many", "batch"],
 )
 def test_what_was_enabled_fires_at_once(world: World, lossy: Callable[[], None], change: Change) -> None:
     timer_id = world.made(name="a")
@@ -58,10 +61,10 @@ def test_what_was_enabled_fires_at_once(world: World, lossy: Callable[[], None],
     [
         lambda world, timer_id: world.delete(app="shop", id=timer_id),
         lambda world, _: world.delete(app="shop", name="a"),
-        lambda world, timer_id: world.post(BULK, app="shop", action="delete", ids=[timer_id]),
-        lambda world, timer_id: world.post(BULK, app="shop", action="disable", ids=[timer_id]),
+        change_many("Delete"),
+        change_many("Disable"),
     ],
-    ids=["by id", "by name", "bulk", "bulk disable"],
+    ids=["by id", "by name", "many", "many disabled"],
 )
 def test_what_was_switched_off_fires_no_more(world: World, lossy: Callable[[], None], change: Change) -> None:
     timer_id = world.enabled(name="a")

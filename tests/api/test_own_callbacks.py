@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.world import DEF, DEFS, DISABLE, ENABLE, World, definition
+from tests.api.world import DEF, DEFS, ENABLE, UNABLE, World, definition
 from wangtimer.core.flow.firing import Member
 from wangtimer.executor.prepare import request_of
 
@@ -13,15 +13,7 @@ FIRE, REPLAY, BACKFILL = (f"/api/task/v1/{verb}" for verb in ("fire", "replay", 
 KEY = {"app": "shop", "name": "expire"}
 ACTING: list[tuple[str, str, dict[str, Any]]] = [
     ("POST", DEF, definition(name="more")),
-    ("PUT", DEF, definition(cron="0 0 1 1 *")),
     ("PATCH", DEF, {"app": "shop", "id": None, "cron": "0 0 1 1 *"}),
-    (
-        "POST",
-        DEFS,
-        {"app": "shop", "timers": [{"name": "more", "delayMs": 0, "notifyHTTPParam": {"url": "http://h/"}}]},
-    ),
-    ("POST", "/api/timer/v1/bulk", {"app": "shop", "action": "enable", "all": True}),
-    ("PUT", "/api/timer/v1/calendar", {"app": "shop", "name": "days"}),
     ("POST", ENABLE, KEY),
     ("POST", FIRE, KEY),
     ("POST", REPLAY, {"app": "shop", "since": 0}),
@@ -51,10 +43,10 @@ def test_a_callback_that_acts_on_the_api_is_refused(
     assert small_world.stored() == (1, 0)
 
 
-def test_a_callback_may_stop_and_read(small_world: World) -> None:
+def test_a_callback_may_stop_its_timer(small_world: World) -> None:
     small_world.enabled()
-    assert sent_by_the_timer(small_world, "POST", DISABLE, KEY).code == 0
-    assert sent_by_the_timer(small_world, "POST", "/api/timer/v1/preview", {"cron": "* * * * *"}).code == 0
+    for method, path in (("POST", UNABLE), ("DELETE", DEF)):
+        assert sent_by_the_timer(small_world, method, path, KEY).code == 0
 
 
 def test_one_of_the_headers_alone_is_not_ours(small_world: World) -> None:

@@ -6,10 +6,8 @@ import pytest
 
 from tests.api.world import DEF, ENABLE, World
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.store.sql import calendars
 
 SECOND, MINUTE, HOUR, DAY = 1_000, 60_000, 3_600_000, 86_400_000
-CALENDAR, CALENDARS = "/api/timer/v1/calendar", "/api/timer/v1/calendars"
 
 
 def next_moments(answer: Any) -> list[int]:
@@ -79,8 +77,9 @@ def test_an_interval_with_a_jitter_begins_an_interval_from_now(world: World) -> 
         made = world.create(name=str(number), cron=None, everyMs=HOUR, jitterMs=MINUTE, **fields)
         first = next_moments(made)[0] - world.clock.now
         assert HOUR - 1 <= first < HOUR + MINUTE, fields
-    shown = world.post("/api/timer/v1/preview", everyMs=HOUR, jitterMs=MINUTE)
-    assert next_moments(shown)[0] >= world.clock.now + HOUR
+    schedule = {"schedule": {"every": "1h", "jitter": "1m"}}
+    shown = world.send("POST", "/v1/schedules:preview", schedule).json["nextMoments"]
+    assert shown[0]["utc"] >= show_moment(world.clock.now + HOUR)
     edited = world.patch(app="shop", id=world.made(name="x", cron="0 0 * * *", jitterMs=MINUTE), everyMs=HOUR)
     assert next_moments(edited)[0] >= world.clock.now + HOUR
 
@@ -126,87 +125,6 @@ def test_what_cannot_be_names_its_field(world: World, given: dict[str, Any], fie
     refused = world.create(**{"cron": None} | given)
     assert (refused.status, refused.json["field"]) == (400, field)
     assert world.stored() == (0, 0)
-
-
-# calendars
-
-
-def test_an_uploaded_calendar_is_read_back_listed_and_named(world: World) -> None:
-    given = {"weekdays": [6, 7], "days": ["2027-01-01", "2027-05-01"], "working": ["2027-05-08"]}
-    put = world.put(CALENDAR, app="shop", name="plant", **given)
-    assert (put.status, put.json["edited"]) == (200, 0)
-    data = world.get(CALENDAR, app="shop", name="plant").data
-    following = data.pop("following")
-    assert data == given | {"name": "plant", "firstYear": None, "lastYear": None, "isBuiltIn": False}
-    assert following == {"followers": 0, "left": 0, "refused": 0, "refusedIds": []}
-    assert world.get(CALENDAR, app="shop", name="weekends").data["following"] is None
-    listed = {one["name"]: one for one in world.get(CALENDARS, app="shop").data}
-    assert set(listed) == {"weekends", "cn-off-days", "plant"}
-    assert (listed["cn-off-days"]["firstYear"], listed["cn-off-days"]["isBuiltIn"]) == (2004, True)
-    assert listed["cn-off-days"]["lastYear"] >= 2026
-    assert world.create(cron="0 9 * * *", excludeCalendar="plant").status == 200
-    assert world.get(CALENDAR, app="bank", name="plant").code == 40403
-
-
-def test_a_calendar_uploaded_anew_is_followed(world: World) -> None:
-    world.put(CALENDAR, app="shop", name="plant")
-    timer_id = world.enabled(cron="0 9 * * *", excludeCalendar="plant")
-    world.made(name="other", cron="0 9 * * *")
-    first = world.get(DEF, app="shop", id=timer_id).data["nextFireAt"]
-    put = world.put(CALENDAR, app="shop", name="plant", days=[first[:10]])
-    assert put.json["edited"] == 1
-    assert put.data["following"] == {"followers": 1, "left": 1, "refused": 0, "refusedIds": []}
-    assert world.broker.follows == 1
-    assert world.wiring.calendar_follower.follow_all() == 1
-    following = world.get(CALENDAR, app="shop", name="plant").data["following"]
-    assert following == {"followers": 1, "left": 0, "refused": 0, "refusedIds": []}
-    after = world.get(DEF, app="shop", id=timer_id).data
-    assert after["nextFireAt"] > first
-    assert after["version"] == 3
-
-
-def test_an_app_has_so_many_calendars_and_those_may_be_replaced(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All are listed in one answer: 300 were 15 MB."""
-    monkeypatch.setattr(calendars, "MOST_CALENDARS", 2)
-    for name in ("one", "two"):
-        assert world.put(CALENDAR, app="shop", name=name).status == 200
-    refused = world.put(CALENDAR, app="shop", name="three")
-    assert (refused.status, refused.code) == (409, 40902)
-    assert "delete one that no timer names" in refused.msg
-    assert world.get(CALENDAR, app="shop", name="three").code == 40403
-    assert world.put(CALENDAR, app="shop", name="two", weekdays=[7]).status == 200
-    assert world.put(CALENDAR, app="bank", name="three").status == 200
-    monkeypatch.setattr(calendars, "MOST_CALENDARS", 1)
-    assert len(world.get(CALENDARS, app="shop").data) == 2 + 2
-
-
-def test_a_calendar_in_use_is_not_deleted(world: World) -> None:
-    world.put(CALENDAR, app="shop", name="plant")
-    timer_id = world.made(cron="0 9 * * *", excludeCalendar="plant")
-    refused = world.call("DELETE", CALENDAR, json={"app": "shop", "name": "plant"})
-    assert (refused.status, refused.code) == (409, 40902)
-    world.delete(app="shop", id=timer_id)
-    assert world.call("DELETE", CALENDAR, json={"app": "shop", "name": "plant"}).status == 200
-    assert world.call("DELETE", CALENDAR, json={"app": "shop", "name": "plant"}).code == 40403
-
-
-@pytest.mark.parametrize(
-    ("given", "field"),
-    [
-        ({"name": "weekends"}, "name"),
-        ({"weekdays": [0]}, "weekdays.0"),
-        ({"weekdays": [1, 2, 3, 4, 5, 6, 7]}, "weekdays"),
-        ({"days": ["2027-01-01", "2027-02-30"]}, "days.1"),
-        ({"working": ["tomorrow"]}, "working.0"),
-        ({"days": [20270101]}, "days.0"),
-    ],
-)
-def test_a_bad_calendar_names_its_field(world: World, given: dict[str, Any], field: str) -> None:
-    refused = world.put(CALENDAR, **{"app": "shop", "name": "plant"} | given)
-    assert (refused.status, refused.json["field"]) == (400, field)
-    assert len(world.get(CALENDARS, app="shop").data) == 2
 
 
 def test_a_dialect_is_kept_by_edits_and_goes_round(world: World) -> None:

@@ -90,14 +90,14 @@ def test_more_values_than_any_request_has_are_refused_whatever_they_are(
     small_world: World, value: str
 ) -> None:
     """8 MB of floats, nulls or texts were read whole: millions of values."""
-    body = '{"app":"shop","timers":[' + ",".join([value] * 200_002) + "]}"
-    answered = small_world.call("POST", DEFS, data=body.encode(), content_type="application/json")
-    assert (answered.status, answered.code) == (400, 40012)
-    assert "200000 values" in answered.msg
+    body = '{"timers":[' + ",".join([value] * 200_002) + "]}"
+    refused = small_world.send("POST", "/v1/timers:batchCreate", body.encode())
+    assert (refused.status, refused.json["code"]) == (400, 40012)
+    assert "200000 values" in refused.json["detail"]
 
 
 def test_commas_and_brackets_within_texts_are_no_values(small_world: World) -> None:
-    notify = {"url": URL, "method": "POST", "body": '",[{' * 10_000}
-    timers = [{"name": f"t{one}", "everyMs": 60_000, "notifyHTTPParam": notify} for one in range(21)]
-    answered = small_world.post(DEFS, app="shop", timers=timers)
+    target = {"url": URL, "method": "POST", "body": '",[{' * 10_000}
+    timers = [{"schedule": {"every": "1m"}, "target": target} for _ in range(21)]
+    answered = small_world.send("POST", "/v1/timers:batchCreate", {"timers": timers})
     assert (answered.status, answered.json["created"]) == (200, 21)

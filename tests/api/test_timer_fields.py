@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from wangtimer.api.compat.answers import TimerData
-from wangtimer.api.compat.timers.timer_models import CreateTimer, EditTimer, PutTimer
+from wangtimer.api.compat.timers.timer_models import CreateTimer, EditTimer
 from wangtimer.api.http.described import Described
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.timers.timer_answers import ShownTimer
@@ -52,7 +52,7 @@ def schema_of(model: type[Described], place: str = "") -> dict[str, Any]:
 
 @pytest.mark.parametrize("one", ASKED, ids=lambda one: one.name)
 def test_each_field_has_its_place_in_requests_and_answers_of_both_apis(one: ApiField) -> None:
-    for model in (CreateTimer, PutTimer, EditTimer, TimerData):
+    for model in (CreateTimer, EditTimer, TimerData):
         if one.is_of_v1_only:
             assert one.json_name not in schema_of(model)["properties"]
         else:

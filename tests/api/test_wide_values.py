@@ -3,13 +3,11 @@
 import pytest
 
 from tests.api.test_refused import URL
-from tests.api.world import DEF, World, definition
+from tests.api.world import DEF, World
 from wangtimer.core.timers.fields import MOST_TAGS, TAG_CHARACTERS
 
-DEFS = "/api/timer/v1/defs"
 # Each takes two characters as JSON.
 DOUBLED = ['"', "\\"]
-NOTIFY = {"notifyHTTPParam": {"url": URL}, "cron": "0 0 * * *"}
 
 
 def tags_of(sign: str) -> list[str]:
@@ -27,20 +25,20 @@ def test_tags_of_nothing_but_quotes_are_refused_by_their_field(world: World, sig
 
 
 def test_they_spoil_no_other_timer_of_a_batch(world: World) -> None:
-    bad = NOTIFY | {"name": "bad", "tags": tags_of('"')}
-    good = NOTIFY | {"name": "good", "tags": ["plain"]}
-    answered = world.post(DEFS, app="shop", timers=[bad, good])
-    assert [row["code"] for row in answered.data] == [40007, 0]
+    nightly = {"schedule": {"cron": "0 0 * * *"}, "target": {"url": URL}, "enabled": False}
+    bad, good = nightly | {"tags": tags_of('"')}, nightly | {"tags": ["plain"]}
+    rows = world.send("POST", "/v1/timers:batchCreate", {"timers": [bad, good]}).json["items"]
+    assert [row["problem"] and row["problem"]["code"] for row in rows] == [40007, None]
     assert world.stored() == (1, 0)
 
 
 def test_an_edit_and_a_put_are_refused_as_a_create_is(world: World) -> None:
     timer_id = world.made(tags=["plain"])
-    for answered in (
-        world.patch(app="shop", id=timer_id, tags=tags_of('"')),
-        world.put(DEF, **definition(tags=tags_of('"'))),
-    ):
-        assert (answered.status, answered.code, answered.json["field"]) == (400, 40007, "tags")
+    edited = world.patch(app="shop", id=timer_id, tags=tags_of('"'))
+    assert (edited.status, edited.code, edited.json["field"]) == (400, 40007, "tags")
+    whole = {"schedule": {"cron": "0 0 * * *"}, "target": {"url": URL}, "tags": tags_of('"')}
+    put = world.send("PUT", f"/v1/timers/{timer_id}", whole, rule="/v1/timers/{which}")
+    assert (put.status, put.json["code"], put.json["pointer"]) == (400, 40007, "/tags")
     assert world.get(DEF, app="shop", id=timer_id).data["tags"] == ["plain"]
 
 
@@ -61,8 +59,8 @@ def test_the_longest_of_everything_else_is_taken(world: World) -> None:
         for month in range(1, 13)
         for day in (1, 9)
     ]
-    calendar = {"app": wide["app"], "name": '"' * 64, "days": days}
-    assert world.put("/api/timer/v1/calendar", **calendar).code == 0
+    path, rule = "/v1/calendars/" + "%22" * 64, "/v1/calendars/{name}"
+    assert world.send("PUT", path, {"days": days}, app=wide["app"], rule=rule).status == 200
     timer_id = world.made(**wide)
     read = world.get(DEF, app=wide["app"], id=timer_id).data
     assert read["notifyHTTPParam"]["body"] == call["body"]

@@ -19,10 +19,10 @@ from wangtimer.store.sql.tables import firings, timers
 from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.wiring import Wiring
 
-CODES = {code.number for code in ErrorCode}
+CODES = {code.number: code for code in ErrorCode}
 URL = "http://target.example:8080/fire"
 DEF, DEFS, RECORDS = "/api/timer/v1/def", "/api/timer/v1/defs", "/api/task/v1/records"
-ENABLE, DISABLE, UNABLE = (f"/api/timer/v1/{verb}" for verb in ("enable", "disable", "unable"))
+ENABLE, UNABLE = (f"/api/timer/v1/{verb}" for verb in ("enable", "unable"))
 
 
 @dataclass
@@ -93,8 +93,22 @@ class Answered:
         return self.json["data"]
 
 
+@dataclass
+class V1Answered:
+    status: int
+    json: Any
+    headers: dict[str, str]
+
+    @property
+    def etag(self) -> str:
+        return self.headers["ETag"]
+
+
 class World:
-    """`api.post(DEF, json={...})`; every answer is held against the OpenAPI document on its way."""
+    """`world.post(DEF, name="a")`, `world.send("GET", "/v1/timers")`: xTimer's paths and v1's.
+
+    Every answer is held against the OpenAPI document on its way.
+    """
 
     def __init__(self, database_url: str, store_url: str, now: int, **variables: Any) -> None:
         self.clock = StillClock(now)
@@ -143,9 +157,6 @@ class World:
     def patch(self, **fields: Any) -> Answered:
         return self._send("PATCH", DEF, fields)
 
-    def put(self, path: str, **fields: Any) -> Answered:
-        return self._send("PUT", path, fields)
-
     def delete(self, **fields: Any) -> Answered:
         return self._send("DELETE", DEF, fields)
 
@@ -163,6 +174,44 @@ class World:
         timer_id = self.made(**fields)
         assert self.post(ENABLE, app=fields.get("app", "shop"), id=timer_id).code == 0
         return timer_id
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | bytes | None = None,
+        *,
+        app: str | None = "shop",
+        rule: str = "",
+        query: dict[str, Any] | None = None,
+        **headers: str,
+    ) -> V1Answered:
+        """Send a request of an app; `rule` is its path in the document, where that has parameters.
+
+        A body in bytes is sent as it is; `Content_Type` may say that it is no JSON.
+        """
+        content_type = headers.pop("Content_Type", None if body is None else "application/json")
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if app is not None:
+            # As bytes of UTF-8 come through WSGI.
+            sent["WangTimer-App"] = app.encode().decode("latin-1")
+        response = self.client.open(
+            path,
+            method=method,
+            headers=sent,
+            query_string=query,
+            data=json.dumps(body).encode() if isinstance(body, dict) else body,
+            content_type=content_type,
+        )
+        answered = V1Answered(
+            response.status_code,
+            json.loads(response.data) if response.data else None,
+            dict(response.headers),
+        )
+        if answered.status >= 400:
+            _check_problem(answered)
+        self._check_documented_v1(method, rule or path, answered, response.mimetype)
+        return answered
 
     def stored(self) -> tuple[int, int]:
         """Return how many timers and firings SQL holds."""
@@ -185,6 +234,19 @@ class World:
         properties = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
         assert answered.json.keys() <= properties.keys()
 
+    def _check_documented_v1(self, method: str, rule: str, answered: V1Answered, mimetype: str) -> None:
+        document = self.app.api_doc
+        operation = document["paths"][rule][method.lower()]
+        assert str(answered.status) in operation["responses"], f"{answered.status} is not documented"
+        content = operation["responses"][str(answered.status)].get("content")
+        if content is None:
+            assert answered.json is None
+            return
+        schema = content[mimetype]["schema"]
+        jsonschema.validate(answered.json, {**schema, "components": document["components"]})
+        properties = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]["properties"]
+        assert answered.json.keys() <= properties.keys()
+
 
 def _check_error(answered: Answered) -> None:
     """Hold every error of every test against the table, and see that it names its field and its mend."""
@@ -195,6 +257,17 @@ def _check_error(answered: Answered) -> None:
     assert answered.code // 100 == answered.status
     assert answered.msg.startswith(f"{answered.json.get('field') or 'request'}: "), answered.msg
     assert "; " in answered.msg, f"no mend: {answered.msg}"
+
+
+def _check_problem(answered: V1Answered) -> None:
+    """See that every error is a problem of a known code that says what to do."""
+    assert answered.headers["Content-Type"] == "application/problem+json"
+    problem = answered.json
+    code = CODES[problem["code"]]
+    assert (problem["status"], answered.status) == (code.status, code.status)
+    assert problem["type"] == f"/docs/errors#{code.number}"
+    assert "; " in problem["detail"], f"no mend: {problem['detail']}"
+    assert "/api/" not in problem["detail"], f"a path of the seed: {problem['detail']}"
 
 
 def definition(**fields: Any) -> dict[str, Any]:

@@ -139,7 +139,6 @@ def _timers_by_other_operations(ground: Ground) -> str:
     told = [
         ground.ask("PUT", "/v1/timers/key:more", key, {one: body[one] for one in ("schedule", "target")}),
         ground.ask("POST", "/api/timer/v1/def", key, definition),
-        ground.ask("PUT", "/api/timer/v1/def", key, definition),
     ]
     return f"{summed(told)}; {stored(ground, 'hoarding')}"
 
@@ -281,7 +280,7 @@ SECTION = Section(
             _timers,
         ),
         Attack(
-            "One more timer, by three other operations",
+            "One more timer, by two other operations",
             f"403 40304 of each; {TIMERS} timers",
             _timers_by_other_operations,
         ),

@@ -159,7 +159,7 @@ def _forged_keys(ground: Ground) -> str:
 
 
 def _connections(ground: Ground) -> str:
-    """One address may not take all connections of the proxy, whose processes count them in any order."""
+    """One address may not take all connections of the proxy, which refuses them as such, or as too many requests."""
     with ExitStack() as held:
         clients = [held.enter_context(ground.connected()) for _ in range(500)]
         for client in clients:
@@ -171,7 +171,7 @@ def _connections(ground: Ground) -> str:
         def are_all_refused() -> bool:
             for client in clients:
                 with suppress(OSError):
-                    if statuses(client.recv(65_536)) == "503":
+                    if statuses(client.recv(65_536)) in ("429", "503"):
                         refused.add(client)
             return len(refused) >= 100
 

@@ -160,43 +160,12 @@ COMPATIBLE = (
     ForeignId("DELETE /api/timer/v1/def", "name", "/api/timer/v1/def", '{"name": "$key"}'),
     *(
         ForeignId(f"POST /api/timer/v1/{verb}", kind, f"/api/timer/v1/{verb}", body)
-        for verb in ("enable", "disable", "unable")
+        for verb in ("enable", "unable")
         for kind, body in (("timer id", '{"id": $timer}'), ("name", '{"name": "$key"}'))
     ),
     ForeignId("POST /api/timer/v1/def", "calendar", "/api/timer/v1/def", DEFINITION, BAD_CALENDAR),
-    ForeignId("PUT /api/timer/v1/def", "calendar", "/api/timer/v1/def", DEFINITION, BAD_CALENDAR),
-    ForeignId(
-        "POST /api/timer/v1/defs", "calendar", "/api/timer/v1/defs", f'{{"timers": [{DEFINITION}]}}', NOTHING
-    ),
-    ForeignId(
-        "POST /api/timer/v1/preview",
-        "calendar",
-        "/api/timer/v1/preview",
-        '{"cron": "0 9 * * *", "excludeCalendar": "$calendar"}',
-        BAD_CALENDAR,
-    ),
     ForeignId("GET /api/timer/v1/defs", "name", "/api/timer/v1/defs?name=$key", expected=NOTHING),
     ForeignId("GET /api/timer/v1/defsByName", "name", "/api/timer/v1/defsByName?name=$key", expected=NOTHING),
-    *(
-        ForeignId(
-            "POST /api/timer/v1/bulk",
-            f"timer ids, to {verb}",
-            "/api/timer/v1/bulk",
-            f'{{"action": "{verb}", "ids": [$timer]}}',
-            NOTHING,
-        )
-        for verb in ("enable", "disable", "delete")
-    ),
-    ForeignId(
-        "GET /api/timer/v1/calendar", "calendar", "/api/timer/v1/calendar?name=$calendar", None, NO_CALENDAR
-    ),
-    ForeignId(
-        "DELETE /api/timer/v1/calendar",
-        "calendar",
-        "/api/timer/v1/calendar",
-        '{"name": "$calendar"}',
-        NO_CALENDAR,
-    ),
     ForeignId("GET /api/task/v1/records", "timer id", "/api/task/v1/records?id=$timer"),
     *(
         ForeignId(f"GET /api/task/v1/{verb}", "timer id", f"/api/task/v1/{verb}?id=$timer", None, NOTHING)
@@ -248,11 +217,9 @@ FOREIGN_IDS = (*V1, *COMPATIBLE, *OF_OPERATORS)
 # Those that name nothing: they show or make what is the key's own app's, or no app's.
 WITHOUT_ID = {
     "PUT /v1/calendars/{name}": "a calendar of this name is the key's own app's",
-    "PUT /api/timer/v1/calendar": "a calendar of this name is the key's own app's",
     "PUT /v1/targets/{name}": "a target of this name is the key's own app's",
     "PUT /v1/alert-rules/{name}": "a rule of this name is the key's own app's",
     "GET /v1/calendars": "a list of the key's own app",
-    "GET /api/timer/v1/calendars": "a list of the key's own app",
     "GET /v1/brokers": "a list of what the key's own app may use",
     "GET /v1/signing-secrets": "a list of the key's own app",
     "POST /v1/signing-secrets": "makes the key's own app's",
@@ -263,7 +230,6 @@ WITHOUT_ID = {
     "GET /v1/failing-hosts": "a list of the key's own app",
     "POST /v1/failing-hosts:enable": "a host of this name is the key's own app's",
     "GET /v1/load": "counts of the key's own app",
-    "GET /api/timer/v1/load": "counts of the key's own app",
     "GET /v1/load:allApps": "needs an operator's key",
     "GET /v1/failing-hosts:allApps": "needs an operator's key",
     "GET /v1/pauses": "needs an operator's key",

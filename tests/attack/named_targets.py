@@ -213,7 +213,7 @@ def _inside(ground: Ground) -> str:
 def _inside_by_a_name(ground: Ground) -> str:
     """A name is looked up when the call is made."""
     before = ground.inside.accepted
-    made = put(ground, "by-a-name", {"url": f"http://localhost:{ground.inside.port}/"})
+    made = put(ground, "by-a-name", {"url": f"http://localhost.:{ground.inside.port}/"})
     status, _ = _called_through(ground, "by-a-name", moving(ground))
     return f"{made}; {'not called' if status != 'succeeded' else status}; {ground.inside.accepted - before} connections"
 

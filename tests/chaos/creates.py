@@ -132,13 +132,13 @@ class Changes:
             self._ask("PATCH", "def", id=made["id"], misfireGraceMs=delay_ms * 10)
             for method, path in (("POST", "unable"), ("DELETE", "def")):
                 self._ask(method, path, id=made["id"])
-        self._ask("PUT", "calendar", name="change")
+        self._v1("PUT", "calendars/change", {})
         notify = {"url": self._target_url, "method": "POST", "body": "{}"}
         follower = {"name": f"change-{uuid4().hex}", "cron": "0 9 * * *", "excludeCalendar": "change"}
         made = self._ask("POST", "def", notifyHTTPParam=notify, **follower)
-        self._ask("PUT", "calendar", name="change", days=["2001-01-01"])
+        self._v1("PUT", "calendars/change", {"days": ["2001-01-01"]})
         self._ask("DELETE", "def", id=made["id"])
-        self._ask("DELETE", "calendar", name="change")
+        self._v1("DELETE", "calendars/change")
         self._make_many()
         self._demand()
         self._rotate()
@@ -154,14 +154,12 @@ class Changes:
 
     def _rotate(self) -> None:
         """Give the app another signing secret."""
-        url, of_app = f"{self._api_url}/v1/signing-secrets", {"WangTimer-App": APP}
-        requests.post(url, json={"overlap": "0s"}, headers=of_app, timeout=5)
+        self._v1("POST", "signing-secrets", {"overlap": "0s"})
 
     def _aim(self) -> None:
         """Make a named target, and delete it again."""
-        url, of_app = f"{self._api_url}/v1/targets/change", {"WangTimer-App": APP}
-        requests.put(url, json={"url": self._target_url}, headers=of_app, timeout=5)
-        requests.delete(url, headers=of_app, timeout=5)
+        self._v1("PUT", "targets/change", {"url": self._target_url})
+        self._v1("DELETE", "targets/change")
 
     def _lose_target(self) -> None:
         """Call a target once that answers 410."""
@@ -185,17 +183,16 @@ class Changes:
             "target": {"url": self._target_url},
             "overlap": "queueOne",
         }
-        url, of_app = f"{self._api_url}/v1/timers", {"WangTimer-App": APP}
-        requests.post(url, json=timer, headers=of_app, timeout=5)
+        self._v1("POST", "timers", timer)
 
     def _make_many(self) -> None:
         """Make two timers in one request, enabled; disable, enable and delete them, and what was left over."""
-        notify = {"url": self._target_url, "method": "POST", "body": "{}"}
-        names = [f"change-{uuid4().hex}" for _ in range(2)]
-        timers = [{"name": name, "delayMs": 60_000, "notifyHTTPParam": notify} for name in names]
-        self._ask("POST", "defs", timers=timers, enable=True)
-        for action in ("disable", "enable", "delete"):
-            self._ask("POST", "bulk", action=action, filter={"namePrefix": "change-"})
+        keys = [f"change-{uuid4().hex}" for _ in range(2)]
+        target = {"url": self._target_url, "body": "{}"}
+        timers = [{"key": key, "schedule": {"delay": "1m"}, "target": target} for key in keys]
+        self._v1("POST", "timers:batchCreate", {"timers": timers})
+        for verb in ("Disable", "Enable", "Delete"):
+            self._v1("POST", f"timers:batch{verb}", {"filter": {"keyPrefix": "change-"}})
 
     def _demand(self) -> None:
         """Ask for single firings of a timer that is never enabled: now, of the minute past, and not at all."""
@@ -212,6 +209,10 @@ class Changes:
         key = {"WangTimer-App": APP, "Idempotency-Key": uuid4().hex}
         requests.post(f"{self._api_url}/v1/timers/{timer_id}:disable", headers=key, timeout=5)
         self._ask("DELETE", "def", id=timer_id)
+
+    def _v1(self, method: str, path: str, body: dict[str, Any] | None = None) -> None:
+        url, of_app = f"{self._api_url}/v1/{path}", {"WangTimer-App": APP}
+        requests.request(method, url, json=body, headers=of_app, timeout=5)
 
     def _ask(self, method: str, path: str, api: str = TIMER, **fields: object) -> dict[str, Any]:
         url = f"{self._api_url}/{api}/{path}"

@@ -79,7 +79,7 @@ class CutChanges:
             self.proxy.cut()
         elif cut is Cut.WITHIN_ANSWERS:
             self.proxy.cut_within_answers(self.random.randrange(self.random.choice(ANSWERED_BYTES)))
-        verbs = (("POST", "disable"), ("DELETE", "def"))
+        verbs = (("POST", "unable"), ("DELETE", "def"))
         asked = [pool.submit(self._stop, timer_id, cut, *self.random.choice(verbs)) for timer_id in timer_ids]
         if cut in (Cut.DURING, Cut.HANGS):
             time.sleep(self.random.uniform(0, WITHIN_S))

@@ -22,7 +22,6 @@ SPELLINGS = (
     ("id", "timerID"),
     ("name", "fuzzyName"),
     ("id", "name"),
-    ("ids", "filter"),
     ("keys", "ids", "filter"),
     ("firings", "since"),
     ("ids", "since"),
@@ -92,7 +91,7 @@ PICKS: dict[str, Pick] = {
     "fuzzyName": _one_of("standing", "made"),
     "namePrefix": _one_of("standing", "made"),
     "nameContains": _one_of("a", "%"),
-    "filter": _one_of({"nameContains": "a"}, {"status": "enabled"}),
+    "filter": _one_of({"keyContains": "a"}, {"status": "enabled"}, {"host": "target.example"}),
     "firings": lambda chance, standing: [
         {"id": timer_id, "fireAt": moment} for timer_id, moment in chance.sample(standing.firings, 1)
     ],
@@ -131,7 +130,6 @@ PICKS: dict[str, Pick] = {
     "host": _one_of("*", "target.invalid:80"),
     "ids of firings": lambda chance, standing: [_firing_id(chance, standing)],
     "keys": lambda chance, standing: chance.sample(standing.names, min(3, len(standing.names))),
-    "filter of v1": _one_of({"keyContains": "a"}, {"status": "enabled"}, {"host": "target.example"}),
     "name of a calendar": _one_of(*CALENDARS, SPARE, "made-1"),
     "key": _name,
     "keyPrefix": _one_of("standing", "made"),
@@ -193,11 +191,9 @@ def make_sensible(
 
 
 def _word(name: str, known: dict[str, Any], root: Any) -> str:
-    """Return the word of `PICKS` for a field; v1 gives two names to other things than the compatible paths."""
+    """Return the word of `PICKS` for a field; v1 gives a name to other things than the compatible paths."""
     if name == "ids" and _resolved(known[name], root)["items"].get("type") == "string":
         return "ids of firings"
-    if name == "filter" and "keys" in known:
-        return "filter of v1"
     if name == "name" and "url" in known:
         return "name of a target"
     # Alone in a path it is a calendar's.

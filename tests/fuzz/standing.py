@@ -56,8 +56,7 @@ class Standing:
             and row["fireAtMs"] > self.now + SOON_MS
         ] or self.firings
         for name in (CALENDARS[0], SPARE):
-            calendar = {"app": APP, "name": name, "days": ["2027-01-01"], "weekdays": [7]}
-            self.send("PUT", "/api/timer/v1/calendar", calendar)
+            self.send("PUT", f"/v1/calendars/{name}", {"days": ["2027-01-01"], "weekdays": ["sunday"]})
             # Named as a calendar is: in a path both are a name.
             self.send("PUT", f"/v1/targets/{name}", {"url": URL})
             self.send("PUT", f"/v1/alert-rules/{name}", ALERT_RULE)

@@ -48,12 +48,29 @@ class Version:
         answer: dict[str, Any] = response.json()
         return answer
 
+    def ask_v1(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The same by the paths of /v1, which the old version does not have."""
+        of_app = {"WangTimer-App": APP}
+        response = requests.request(
+            method, f"{self.api_url}/v1/{path}", json=body, headers=of_app, timeout=20
+        )
+        assert response.ok, f"{self.name}: {path}: {response.status_code} {response.text}"
+        answer: dict[str, Any] = response.json()
+        return answer
+
     def timer(self, url: str, name: str, **schedule: Any) -> int:
         """Create and enable a timer; return its id."""
         notify = {"url": url, "method": "POST", "body": json.dumps({"name": name})}
         made = self.ask("POST", "timer/v1/def", app=APP, name=name, notifyHTTPParam=notify, **schedule)
         self.ask("POST", "timer/v1/enable", app=APP, id=int(made["id"]))
         return int(made["id"])
+
+    def calendar(self, name: str, days: list[str]) -> None:
+        """Upload a calendar; the old version knows it by the old paths alone."""
+        if self.name == "old":
+            self.ask("PUT", "timer/v1/calendar", app=APP, name=name, days=days)
+        else:
+            self.ask_v1("PUT", f"calendars/{name}", {"days": days})
 
     def records(self, timer_id: int) -> list[dict[str, Any]]:
         """Return a timer's firings, latest first."""

@@ -35,7 +35,7 @@ def beside(tmp_path: Path) -> Iterator[Beside]:
 def made_by(version: Version, it: Beside, at_ms: int) -> dict[str, int]:
     """Make one timer of each kind by a version; return their ids by kind."""
     url, own = it.target.url, f"{version.name}-"
-    version.ask("PUT", "timer/v1/calendar", app=APP, name=f"{own}days", days=["2001-01-01"])
+    version.calendar(f"{own}days", ["2001-01-01"])
     return {
         "cron": version.timer(url, f"{own}cron", cron="*/2 * * * * *"),
         "zone": version.timer(url, f"{own}zone", cron="*/3 * * * * *", timezone="Asia/Kathmandu"),
@@ -59,8 +59,8 @@ def test_what_either_version_makes_fires_on_time_and_once(beside: Beside) -> Non
     beside.old.ask("POST", "timer/v1/unable", app=APP, id=of_new["zone"])
     stopped = int(time.time() * 1_000) + 2_000
     # And lets those that name a calendar follow it.
-    beside.new.ask("PUT", "timer/v1/calendar", app=APP, name="old-days", days=["2001-01-02"])
-    beside.old.ask("PUT", "timer/v1/calendar", app=APP, name="new-days", days=["2001-01-02"])
+    beside.new.calendar("old-days", ["2001-01-02"])
+    beside.old.calendar("new-days", ["2001-01-02"])
     until = max(int(time.time() * 1_000), first) + RUN_MS
     beside.run_until(until + LATE_MS)
 
@@ -96,5 +96,5 @@ def test_what_either_version_makes_fires_on_time_and_once(beside: Beside) -> Non
 
     beside.run_until(until + FOLLOWED_MS, or_once=have_same_days)
     assert have_same_days()
-    following = beside.new.ask("GET", "timer/v1/calendar", app=APP, name="old-days")["data"]["following"]
+    following = beside.new.ask_v1("GET", "calendars/old-days")["following"]
     assert (following["followers"], following["left"], following["refused"]) == (1, 0, 0)

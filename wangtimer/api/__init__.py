@@ -4,12 +4,10 @@ from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
-from wangtimer.api.compat.calendar_routes import calendar_routes
 from wangtimer.api.compat.firings.attempt_routes import attempt_routes
 from wangtimer.api.compat.firings.demand_routes import demand_routes
 from wangtimer.api.compat.firings.firing_routes import firing_routes
 from wangtimer.api.compat.firings.record_routes import record_routes
-from wangtimer.api.compat.load_routes import load_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
 from wangtimer.api.document.docs_page import add_docs
@@ -57,12 +55,10 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
         *v1_routes(late),
         timer_routes(late),
         timer_list_routes(late),
-        calendar_routes(late),
         record_routes(late),
         firing_routes(late),
         demand_routes(late),
         attempt_routes(late),
-        load_routes(late),
         health_routes(late),
     ):
         app.register_api(routes)

@@ -10,7 +10,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import requests
 
@@ -78,30 +77,27 @@ def _start_receiver(stack: EmbeddedStack, out: Path, stop: StopRequest) -> str:
 
 
 def _make_timers(stack: EmbeddedStack, target: str) -> tuple[EverySecond, Once]:
-    """Create and enable both timers over the HTTP API."""
-    notify = {"url": target, "method": "POST", "header": {"Content-Type": "text/plain"}, "body": "hello"}
+    """Make both timers over the HTTP API."""
     began_at = time.time() * 1_000
-    once_id = _post(stack, "def", name="once", delayMs=DELAY_MS, notifyHTTPParam=notify)["id"]
+    once_id = _make_timer(stack, "once", {"delay": f"{DELAY_MS}ms"}, target)
     once = Once(str(once_id), began_at, time.time() * 1_000, DELAY_MS)
-    cron_id = _post(stack, "def", name="every-second", cron="* * * * * *", notifyHTTPParam=notify)["id"]
-    _post(stack, "enable", id=once_id)
-    _post(stack, "enable", id=cron_id)
+    cron_id = _make_timer(stack, "every-second", {"cron": "* * * * * *"}, target)
     cron = EverySecond(str(cron_id), time.time() * 1_000)
     _say(f"timer {cron_id}: cron * * * * * *   timer {once_id}: once, {DELAY_MS} ms after its creation")
     return cron, once
 
 
-def _post(stack: EmbeddedStack, what: str, **fields: object) -> dict[str, Any]:
+def _make_timer(stack: EmbeddedStack, key: str, schedule: dict[str, str], url: str) -> int:
+    target = {"url": url, "headers": {"Content-Type": "text/plain"}, "body": "hello"}
     answer = requests.post(
-        f"{stack.api_url}/api/timer/v1/{what}",
-        json=fields,
+        f"{stack.api_url}/v1/timers",
+        json={"key": key, "schedule": schedule, "target": target},
         auth=Bearer(key_in_file(stack.directory.key_file)),
         timeout=10,
     )
     if not answer.ok:
-        raise DemoError(f"POST /api/timer/v1/{what} answered {answer.status_code}: {answer.text[:500]}")
-    body: dict[str, Any] = answer.json()
-    return body
+        raise DemoError(f"POST /v1/timers answered {answer.status_code}: {answer.text[:500]}")
+    return int(answer.json()["id"])
 
 
 def _listen(

@@ -69,14 +69,10 @@ def _compatible(world: KeyedWorld) -> list[Callable[[], Any]]:
         body = {"app": "archive", "id": made("archive")["id"], "perSecond": 1} | _past(world)
         return world.ask("POST", "/api/task/v1/backfill", keys["archive"], json=body).json
 
-    def uploaded() -> Any:
-        body = {"app": "plants", "name": "plant", "days": ["2027-01-01"]}
-        return world.ask("PUT", "/api/timer/v1/calendar", keys["plants"], json=body).json
-
     def listed() -> Any:
         return world.ask("GET", "/api/timer/v1/defs", keys["crawler"]).json
 
-    return [lambda: made("trial"), enabled, uploaded, backfilled, listed]
+    return [lambda: made("trial"), enabled, backfilled, listed]
 
 
 def _past(world: KeyedWorld) -> dict[str, str]:

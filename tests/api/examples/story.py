@@ -2,7 +2,6 @@
 
 import json
 from datetime import UTC, datetime
-from typing import Any
 
 from tests.api.examples.recorder import Recorder
 from tests.api.world import World
@@ -295,8 +294,6 @@ def _compatible(recorder: Recorder, world: World) -> None:
     shows("listTimers", app="shop", status="enabled", sort="-createdAt", limit=1)
     shows("listTimersByName", app="shop", name="expire", pageIndex=1, pageSize=20)
     shows("editTimer", one | {"tags": ["orders"], "notifyHTTPParam": {"header": {"X-Tag": ["late"]}}})
-    shows("putTimer", named | cron)
-    shows("previewSchedule", {"cron": "30 2 * * *", "timezone": "America/New_York", "count": 3})
     world.clock.now += 30_000
     fire_at = _settle_oldest(world, timer_id)
     hour = {"app": "shop", "id": timer_id, "since": _text(world.clock.now - HOUR_MS)}
@@ -311,30 +308,8 @@ def _compatible(recorder: Recorder, world: World) -> None:
     shows("fireNow", one)
     past = {"since": _text(world.clock.now - 2 * HOUR_MS), "until": _text(world.clock.now - HOUR_MS)}
     shows("backfillFirings", one | past | {"dryRun": True})
-    shows("disableTimer", one)
     shows("unableTimer", one)
-    a = {"name": "a", "delayMs": 60_000, "notifyHTTPParam": {"url": "http://localhost:8080/a"}}
-    b = {"name": "b", "cron": "0 25 * * *", "notifyHTTPParam": {"url": "http://localhost:8080/b"}}
-    shows("createTimers", {"app": "shop", "enable": True, "timers": [a, b]})
-    shows("changeTimers", {"app": "shop", "action": "disable", "filter": {"names": ["a"]}})
     shows("deleteTimer", one)
-    plant: dict[str, Any] = {"weekdays": [6, 7], "days": ["2027-01-01"], "working": ["2027-01-02"]}
-    shows("putCalendar", {"app": "shop", "name": "plant"} | plant)
-    shows("getCalendar", app="shop", name="plant")
-    shows("listCalendars", app="shop", is_shown=False)
-    known = recorder.operations["getCalendar"]["answers"]["200"]["bodies"]["application/json"]["data"]
-    recorder.operations["listCalendars"] = {
-        "parameters": {"app": "shop"},
-        "body": None,
-        "answers": {
-            "200": {
-                "headers": {},
-                "bodies": {"application/json": {"code": 0, "msg": "", "data": [known | {"following": None}]}},
-            }
-        },
-    }
-    shows("deleteCalendar", {"app": "shop", "name": "plant"})
-    shows("getLoad", app="shop", minutes=3)
     shows("isAlive")
     shows("isReady")
 

@@ -1,4 +1,4 @@
-"""Lists of timers, calendars and the load by the native paths."""
+"""Lists of timers by the native paths."""
 
 from typing import Any
 
@@ -6,8 +6,6 @@ import pytest
 
 from tests.api.test_our_words import DOCUMENT
 from tests.api.v1.world import TIMERS, URL, V1World
-
-CALENDAR = "/v1/calendars/{name}"
 
 
 def keys(world: V1World, **query: Any) -> list[str]:
@@ -94,35 +92,6 @@ def test_an_unknown_parameter_is_asked_about(small_world: V1World) -> None:
     assert (refused.status, refused.json["parameter"], refused.json["didYouMean"]) == (400, "tags", "tag")
 
 
-def test_a_calendar_is_uploaded_named_by_a_timer_and_kept_from_deletion(world: V1World) -> None:
-    body = {"weekdays": ["sunday", "saturday"], "days": ["2027-01-01"], "working": ["2027-01-02"]}
-    made = world.send("PUT", "/v1/calendars/plant", body, rule=CALENDAR).json
-    assert made["weekdays"] == ["saturday", "sunday"]
-    assert world.send("GET", "/v1/calendars/plant", rule=CALENDAR).json["days"] == ["2027-01-01"]
-    timer = world.made(schedule={"every": "1h", "excludeCalendar": "plant"})
-    assert world.send("DELETE", "/v1/calendars/plant", rule=CALENDAR).status == 409
-    world.send(
-        "PATCH", timer.headers["Location"], {"schedule": {"excludeCalendar": None}}, rule="/v1/timers/{which}"
-    )
-    assert world.send("DELETE", "/v1/calendars/plant", rule=CALENDAR).status == 204
-    assert world.send("GET", "/v1/calendars/plant", rule=CALENDAR).status == 404
-
-
-def test_calendars_are_listed_page_by_page(small_world: V1World) -> None:
-    for name in ("plant", "Abroad", "office"):
-        small_world.send("PUT", f"/v1/calendars/{name}", {"days": ["2027-01-01"]}, rule=CALENDAR)
-    names: list[str] = []
-    query: dict[str, Any] = {"limit": 2}
-    while query:
-        page = small_world.send("GET", "/v1/calendars", query=query).json
-        assert len(page["items"]) <= 2
-        names += [one["name"] for one in page["items"]]
-        query = {"limit": 2, "cursor": page["nextCursor"]} if page["nextCursor"] else {}
-    assert names == ["cn-off-days", "weekends", "Abroad", "office", "plant"]
-    stray = small_world.send("GET", "/v1/calendars", query={"cursor": "abc"})
-    assert (stray.status, stray.json["code"]) == (400, 40010)
-
-
 def test_every_list_of_v1_has_the_same_pages() -> None:
     lists = {
         path: methods["get"]
@@ -147,47 +116,3 @@ def test_every_list_of_v1_has_the_same_pages() -> None:
             2
         ]
         assert {"items", "nextCursor"} <= set(DOCUMENT["components"]["schemas"][name]["required"])
-
-
-def test_calendars_that_are_always_there_are_listed_and_not_replaced(small_world: V1World) -> None:
-    names = [one["name"] for one in small_world.send("GET", "/v1/calendars").json["items"]]
-    assert names == ["cn-off-days", "weekends"]
-    refused = small_world.send("PUT", "/v1/calendars/weekends", {}, rule=CALENDAR)
-    assert (refused.status, refused.json["parameter"]) == (400, "name")
-
-
-@pytest.mark.parametrize(
-    ("body", "pointer"),
-    [
-        ({"weekdays": ["Sonntag"]}, "/weekdays/0"),
-        ({"days": ["2027-02-30"]}, "/days/0"),
-        ({"day": []}, "/day"),
-    ],
-)
-def test_what_is_wrong_with_a_calendar_is_pointed_at(small_world: V1World, body: Any, pointer: str) -> None:
-    refused = small_world.send("PUT", "/v1/calendars/plant", body, rule=CALENDAR)
-    assert (refused.status, refused.json["pointer"]) == (400, pointer)
-
-
-def test_the_load_to_come_is_the_apps_own(world: V1World) -> None:
-    world.made()
-    world.send("POST", TIMERS, {"schedule": {"every": "1s"}, "target": {"url": URL}}, app="bank")
-    load = world.send("GET", "/v1/load").json
-    assert load["firings"] == sum(one["firings"] for one in load["items"]) == 60
-    assert all("apps" not in one for one in load["items"])
-    too_far = world.send("GET", "/v1/load", query={"minutes": 9_999})
-    assert (too_far.status, too_far.json["parameter"]) == (400, "minutes")
-
-
-def test_the_load_of_all_apps_names_no_app_and_counts_each(world: V1World) -> None:
-    world.made()
-    world.send("POST", TIMERS, {"schedule": {"every": "1s"}, "target": {"url": URL}}, app="bank")
-    load = world.send("GET", "/v1/load:allApps", app=None).json
-    assert load["firings"] == sum(one["firings"] for one in load["items"]) == 120
-    assert all(one["firings"] == sum(one["apps"].values()) for one in load["items"])
-    assert {app for one in load["items"] for app in one["apps"]} == {"bank", "shop"}
-    assert load["plannedUntil"] == world.send("GET", "/v1/load").json["plannedUntil"]
-    nearer = world.send("GET", "/v1/load:allApps", app=None, query={"minutes": 1}).json
-    assert nearer["items"] == load["items"][: len(nearer["items"])]
-    too_far = world.send("GET", "/v1/load:allApps", app=None, query={"minutes": 9_999})
-    assert (too_far.status, too_far.json["parameter"]) == (400, "minutes")

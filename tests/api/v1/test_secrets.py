@@ -7,7 +7,7 @@ from redis import Redis
 from sqlalchemy import select
 
 from tests.api.v1.world import TIMERS, URL, V1World
-from tests.api.world import DEF, DEFS
+from tests.api.world import DEF
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.redis.definitions import definition_text
 from wangtimer.store.seals import NO_KEYS
@@ -26,7 +26,7 @@ TARGET: dict[str, Any] = {
     "secretHeaders": ["X-Tenant"],
     "secretBody": True,
 }
-SHOWN = {
+SHOWN: dict[str, Any] = {
     "url": f"{URL}?token=***&order=7",
     "method": "PUT",
     "headers": {"Authorization": ["***"], "X-Tenant": ["***"], "X-Tag": ["blue"]},
@@ -93,20 +93,9 @@ def test_what_is_shown_can_be_sent_back_and_changes_nothing(world: V1World) -> N
     for method, body in (("PUT", whole), ("PATCH", {"target": SHOWN})):
         same = world.send(method, PLACE, body, rule=ONE)
         assert (same.status, same.json["version"]) == (200, made["version"])
-    assert (
-        world.put(
-            DEF,
-            app="shop",
-            name="expire",
-            cron="* * * * * *",
-            notifyHTTPParam={
-                "url": SHOWN["url"],
-                "method": "PUT",
-                "header": {name: value for name, value in SHOWN["headers"].items() if name != "X-Tenant"},
-            },
-        ).status
-        == 200
-    )
+    headers = {name: value for name, value in SHOWN["headers"].items() if name != "X-Tenant"}
+    fewer = {"url": SHOWN["url"], "method": "PUT", "headers": headers}
+    assert world.send("PUT", PLACE, {"schedule": EVERY, "target": fewer}, rule=ONE).status == 200
     assert called(world, made["id"]).headers == (("Authorization", f"Bearer {SECRET}"), ("X-Tag", "blue"))
 
 
@@ -200,12 +189,8 @@ def test_without_a_key_only_timers_without_secrets_are_stored(small_world: V1Wor
     assert (refused.status, refused.json["pointer"]) == (400, "/target/headers/Authorization")
     assert "WANGTIMER_SECRET_KEYS_FILE" in refused.json["detail"]
     assert SECRET not in str(refused.json)
-    many = small_world.post(
-        DEFS,
-        app="shop",
-        timers=[{"name": "a", "cron": "* * * * * *", "notifyHTTPParam": {"url": URL + "?key=1"}}],
-    )
-    assert many.json["failed"] == 1
+    some = {"timers": [{"schedule": EVERY, "target": {"url": URL + "?key=1"}}]}
+    assert small_world.send("POST", f"{TIMERS}:batchCreate", some).json["failed"] == 1
     assert small_world.made(target={"url": URL, "headers": {"X-Tag": "blue"}}).status == 201
 
 

@@ -10,7 +10,7 @@ PROMISES = (
         "a calendar uploaded anew is followed by every timer that names it, also by one that is made at that moment.",
         breaks="A timer made with days read before the upload does not say so.",
         by=Mutation("calendar_mark", "sql.execute(update(calendars).where(own).values(followed_at=0))", ""),
-        red="tests/api/test_following.py::test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_ones[sqlite-create]",
+        red="tests/api/v1/test_following.py::test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_ones[sqlite-create]",
     ),
     Promise(
         "a-cancelled-firing-is-not-made",
@@ -248,7 +248,7 @@ PROMISES = (
             "return version == at or (last == at and first <= version < at)",
             "return version == at",
         ),
-        red="tests/api/test_following.py::test_what_a_target_answered_counts_though_its_timer_followed_an_upload[sqlite]",
+        red="tests/api/v1/test_following.py::test_what_a_target_answered_counts_though_its_timer_followed_an_upload[sqlite]",
     ),
     Promise(
         "new-zone-rules-leave-a-firing-cancelled",
@@ -320,7 +320,7 @@ PROMISES = (
             """,
             "return",
         ),
-        red="tests/api/test_following.py::test_what_died_half_way_is_gone_on_with[sqlite-before]",
+        red="tests/api/v1/test_following.py::test_what_died_half_way_is_gone_on_with[sqlite-before]",
     ),
     Promise(
         "what-a-cancelled-firing-brings-changes-no-timer",

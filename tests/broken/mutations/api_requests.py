@@ -90,7 +90,7 @@ PROMISES = (
             "if results and is_over(answer_s):",
             "if False and is_over(answer_s):",
         ),
-        red="tests/api/test_large_calendars.py::test_timers_switched_off_beyond_one_transaction_are_left_where_the_budget_is_over",
+        red="tests/api/v1/test_large_calendars.py::test_timers_switched_off_beyond_one_transaction_are_left_where_the_budget_is_over",
     ),
     Promise(
         "a-change-without-its-entry-is-not-made",
@@ -276,7 +276,7 @@ PROMISES = (
             ),
             Mutation("MOST_DAYS_KEPT", "MOST_DAYS_KEPT = 400_000", "MOST_DAYS_KEPT = 1"),
         ),
-        red="tests/api/test_large_calendars.py::test_its_timers_are_changed_by_parts_and_listed_by_short_pages",
+        red="tests/api/v1/test_large_calendars.py::test_its_timers_are_changed_by_parts_and_listed_by_short_pages",
     ),
     Promise(
         "no-request-takes-a-second-of-cpu",

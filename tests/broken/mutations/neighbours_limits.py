@@ -26,7 +26,7 @@ PROMISES = (
         by=Mutation(
             "CalendarFollowers._with_room", "if not self._totals.are_kept(upload.app):", "if upload.app:"
         ),
-        red="tests/api/test_following.py::test_of_timers_whose_new_days_do_not_fit_any_more_as_many_follow_as_fit[sqlite]",
+        red="tests/api/v1/test_following.py::test_of_timers_whose_new_days_do_not_fit_any_more_as_many_follow_as_fit[sqlite]",
     ),
     Promise(
         "answers-set-no-more-moments-than-an-app-may-plan",

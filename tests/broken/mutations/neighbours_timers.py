@@ -109,7 +109,7 @@ PROMISES = (
             """,
             "self._is_time_over()",
         ),
-        red="tests/api/test_following.py::test_a_transaction_ends_by_time_and_the_next_goes_on[sqlite]",
+        red="tests/api/v1/test_following.py::test_a_transaction_ends_by_time_and_the_next_goes_on[sqlite]",
     ),
     Promise(
         "many-older-ones-do-not-hold-up-the-newer-one",

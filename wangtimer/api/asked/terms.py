@@ -10,7 +10,7 @@ from pydantic import AfterValidator, Field
 
 from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
 from wangtimer.api.asked.owned_fields import taking_fields
-from wangtimer.api.asked.rule_fields import naming_rules, taking_rules
+from wangtimer.api.asked.rule_fields import taking_rules
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
@@ -25,9 +25,7 @@ from wangtimer.api.http.refusals import Refused
 
 MOST_JITTER_MS = 3_600_000
 
-_ENABLING = (
-    '"enable": true stands beside "timers" in POST /api/timer/v1/defs; or call POST /api/timer/v1/enable'
-)
+_ENABLING = "a new timer is disabled; enable it with POST /api/timer/v1/enable"
 _ATTEMPTS = "POST /v1/timers has retry, which says how often a call is tried; leave it out here"
 _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
@@ -98,7 +96,6 @@ ChangedUrl = Annotated[
 ]
 Body = Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])]
 ChangedBody = Annotated[str | None, Field(description="null: none")]
-PreviewCount = Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])]
 
 
 class NotifyParam(Given):
@@ -148,9 +145,8 @@ class TermFields(ScheduleFields):
     meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_A_TIMER
 
 
-@naming_rules
 class TimerTerms(TermFields):
-    """A whole timer without its app: exactly one of {asked} says when it fires."""
+    """A whole timer without its app."""
 
     name: Name
     creator: Annotated[str | None, Field(description="accepted from xTimer's clients, and ignored")] = None

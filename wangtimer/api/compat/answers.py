@@ -7,7 +7,6 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.calendars import HowFollowed
 from wangtimer.api.asked.field_models import ShownMoment
 from wangtimer.api.asked.firing_types import LastOutput, Lateness, ShownKind, WaitedFor
 from wangtimer.api.asked.owned_fields import showing_fields
@@ -110,12 +109,6 @@ class ChangeAnswer(Answer):
     ]
 
 
-class PreviewAnswer(Answer):
-    """A schedule's preview; nothing is stored."""
-
-    data: Preview
-
-
 class CreateAnswer(Answer):
     """The new timer; it is disabled until it is enabled."""
 
@@ -123,49 +116,10 @@ class CreateAnswer(Answer):
     data: PlannedTimerData
 
 
-class PutAnswer(CreateAnswer, ChangeAnswer):
-    """The timer as it is now."""
-
-    created: Annotated[bool, Field(description="false: it existed before")]
-
-
 class EditAnswer(ChangeAnswer):
     """The timer as it is now."""
 
     data: PlannedTimerData
-
-
-class FollowingData(HowFollowed):
-    """How many of the app's timers that name a calendar use its latest days."""
-
-
-class CalendarData(Sent):
-    """Days on which nothing fires: `weekdays` (1 Monday to 7 Sunday) and `days`, except those in `working`."""
-
-    name: str
-    weekdays: list[int]
-    days: list[str]
-    working: list[str]
-    first_year: Annotated[int | None, Field(description="the first year whose days are known")] = None
-    last_year: Annotated[int | None, Field(description="after this year only the weekdays count")] = None
-    is_built_in: bool
-    following: Annotated[
-        FollowingData | None,
-        Field(description="how many timers use its latest days; null in a list, and for a built-in calendar"),
-    ] = None
-
-
-class CalendarAnswer(Answer):
-    """A calendar. `edited`: how many timers get its new days within seconds of the answer."""
-
-    data: CalendarData
-    edited: Annotated[int, Field(description="after an upload: how many timers get its new days")] = 0
-
-
-class CalendarsAnswer(Answer):
-    """The calendars an app can name."""
-
-    data: list[CalendarData]
 
 
 class TimerAnswer(Answer):

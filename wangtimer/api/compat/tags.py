@@ -6,4 +6,3 @@ _LIKE = "for xTimer's clients; /v1 has the same in a simpler form"
 
 TIMERS = Tag(name="compatible timers", description=f"Timers {_LIKE}")
 RECORDS = Tag(name="compatible records", description=f"Firings {_LIKE}")
-CALENDARS = Tag(name="compatible calendars", description=f"Calendars {_LIKE}")

@@ -28,8 +28,6 @@ _BY_PARAMETER = {
 _OF_OPERATION = {
     ("isReady", "503"): ErrorCode.NOT_READY,
     ("exportFirings", "503"): ErrorCode.TOO_MANY_AT_ONCE,
-    ("getCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
-    ("deleteCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("v1GetCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("v1DeleteCalendar", "404"): ErrorCode.UNKNOWN_CALENDAR,
     ("v1Pause", "404"): ErrorCode.UNKNOWN_APP,
@@ -37,7 +35,6 @@ _OF_OPERATION = {
     ("cancelFiring", "404"): ErrorCode.UNKNOWN_FIRING,
     ("editTimer", "409"): ErrorCode.VERSION_CHANGED,
     ("createTimer", "409"): ErrorCode.NAME_TAKEN,
-    ("putTimer", "409"): ErrorCode.NAME_TAKEN,
     ("v1CreateTimer", "409"): ErrorCode.NAME_TAKEN,
     ("v1PatchTimer", "409"): ErrorCode.NAME_TAKEN,
 }

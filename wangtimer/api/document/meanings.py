@@ -9,7 +9,6 @@ _OF_LISTS = "the entries of this page, in the order of the list"
 _MOMENT = "RFC 3339 with ms, UTC"
 
 MEANINGS: Mapping[str, str] = {
-    "action": "what is done with each timer",
     "anchorAt": f"the moment from which intervals are counted; {_MOMENT}",
     "app": "the app whose timer it is",
     "at": f"the one moment; {_MOMENT}",
@@ -18,7 +17,6 @@ MEANINGS: Mapping[str, str] = {
     "attempts": "every attempt so far, the first one first",
     "body": "the body of the call, as it is sent; empty: none",
     "broker": "the Celery broker",
-    "calendar": "the calendar",
     "code": "0: it was done. Else the error code; the meaning of a code never changes",
     "countsWithin": "the change takes effect for every moment later than this after the answer",
     "created": "how many timers were made",
@@ -62,7 +60,6 @@ MEANINGS: Mapping[str, str] = {
     "matched": "how many match the request",
     "maxFirings": "the timer is finished after this many moments",
     "method": "the HTTP method of the call",
-    "minuteMs": "the start of the minute, ms since 1970",
     "misfire": "what happens to firings that are found late",
     "misfireGraceMs": "a firing found later than this many ms is late",
     "msg": "what is wrong; what to do. Empty: it was done",
@@ -70,7 +67,6 @@ MEANINGS: Mapping[str, str] = {
     "namePrefix": "the name begins with this",
     "nextMoments": "the next moments of the schedule",
     "notReplayed": "the firings that are not replayed, and why",
-    "notify": "the HTTP call that the timer makes",
     "notifyHTTPParam": "the HTTP call that the timer makes",
     "ok": "whether it answered in time",
     "planned": "how many firings were planned, due from now on",
@@ -108,10 +104,7 @@ MEANINGS: Mapping[str, str] = {
 
 MEANINGS_IN: Mapping[tuple[str, str], str] = {
     ("CalendarPage", "items"): "the built-in calendars, then the app's own",
-    ("ChangedData", "failed"): "the timers that were not changed, and why",
-    ("FailedChange", "id"): "the timer's id",
     ("ManyTimersOutcome", "failed"): "the timers that were not changed, and why",
-    ("MadeTimer", "created"): "whether the timer was made",
     ("NewTimerOutcome", "created"): "whether the timer was made",
     ("NewTimerOutcome", "id"): "the timer's id; null: it was not made",
     ("NewTimerOutcome", "key"): "the timer's key; null: it was not made",

@@ -7,7 +7,7 @@ from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Part, Refused, shown
+from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.apps.caller import Caller, begin_call
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
 from wangtimer.store.app_directory import AppDirectory
@@ -84,19 +84,6 @@ def _refuse_unknown(name: str, field: str) -> None:
             field,
             f"app {name!r} is disabled",
             f"enable it first: wangtimer apps enable {name}",
-        )
-
-
-def need_scope(scope: Scope, mend: str) -> None:
-    """Raise `Refused` unless the caller has a scope that only some requests of an operation need."""
-    caller = present_caller()
-    if not caller.may(scope):
-        raise Refused(
-            ErrorCode.SCOPE_MISSING,
-            "Authorization",
-            f"API key {caller.key_id} lacks the scope {scope}",
-            mend,
-            part=Part.HEADER,
         )
 
 

@@ -8,25 +8,17 @@ from typing import Annotated, ClassVar, Literal, get_args
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.asked.calendars import (
-    CalendarName,
-    Calendars,
-    Days,
-    FollowedCalendar,
-    HowFollowed,
-    WorkingDays,
-    calendar_fields,
-    following_fields,
-)
 from wangtimer.api.http import cursors
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.v1.calendars import CalendarName, Calendars, Days, FollowedCalendar, WorkingDays
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import ListPage
 from wangtimer.core.errors import Subject
 from wangtimer.core.schedules.calendars import built_in
+from wangtimer.store.sql.calendar_followers import Progress
 from wangtimer.wiring import Wiring
 
 # Monday first, as ISO 8601 counts them.
@@ -59,8 +51,21 @@ class CalendarBody(Given):
     working: WorkingDays
 
 
-class ShownFollowing(HowFollowed):
+class ShownFollowing(Sent):
     """How many of the app's timers that name a calendar use its latest days."""
+
+    followers: Annotated[int, Field(description="timers that name it")]
+    left: Annotated[
+        int, Field(description="timers that do not use its latest days yet; usually they do within seconds")
+    ]
+    refused: Annotated[
+        int,
+        Field(
+            description="timers that keep older days: moments with these could not be worked out, or the app's "
+            "`timerBytes` have no room for these"
+        ),
+    ]
+    refused_ids: Annotated[list[int], Field(description="the first ten of the refused timers")]
 
 
 class ShownCalendar(Sent):
@@ -133,12 +138,11 @@ class CalendarResource:
 
     def delete(self, path: CalendarPath, header: AppHeader) -> Reply:
         """Delete a calendar that no timer names."""
-        mend = "give them schedule.excludeCalendar: null, and delete the calendar then"
-        self._of(header).delete(path.name, mend)
+        self._of(header).delete(path.name)
         return Reply(None, 204)
 
     def _of(self, header: AppHeader) -> Calendars:
-        return Calendars(self.wiring(), header.app, "GET /v1/calendars")
+        return Calendars(self.wiring(), header.app)
 
 
 def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
@@ -154,8 +158,23 @@ def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 
 def _shown(found: FollowedCalendar) -> ShownCalendar:
+    calendar = found.calendar
     return ShownCalendar(
-        **calendar_fields(found.calendar),
-        weekdays=[WEEKDAYS[day] for day in sorted(found.calendar.weekdays)],
-        following=None if found.progress is None else ShownFollowing(**following_fields(found.progress)),
+        name=calendar.name,
+        weekdays=[WEEKDAYS[day] for day in sorted(calendar.weekdays)],
+        days=sorted(day.isoformat() for day in calendar.days),
+        working=sorted(day.isoformat() for day in calendar.working),
+        first_year=calendar.first_year,
+        last_year=calendar.last_year,
+        is_built_in=calendar.name in built_in(),
+        following=None if found.progress is None else _shown_following(found.progress),
+    )
+
+
+def _shown_following(progress: Progress) -> ShownFollowing:
+    return ShownFollowing(
+        followers=progress.followers,
+        left=progress.left,
+        refused=progress.refused,
+        refused_ids=list(progress.refused_ids),
     )

@@ -5,11 +5,12 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from flask_openapi.blueprint import APIBlueprint
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.coming_load import Minutes, coming_load
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.field_types import Given, number
+from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import Text
@@ -26,7 +27,14 @@ PlannedUntil = Annotated[
 class LoadWindow(Given):
     """How far ahead."""
 
-    minutes: Minutes = None
+    minutes: Annotated[
+        int | None,
+        BeforeValidator(number),
+        Field(
+            ge=1,
+            description="how many minutes from the current one on; by default, and at most, all that are planned (120)",
+        ),
+    ] = None
 
 
 class MinuteOfLoad(Sent):
@@ -59,6 +67,14 @@ class AllAppsLoad(Sent):
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedMinutes:
+    """Firings by minute (minutes since 1970) and app, and the moment up to which every schedule is planned (ms UTC)."""
+
+    by_minute: Mapping[int, Mapping[str, int]]
+    planned_until: int
+
+
+@dataclass(frozen=True, slots=True)
 class LoadResource:
     """The operations on the load."""
 
@@ -71,7 +87,7 @@ class LoadResource:
         times as long as counting took. A request that counts for more than a few seconds is refused: ask for fewer
         minutes, or ask again.
         """
-        load = coming_load(self.wiring(), query.minutes)
+        load = self._planned(query)
         counts = {minute: apps.get(header.app, 0) for minute, apps in load.by_minute.items()}
         return AppLoad(
             items=[
@@ -89,13 +105,27 @@ class LoadResource:
         For operators: it takes no app. Of enabled timers, as far as they are planned, counted as for one app.
         The answer has an entry for each app and minute; too many of them are refused (40012): ask for fewer minutes.
         """
-        load = coming_load(self.wiring(), query.minutes)
+        load = self._planned(query)
         items = [_of_all_apps(minute, apps) for minute, apps in load.by_minute.items() if apps]
         return AllAppsLoad(
             items=items,
             firings=sum(one.firings for one in items),
             planned_until=show_moment(load.planned_until),
         )
+
+    def _planned(self, query: LoadWindow) -> PlannedMinutes:
+        """Return what is planned from the current minute on; raises `Refused` for more minutes than are planned."""
+        wiring = self.wiring()
+        most = max(1, wiring.settings.horizon_ms // MINUTE_MS)
+        if query.minutes is not None and query.minutes > most:
+            reason = "firings are not planned that far ahead"
+            raise Refused(ErrorCode.BAD_VALUE, "minutes", reason, f"ask for {most} at most")
+        first, wanted = int(wiring.clock.now_ms()) // MINUTE_MS, query.minutes or most
+        by_minute = wiring.planned_load.minutes(first, wanted)
+        ends_at = (first + wanted) * MINUTE_MS
+        unplanned = wiring.planned_load.first_unplanned()
+        until = (ends_at if unplanned is None else min(unplanned, ends_at)) - 1
+        return PlannedMinutes(dict(sorted(by_minute.items())), until)
 
 
 def _of_all_apps(minute: int, apps: Mapping[str, int]) -> MinuteOfAllApps:

@@ -4,15 +4,17 @@ from typing import Any
 
 from wangtimer.api.asked.owned_fields import shown_values
 from wangtimer.api.asked.terms import ScheduleFields
-from wangtimer.api.compat.answers import NotifyData, PlannedTimerData, StoppedData
-from wangtimer.api.compat.timers.previews import preview
+from wangtimer.api.compat.answers import Moment, NotifyData, PlannedTimerData, StoppedData, WarningData, Words
 from wangtimer.core.flow.stopped_moment import StoppedMoment
+from wangtimer.core.kinds.clock_warnings import warnings_of_moment
 from wangtimer.core.kinds.kinds import kind_of
+from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
+from wangtimer.core.words.words import Language
 
 MOMENTS_SHOWN = 5
 
@@ -26,7 +28,7 @@ def planned_timer(timer: Timer, now: int, asked: ScheduleFields) -> PlannedTimer
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
     return PlannedTimerData(
-        **timer_fields(timer, now), **preview(timer.definition.schedule, now, count, asked)
+        **timer_fields(timer, now), **_preview(timer.definition.schedule, now, count, asked)
     )
 
 
@@ -59,6 +61,26 @@ def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
     if stopped is None:
         return None
     return StoppedData(at=show_moment(stopped.at_ms), at_ms=stopped.at_ms, state=stopped.state)
+
+
+def _preview(schedule: Schedule, now: int, count: int, asked: ScheduleFields) -> dict[str, Any]:
+    """Return the fields of a `Preview`: the next `count` moments after `now` (ms UTC), words and warnings.
+
+    `asked` is the request's schedule.
+    """
+    of_moment = warnings_of_moment(vars(asked).get("at"), asked.timezone)
+    found = preview_of(schedule, now, count)
+    return {
+        "next_moments": [
+            Moment(at=show_moment(moment, found.zone), at_ms=moment, utc=show_moment(moment))
+            for moment in found.moments
+        ],
+        "words": Words(en=found.words[Language.EN], zh=found.words[Language.ZH]),
+        "warnings": [
+            WarningData(code=one.code, text=one.text, text_zh=one.text_zh)
+            for one in (*found.warnings, *of_moment)
+        ],
+    }
 
 
 def _schedule_fields(schedule: Schedule) -> dict[str, Any]:

@@ -8,14 +8,11 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.asked.conditions import NameText
+from wangtimer.api.asked.conditions import NameText, NextBefore, StatusWord, TagText, wanted_timers
 from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.compat.answers import LastOutcome, ListedTimerData, TimersAnswer
 from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
 from wangtimer.api.compat.tags import TIMERS
-from wangtimer.api.compat.timers.batch_routes import add_batch_routes
-from wangtimer.api.compat.timers.bulk_routes import add_bulk_routes
-from wangtimer.api.compat.timers.filter_fields import FilterFields
 from wangtimer.api.compat.timers.timer_data import timer_fields
 from wangtimer.api.compat.timers.timer_models import OfAnApp
 from wangtimer.api.http import cursors
@@ -28,6 +25,19 @@ from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
 from wangtimer.wiring import Wiring
+
+
+class FilterFields(Given):
+    """Which of an app's timers: those that meet all conditions."""
+
+    name: Annotated[NameText | None, Field(description="this very name")] = None
+    name_prefix: Annotated[NameText | None, Field(alias="namePrefix")] = None
+    name_contains: Annotated[NameText | None, Field(alias="nameContains", description="in either case")] = (
+        None
+    )
+    status: StatusWord | None = None
+    tag: TagText | None = None
+    next_before: NextBefore = None
 
 
 class TimersQuery(FilterFields, OfAnApp):
@@ -62,7 +72,16 @@ class TimersQuery(FilterFields, OfAnApp):
     @property
     def wanted(self) -> TimerFilter:
         """The filter; raises `Refused` for a moment that cannot be read."""
-        return self.wanted_of(self.app)
+        return wanted_timers(
+            self.app,
+            self.name,
+            self.name_prefix,
+            self.name_contains,
+            self.status,
+            self.tag,
+            self.next_before,
+            path="",
+        )
 
 
 class NameQuery(Given):
@@ -138,8 +157,6 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
     routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
     routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
-    add_batch_routes(routes, wiring)
-    add_bulk_routes(routes, wiring)
     return routes
 
 

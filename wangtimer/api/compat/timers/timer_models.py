@@ -6,17 +6,9 @@ from typing import Annotated, ClassVar
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.asked.rule_fields import naming_rules
-from wangtimer.api.asked.terms import ChangedTerms, PreviewCount, ScheduleFields, TimerTerms
-from wangtimer.api.http.field_types import App, AppOrAll, Given, Id, Name, number
+from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
+from wangtimer.api.http.field_types import App, Given, Id, Name, number
 from wangtimer.api.http.refusals import NAMED_BY_ID
-
-
-@naming_rules
-class PreviewSchedule(ScheduleFields):
-    """A schedule to preview; exactly one of {asked} says when it fires."""
-
-    app: Annotated[AppOrAll, Field(description="whose calendars excludeCalendar may name")]
-    count: PreviewCount = 10
 
 
 class OfAnApp(Given):
@@ -28,15 +20,6 @@ class OfAnApp(Given):
 @naming_rules
 class CreateTimer(TimerTerms, OfAnApp):
     """A new timer: exactly one of {asked} says when it fires."""
-
-
-class PutTimer(CreateTimer):
-    """A whole timer that replaces any old one: a field that is absent gets its default."""
-
-    version: Annotated[
-        int | None,
-        Field(ge=1, description="refuse (409) where there is no timer at this version"),
-    ] = None
 
 
 class EditTimer(ChangedTerms):

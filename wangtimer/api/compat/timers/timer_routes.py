@@ -1,22 +1,19 @@
 """Timers over HTTP: create, read, list, enable, disable, delete."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
-from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
-from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
+from wangtimer.api.asked.asked_schedule import FindCalendar
+from wangtimer.api.asked.asked_timer import edited_timer, new_timer
 from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.compat.answers import (
     CreateAnswer,
     DeleteAnswer,
     EditAnswer,
-    Preview,
-    PreviewAnswer,
-    PutAnswer,
     StopAnswer,
     StoppedData,
     TimerAnswer,
@@ -24,13 +21,10 @@ from wangtimer.api.compat.answers import (
 )
 from wangtimer.api.compat.tags import TIMERS
 from wangtimer.api.compat.timers.asked_key import id_of
-from wangtimer.api.compat.timers.previews import preview
 from wangtimer.api.compat.timers.timer_data import planned_timer, stopped_data, timer_fields
 from wangtimer.api.compat.timers.timer_models import (
     CreateTimer,
     EditTimer,
-    PreviewSchedule,
-    PutTimer,
     TimerKey,
     TimerQuery,
 )
@@ -41,7 +35,7 @@ from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import taking_body, taking_query
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
-from wangtimer.registrar import Registrar, refuse_past
+from wangtimer.registrar import Registrar
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.wiring import Wiring
 
@@ -72,29 +66,6 @@ class TimerViews:
         asked = asked_under(body.app, header.idempotency_key, body)
         return answer_once(wiring.kept_answers, asked, now, create, answer_of, _as_json)
 
-    def put(self, body: PutTimer) -> PutAnswer:
-        """Create a timer, or replace it.
-
-        The app's timer of this name gets the terms of the body, and stays enabled or disabled. Where there is none it
-        is created, disabled. A repeat of the same body changes nothing, except that delayMs counts from each request.
-        """
-        wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
-        find, seals = self._calendars_of(body.app), wiring.seals
-        timer, created = wiring.registrar.put(
-            body.app,
-            body.name,
-            lambda: new_timer(body.app, body, now, find),
-            lambda was: replaced_timer(body, was, now, find, seals),
-            body.version,
-        )
-        return PutAnswer(
-            id=timer.id,
-            data=planned_timer(timer, now, body),
-            created=created,
-            counts_within_ms=self._counts_within_ms(timer),
-        )
-
     def edit(self, body: EditTimer) -> EditAnswer:
         """Edit a timer.
 
@@ -109,19 +80,6 @@ class TimerViews:
         )
         return EditAnswer(
             data=planned_timer(timer, now, body), counts_within_ms=self._counts_within_ms(timer)
-        )
-
-    def preview(self, body: PreviewSchedule) -> PreviewAnswer:
-        """Preview a schedule.
-
-        The answer has its next moments in its zone and in UTC, the schedule in words, and warnings. Nothing is stored.
-        """
-        now = int(self.wiring().clock.now_ms())
-        asked = schedule_of(body, now, self._calendars_of(body.app or ""), must_fire=False)
-        refuse_past(asked.schedule, now)
-        ending = replace(asked.ending, counted_from=now)
-        return PreviewAnswer(
-            data=Preview(**preview(ending.applied_to(asked.schedule), now, body.count, body))
         )
 
     def enable(self, body: TimerKey) -> TimerAnswer:
@@ -185,8 +143,6 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
         refusing_callbacks(taking_body(create))
     )
-    routes.put("/def", **documented(views.put, "putTimer", 409))(refusing_callbacks(taking_body(views.put)))
-    routes.post("/preview", **documented(views.preview, "previewSchedule"))(taking_body(views.preview))
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(
         refusing_callbacks(taking_body(views.edit))
     )
@@ -195,10 +151,8 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(
         refusing_callbacks(taking_body(enable))
     )
-    routes.post("/disable", **documented(disable, "disableTimer", 404))(taking_body(disable))
     # xTimer's word for it.
-    unable = documented(disable, "unableTimer", 404)
-    routes.post("/unable", endpoint="unable", **unable)(taking_body(disable))
+    routes.post("/unable", **documented(disable, "unableTimer", 404))(taking_body(disable))
     return routes
 
 

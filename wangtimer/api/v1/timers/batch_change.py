@@ -7,10 +7,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from wangtimer.api.asked.conditions import NameText
-from wangtimer.api.asked.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
-from wangtimer.api.asked.many_types import AfterId, ChangedCounts, Ids, MostTimers, OnlyCount, counts_of
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.field_types import MOST_ID, Id
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
@@ -19,6 +18,7 @@ from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.shown import Span
+from wangtimer.api.v1.timers.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.timer_answers import ShownStop, shown_stop
 from wangtimer.api.v1.timers.timer_conditions import TimerConditions
@@ -35,15 +35,27 @@ class ManyTimersBody(OfTimers):
         list[NameText] | None,
         Field(min_length=1, max_length=MOST_CHANGED, description="by their keys", examples=[["a", "b"]]),
     ] = None
-    ids: Ids = None
+    ids: Annotated[
+        list[Id] | None, Field(min_length=1, max_length=MOST_CHANGED, fail_fast=True, examples=[[1, 2]])
+    ] = None
     filter: Annotated[
         TimerConditions | None,
         Field(description="timers that meet all these conditions and that the verb would change"),
     ] = None
     all: Annotated[bool, Field(description="true: every timer of the app that the verb would change")] = False
-    dry_run: OnlyCount = False
-    limit: MostTimers = MOST_CHANGED
-    after_id: AfterId = 0
+    dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
+    limit: Annotated[
+        int, Field(ge=1, le=MOST_CHANGED, description="at most this many timers in this request")
+    ] = MOST_CHANGED
+    after_id: Annotated[
+        int,
+        Field(
+            alias="afterId",
+            ge=0,
+            le=MOST_ID,
+            description="only timers with a larger id: lastId of the previous answer",
+        ),
+    ] = 0
 
     def asked(self, app: str, action: Action) -> ManyAsked:
         """Return the action and its timers; raises `Refused`."""
@@ -82,9 +94,15 @@ class StoppedTimer(ShownStop):
     id: int
 
 
-class ManyTimersOutcome(ChangedCounts, OfMany):
+class ManyTimersOutcome(OfMany):
     """What became of the timers."""
 
+    matched: Annotated[int, Field(description="how many timers matched")]
+    done: int
+    remaining: Annotated[int, Field(description="how many of them are left: repeat the request")]
+    last_id: Annotated[
+        int | None, Field(description="the largest timer id of this request; null: it had no timer")
+    ]
     failed: list[UnchangedTimer]
     stopped: Annotated[
         list[StoppedTimer], Field(description="each timer's stopped moment, if it has one, by id")
@@ -138,7 +156,10 @@ class BatchChangeResource:
 
     def _outcome(self, done: Changed, stops: bool) -> ManyTimersOutcome:
         return ManyTimersOutcome(
-            **counts_of(done),
+            matched=done.chosen.matched,
+            done=len(done.changed),
+            remaining=done.remaining,
+            last_id=done.last_id,
             failed=[
                 UnchangedTimer(id=timer_id, key=done.name_of(timer_id), problem=problem_of_row(error))
                 for timer_id, error in done.failed.items()

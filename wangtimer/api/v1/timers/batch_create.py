@@ -12,14 +12,6 @@ from pydantic import Field, SkipValidation
 
 from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.asked.named_calendar import find_calendar
-from wangtimer.api.asked.new_timers import (
-    MOST_BATCH_BYTES,
-    MOST_TIMERS,
-    ToMake,
-    make_each,
-    once_each,
-    read_each,
-)
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
@@ -28,10 +20,19 @@ from wangtimer.api.v1.kept_replies import ActingHeader, once
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.serving import Routes
 from wangtimer.api.v1.timers.longest_call import new_within
+from wangtimer.api.v1.timers.new_timers import (
+    MOST_BATCH_BYTES,
+    MOST_TIMERS,
+    ToMake,
+    make_each,
+    once_each,
+    read_each,
+)
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
-from wangtimer.batches import Made
+from wangtimer.batches import Result
+from wangtimer.core.timers.timer import Timer
 from wangtimer.wiring import Wiring
 
 
@@ -103,8 +104,8 @@ class BatchCreateResource:
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
         return NewTimersOutcome(
             items=[_shown(index, one) for index, one in enumerate(made)],
-            created=sum(one.timer is not None for one in made),
-            failed=sum(one.error is not None for one in made),
+            created=sum(isinstance(one, Timer) for one in made),
+            failed=sum(not isinstance(one, Timer) for one in made),
         )
 
 
@@ -132,11 +133,7 @@ def _made_up_keys(header: ActingHeader) -> Iterator[str]:
         yield token_hex(12) if header.idempotency_key is None else sha256(said.encode()).hexdigest()[:24]
 
 
-def _shown(index: int, made: Made) -> NewTimerOutcome:
-    return NewTimerOutcome(
-        index=index,
-        id=None if made.timer is None else made.timer.id,
-        key=None if made.timer is None else made.timer.name,
-        created=made.timer is not None,
-        problem=None if made.error is None else problem_of_row(made.error),
-    )
+def _shown(index: int, made: Result) -> NewTimerOutcome:
+    if isinstance(made, Timer):
+        return NewTimerOutcome(index=index, id=made.id, key=made.name, created=True, problem=None)
+    return NewTimerOutcome(index=index, id=None, key=None, created=False, problem=problem_of_row(made))

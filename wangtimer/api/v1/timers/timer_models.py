@@ -13,7 +13,6 @@ from wangtimer.api.asked.terms import (
     ChangedBody,
     ChangedTerms,
     ChangedUrl,
-    PreviewCount,
     TimerTerms,
     Url,
 )
@@ -563,4 +562,4 @@ class PreviewBody(OfTimers):
     """A schedule to preview."""
 
     schedule: Schedule
-    count: PreviewCount = 10
+    count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10

@@ -112,7 +112,7 @@ class TimerResource:
             lambda: new_within(new_timer(header.app, terms, now, find), most_ms),
             lambda was: edited_within(replaced_timer(terms, was, now, find, seals), was, most_ms),
             header.version,
-            body.enabled,
+            enabled=body.enabled,
             must_exist=header.if_match is not None,
         )
         return (self._made if created else self._changed)(timer, now, body.schedule)

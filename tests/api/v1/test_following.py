@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
-from tests.api.world import DEF, URL, World
+from tests.api.v1.world import ONE, TIMERS, URL, Answered, V1World
 from wangtimer import calendar_follower
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
@@ -22,26 +22,46 @@ from wangtimer.store.sql.calendar_followers import CalendarFollowers, Page
 from wangtimer.store.sql.tables import app_totals, firings, timers
 from wangtimer.store.sql.timer_rows import timer_of
 
-CALENDAR = "/api/timer/v1/calendar"
+CALENDAR = "/v1/calendars/{name}"
 
 
-def days(world: World, *after: int) -> list[str]:
+def days(world: V1World, *after: int) -> list[str]:
     now = datetime.fromtimestamp(world.clock.now / 1_000, UTC).date()
     return [(now + timedelta(days=one)).isoformat() for one in after]
 
 
-def upload(world: World, *after: int) -> dict[str, Any]:
-    put = world.put(CALENDAR, app="shop", name="plant", days=days(world, *after))
-    assert put.status == 200
-    return put.json
+def put(world: V1World, name: str, *after: int, app: str = "shop") -> Answered:
+    body = {"days": days(world, *after)}
+    return world.send("PUT", f"/v1/calendars/{name}", body, rule=CALENDAR, app=app)
 
 
-def following(world: World) -> dict[str, Any]:
-    found: dict[str, Any] = world.get(CALENDAR, app="shop", name="plant").data["following"]
+def upload(world: V1World, *after: int) -> dict[str, Any]:
+    answered = put(world, "plant", *after)
+    assert answered.status == 200
+    found: dict[str, Any] = answered.json["following"]
     return found
 
 
-def closed_days(world: World) -> dict[int, list[str]]:
+def calendar(world: V1World) -> Any:
+    return world.send("GET", "/v1/calendars/plant", rule=CALENDAR).json
+
+
+def following(world: V1World) -> dict[str, Any]:
+    found: dict[str, Any] = calendar(world)["following"]
+    return found
+
+
+def read(world: V1World, timer_id: int) -> dict[str, Any]:
+    found: dict[str, Any] = world.send("GET", f"{TIMERS}/{timer_id}", rule=ONE).json
+    return found
+
+
+def made(world: V1World, key: str, cron: str, calendar: str | None = "plant", enabled: bool = True) -> int:
+    schedule = {"cron": cron, "excludeCalendar": calendar}
+    return int(world.made(key=key, schedule=schedule, enabled=enabled).json["id"])
+
+
+def closed_days(world: V1World) -> dict[int, list[str]]:
     """Return the days that each timer leaves out, as its row has them."""
     rows = world.wiring.database.read(lambda sql: sql.execute(select(timers)).mappings().all())
     found = {}
@@ -53,19 +73,16 @@ def closed_days(world: World) -> dict[int, list[str]]:
     return found
 
 
-def daily(world: World, number: int) -> list[int]:
-    return [
-        world.enabled(name=f"daily-{one}", cron=f"{one % 60} 9 * * *", excludeCalendar="plant")
-        for one in range(number)
-    ]
+def daily(world: V1World, number: int) -> list[int]:
+    return [made(world, f"daily-{one}", f"{one % 60} 9 * * *") for one in range(number)]
 
 
-def spoil(world: World, timer_id: int, **values: Any) -> None:
+def spoil(world: V1World, timer_id: int, **values: Any) -> None:
     change = update(timers).where(timers.c.id == timer_id).values(values)
     world.wiring.database.write(lambda sql: sql.execute(change))
 
 
-def test_what_a_target_answered_counts_though_its_timer_followed_an_upload(world: World) -> None:
+def test_what_a_target_answered_counts_though_its_timer_followed_an_upload(world: V1World) -> None:
     upload(world)
     (timer,) = daily(world, 1)
     version = world.wiring.timers.versions({timer})[timer]
@@ -81,25 +98,25 @@ def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calendar_follower, "PAGE", 4)
 
 
-def test_enabled_and_disabled_timers_follow_and_redis_is_told(world: World, small_pages: None) -> None:
+def test_enabled_and_disabled_timers_follow_and_redis_is_told(world: V1World, small_pages: None) -> None:
     upload(world)
     ids = daily(world, 10)
-    off = world.made(name="off", cron="0 9 * * *", excludeCalendar="plant")
-    other = world.enabled(name="other", cron="0 9 * * *")
-    assert upload(world, 1)["edited"] == 11
+    off = made(world, "off", "0 9 * * *", enabled=False)
+    other = made(world, "other", "0 9 * * *", None)
+    assert upload(world, 1)["left"] == 11
     assert world.wiring.calendar_follower.follow_all() == 11
     assert following(world) == {"followers": 11, "left": 0, "refused": 0, "refusedIds": []}
-    nexts = {one: world.get(DEF, app="shop", id=one).data["nextFireAt"][:10] for one in ids}
+    nexts = {one: read(world, one)["nextFireAt"][:10] for one in ids}
     assert set(nexts.values()).isdisjoint(days(world, 1))
     known = world.wiring.definitions.get([*ids, other]).definitions
     assert {known[one].schedule.excluded.name for one in ids} == {"plant"}  # type: ignore[union-attr]
     assert all(known[one].schedule.excluded.days for one in ids)  # type: ignore[union-attr]
-    versions = [world.get(DEF, app="shop", id=one).data["version"] for one in (ids[0], off, other)]
-    assert versions == [3, 2, 2]
+    versions = [read(world, one)["version"] for one in (ids[0], off, other)]
+    assert versions == [2, 2, 1]
     assert world.wiring.calendar_follower.follow_all() == 0
 
 
-def limit_bytes(world: World, most: int) -> None:
+def limit_bytes(world: V1World, most: int) -> None:
     world.wiring.apps.change("shop", world.clock.now, {"timerBytes": most})
 
 
@@ -108,7 +125,7 @@ def no_old_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(app_directory, "BELIEVED_FOR_S", 0)
 
 
-def bytes_counted(world: World) -> list[int]:
+def bytes_counted(world: V1World) -> list[int]:
     """Return how many bytes the app's timers count as: as moved, and as a count finds."""
     kept = select(func.sum(app_totals.c.bytes)).where(app_totals.c.app == "shop")
     found = []
@@ -118,16 +135,16 @@ def bytes_counted(world: World) -> list[int]:
     return found
 
 
-def test_a_calendar_grows_no_further_than_its_timers_have_bytes(world: World, no_old_limits: None) -> None:
+def test_a_calendar_grows_no_further_than_its_timers_have_bytes(world: V1World, no_old_limits: None) -> None:
     upload(world, 1)
     limit_bytes(world, 20_000)
     daily(world, 5)
     before = bytes_counted(world)[0]
-    refused = world.put(CALENDAR, app="shop", name="plant", days=days(world, *range(3_990)))
+    refused = put(world, "plant", *range(3_990))
     assert (refused.status, refused.json["code"]) == (403, 40304)
     assert "calls and excluded days together, and may take 20,000" in str(refused.json)
     assert following(world)["left"] == 0
-    assert len(world.get(CALENDAR, app="shop", name="plant").data["days"]) == 1
+    assert len(calendar(world)["days"]) == 1
     upload(world, *range(100))
     assert world.wiring.calendar_follower.follow_all() == 5
     moved, counted = bytes_counted(world)
@@ -141,7 +158,7 @@ def test_a_calendar_grows_no_further_than_its_timers_have_bytes(world: World, no
 
 
 def test_of_timers_whose_new_days_do_not_fit_any_more_as_many_follow_as_fit(
-    world: World, no_old_limits: None
+    world: V1World, no_old_limits: None
 ) -> None:
     upload(world, 1)
     daily(world, 5)
@@ -156,9 +173,9 @@ def test_of_timers_whose_new_days_do_not_fit_any_more_as_many_follow_as_fit(
     assert world.wiring.calendar_follower.follow_all() == 0
 
 
-def test_the_near_moments_of_the_new_days_are_planned_with_them(world: World) -> None:
+def test_the_near_moments_of_the_new_days_are_planned_with_them(world: V1World) -> None:
     upload(world, 0)
-    timer_id = world.enabled(cron="*/20 * * * * *", excludeCalendar="plant")
+    timer_id = made(world, "a", "*/20 * * * * *")
     own = select(firings).where(firings.c.timer_id == timer_id)
     assert not world.wiring.database.read(lambda sql: sql.execute(own).all())
     upload(world)
@@ -168,7 +185,7 @@ def test_the_near_moments_of_the_new_days_are_planned_with_them(world: World) ->
 
 
 def test_a_transaction_ends_by_time_and_the_next_goes_on(
-    world: World, monkeypatch: pytest.MonkeyPatch
+    world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """500 timers whose next moment is dear to find held their rows, and on SQLite all there are, for 17 s."""
     upload(world)
@@ -189,7 +206,7 @@ def test_a_transaction_ends_by_time_and_the_next_goes_on(
 
 
 def test_one_that_cannot_follow_is_skipped_and_reported_and_the_others_follow(
-    world: World, small_pages: None
+    world: V1World, small_pages: None
 ) -> None:
     upload(world)
     ids = daily(world, 10)
@@ -210,17 +227,17 @@ def test_one_that_cannot_follow_is_skipped_and_reported_and_the_others_follow(
 
 
 def test_a_timer_that_somebody_holds_keeps_no_other_from_following_and_no_other_upload_from_being_followed(
-    world: World, small_pages: None
+    world: V1World, small_pages: None
 ) -> None:
     database = world.wiring.database
     if database.is_sqlite:
         pytest.skip("it has no rows that others hold")
     upload(world)
     ids = daily(world, 5)
-    assert world.put(CALENDAR, app="shop", name="other", days=days(world)).status == 200
-    world.enabled(name="other", cron="0 9 * * *", excludeCalendar="other")
+    put(world, "other")
+    made(world, "other", "0 9 * * *", "other")
     upload(world, 1)
-    assert world.put(CALENDAR, app="shop", name="other", days=days(world, 1)).status == 200
+    put(world, "other", 1)
     with database.engine.connect() as session, session.begin():
         session.execute(select(timers.c.id).where(timers.c.id == ids[1]).with_for_update()).one()
         assert world.wiring.calendar_follower.follow_all() == 5
@@ -233,7 +250,7 @@ def test_a_timer_that_somebody_holds_keeps_no_other_from_following_and_no_other_
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_what_died_half_way_is_gone_on_with(
-    world: World, monkeypatch: pytest.MonkeyPatch, small_pages: None, moment: str
+    world: V1World, monkeypatch: pytest.MonkeyPatch, small_pages: None, moment: str
 ) -> None:
     upload(world)
     ids = daily(world, 10)
@@ -266,7 +283,7 @@ def test_what_died_half_way_is_gone_on_with(
 
 
 @pytest.mark.every_run
-def test_two_at_once_follow_each_timer_once(world: World, small_pages: None) -> None:
+def test_two_at_once_follow_each_timer_once(world: V1World, small_pages: None) -> None:
     upload(world)
     ids = daily(world, 30)
     upload(world, 1)
@@ -276,20 +293,20 @@ def test_two_at_once_follow_each_timer_once(world: World, small_pages: None) -> 
     for thread in threads:
         thread.join()
     assert following(world)["left"] == 0
-    assert {world.get(DEF, app="shop", id=one).data["version"] for one in ids} == {3}
+    assert {read(world, one)["version"] for one in ids} == {2}
 
 
-def stale(world: World) -> Schedule:
+def stale(world: V1World) -> Schedule:
     """Return a schedule as a request has it that read the calendar before it was uploaded anew."""
     return Bounded(Cron("0 9 * * *", "UTC"), excluded=Calendar("plant"))
 
 
 @pytest.mark.parametrize("how", ["create", "create many", "edit"])
 def test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_ones(
-    world: World, how: str
+    world: V1World, how: str
 ) -> None:
     upload(world)
-    timer_id = world.made(cron="0 8 * * *")
+    timer_id = made(world, "a", "0 8 * * *", None, enabled=False)
     upload(world, 1)
     world.wiring.calendar_follower.follow_all()
     registrar: Registrar = world.wiring.registrar
@@ -310,7 +327,7 @@ def _with(timer: Any, schedule: Schedule) -> Any:
     return replace(timer, definition=timer.definition._replace(schedule=schedule))
 
 
-def rows_of(world: World) -> list[list[str]]:
+def rows_of(world: V1World) -> list[list[str]]:
     rows = world.wiring.database.read(lambda sql: sql.execute(select(timers)).mappings().all())
     found = []
     for row in rows:
@@ -320,7 +337,7 @@ def rows_of(world: World) -> list[list[str]]:
     return found
 
 
-def test_a_timer_made_after_the_upload_is_no_work(world: World) -> None:
+def test_a_timer_made_after_the_upload_is_no_work(world: V1World) -> None:
     upload(world, 1)
     world.wiring.calendar_follower.follow_all()
     daily(world, 3)
@@ -328,9 +345,9 @@ def test_a_timer_made_after_the_upload_is_no_work(world: World) -> None:
     assert world.wiring.calendar_followers.uploads_to_follow(9) == []
 
 
-def test_what_came_due_unplanned_is_planned_by_the_days_it_had(world: World) -> None:
+def test_what_came_due_unplanned_is_planned_by_the_days_it_had(world: V1World) -> None:
     upload(world)
-    timer_id = world.enabled(cron="* * * * *", excludeCalendar="plant")
+    timer_id = made(world, "a", "* * * * *")
     world.clock.now += 10 * 60_000
     upload(world, 0)
     assert world.wiring.calendar_follower.follow_all() == 1
@@ -341,10 +358,10 @@ def test_what_came_due_unplanned_is_planned_by_the_days_it_had(world: World) -> 
     assert following(world)["left"] == 0
 
 
-def test_a_calendar_whose_content_cannot_be_read_keeps_no_other_from_being_followed(world: World) -> None:
+def test_a_calendar_whose_content_cannot_be_read_keeps_no_other_from_being_followed(world: V1World) -> None:
     upload(world)
     (timer_id,) = daily(world, 1)
-    world.put(CALENDAR, app="aaaa", name="broken")
+    put(world, "broken", app="aaaa")
     spoilt = "UPDATE calendar SET content = '{\"name\":\"broken\"}' WHERE name = 'broken'"
     world.wiring.database.write(lambda sql: sql.execute(text(spoilt)))
     upload(world, 1)
@@ -352,7 +369,7 @@ def test_a_calendar_whose_content_cannot_be_read_keeps_no_other_from_being_follo
     assert closed_days(world) == {timer_id: days(world, 1)}
 
 
-def test_two_uploads_within_one_millisecond_are_two(world: World) -> None:
+def test_two_uploads_within_one_millisecond_are_two(world: V1World) -> None:
     upload(world)
     (timer_id,) = daily(world, 1)
     upload(world, 1)

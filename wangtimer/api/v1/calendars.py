@@ -1,14 +1,13 @@
-"""An app's calendars: uploaded, read and deleted on all paths."""
+"""An app's calendars: uploaded, read and deleted."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import plain
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.errors import Subject
@@ -47,23 +46,6 @@ WorkingDays = Annotated[
 ]
 
 
-class HowFollowed(Sent):
-    """How many of the app's timers that name a calendar use its latest days."""
-
-    followers: Annotated[int, Field(description="timers that name it")]
-    left: Annotated[
-        int, Field(description="timers that do not use its latest days yet; usually they do within seconds")
-    ]
-    refused: Annotated[
-        int,
-        Field(
-            description="timers that keep older days: moments with these could not be worked out, or the app's "
-            "`timerBytes` have no room for these"
-        ),
-    ]
-    refused_ids: Annotated[list[int], Field(description="the first ten of the refused timers")]
-
-
 @dataclass(frozen=True, slots=True)
 class FollowedCalendar:
     """A calendar, and how many timers use its latest days; None for a built-in calendar."""
@@ -74,11 +56,10 @@ class FollowedCalendar:
 
 @dataclass(frozen=True, slots=True)
 class Calendars:
-    """An app's calendars. `listed_by` is the operation that lists them; each method raises `StoreAway`."""
+    """An app's calendars; each method raises `StoreAway`."""
 
     wiring: Wiring
     app: str
-    listed_by: str
 
     def all(self) -> list[FollowedCalendar]:
         """Return the calendars that the app can name: the built-in ones and its own."""
@@ -120,40 +101,24 @@ class Calendars:
             self.wiring.broker.send_follow()
         return calendar, progress
 
-    def delete(self, name: str, mend: str) -> None:
-        """Delete a calendar that no timer names; raises `Refused`, with the advice `mend` where a timer names it."""
+    def delete(self, name: str) -> None:
+        """Delete a calendar that no timer names; raises `Refused`."""
         if users := self.wiring.calendars.timers_of(self.app, name):
             reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
+            mend = "give them schedule.excludeCalendar: null, and delete the calendar then"
             raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend, about=Subject.CALENDAR)
         if not self.wiring.calendars.remove(self.app, name, int(self.wiring.clock.now_ms())):
             raise self._unknown(name)
 
     def _unknown(self, name: str) -> Refused:
         reason = f"the app has no calendar {shown(name)} of its own"
-        mend = f"{self.listed_by} lists them"
-        return Refused(ErrorCode.UNKNOWN_CALENDAR, "name", reason, mend, about=Subject.CALENDAR)
-
-
-def calendar_fields(calendar: Calendar) -> dict[str, Any]:
-    """Return what answers show of a calendar, without its weekdays."""
-    return {
-        "name": calendar.name,
-        "days": sorted(day.isoformat() for day in calendar.days),
-        "working": sorted(day.isoformat() for day in calendar.working),
-        "first_year": calendar.first_year,
-        "last_year": calendar.last_year,
-        "is_built_in": calendar.name in built_in(),
-    }
-
-
-def following_fields(progress: Progress) -> dict[str, Any]:
-    """Return the fields of a `HowFollowed`."""
-    return {
-        "followers": progress.followers,
-        "left": progress.left,
-        "refused": progress.refused,
-        "refused_ids": list(progress.refused_ids),
-    }
+        return Refused(
+            ErrorCode.UNKNOWN_CALENDAR,
+            "name",
+            reason,
+            "GET /v1/calendars lists them",
+            about=Subject.CALENDAR,
+        )
 
 
 def _days(texts: Iterable[str], field: str) -> frozenset[date]:

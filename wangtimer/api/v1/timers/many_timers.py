@@ -1,4 +1,4 @@
-"""Many timers of an app, enabled, disabled or deleted by one request, on all paths."""
+"""Many timers of an app, enabled, disabled or deleted by one request."""
 
 from dataclasses import dataclass, replace
 from typing import Literal

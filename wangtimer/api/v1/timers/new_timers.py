@@ -8,7 +8,7 @@ from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.reading import MOST_BODY, MOST_BODY_BYTES
 from wangtimer.api.http.refusals import Refused
-from wangtimer.batches import Batches, Made
+from wangtimer.batches import Batches, Result
 from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.timers.timer import NewTimer
@@ -41,21 +41,18 @@ def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list
     return [read_one(one) for one in given]
 
 
-def make_each(
-    batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError], stay_disabled: bool = False
-) -> list[Made]:
+def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError]) -> list[Result]:
     """Make the timers, enabled where they ask for it, and return what became of each.
 
-    One that cannot be enabled is refused, or made disabled (`stay_disabled`). Raises `TooMuchWork`; `StoreAway` and
-    `Conflict` if none is made.
+    One that cannot be enabled is refused. Raises `TooMuchWork`; `StoreAway` and `Conflict` if none is made.
     """
     good = [one for one in asked if isinstance(one, ToMake)]
     enabled = [one.new.schedule for one in good if one.enable]
     if batches.how_many_to_enable(enabled) < len(enabled):
         raise TooMuchWork
     news, enable = [one.new for one in good], [one.enable for one in good]
-    made = iter(batches.create(app, news, enable, stay_disabled))
-    return [next(made) if isinstance(one, ToMake) else Made(error=one) for one in asked]
+    made = iter(batches.create(app, news, enable))
+    return [next(made) if isinstance(one, ToMake) else one for one in asked]
 
 
 def once_each(find: FindCalendar) -> FindCalendar:
