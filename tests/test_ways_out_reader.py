@@ -1,9 +1,11 @@
 """What goes on beside the engine: ways out of apps are read where they changed, and count from then on."""
 
 import ssl
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import structlog
@@ -13,18 +15,16 @@ from tests.callback.calls import egress_of
 from tests.certificates import Pair, pair_of, pem_of
 from tests.store.worlds import until
 from wangtimer.callback import Tls
-from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.egress.egress_rules import Peer
-from wangtimer.core.egress.way_out import AppEgress, WayOut
+from wangtimer.core.egress.way_out import AppEgress, WayOut, WaysOut
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.call_rules import CallRules
-from wangtimer.executor.known_rules import KnownRules
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.told_rules import ToldForCallsStore
-from wangtimer.store.redis.way_out_copies import WayOutCopies, WaysOut
+from wangtimer.store.redis.replica_texts import ReplicaTexts
+from wangtimer.store.replica import Replicas
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.client_certificates import open_key, seal_key
+from wangtimer.store.ways_out_mark import WaysOutMark
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.ways_out_reader import WaysOutReader
 
@@ -38,18 +38,15 @@ def pair() -> Pair:
     return pair_of(trustme.CA(), "shop")
 
 
-class NotedCopies(WayOutCopies):
+class NotedTexts(ReplicaTexts):
     reads = 0
     is_away = False
 
-    def mark(self) -> str | None:
+    def read(self, names: Sequence[str]) -> list[str | None]:
         if self.is_away:
             raise StoreAway("Redis", "it does not answer")
-        return super().mark()
-
-    def read(self) -> WaysOut | None:
-        self.reads += 1
-        return super().read()
+        self.reads += list(names) == ["ways-out"]
+        return super().read(names)
 
 
 class World:
@@ -57,26 +54,33 @@ class World:
 
     def __init__(self, connection: RedisConnection) -> None:
         self.redis = connection
-        self.copies = NotedCopies(connection, Keys("wt"))
-        self.in_sql: Mapping[str, WayOut] | None = {}
+        self.texts = NotedTexts(connection, Keys("wt"))
+        self.in_sql: WaysOut | None = WaysOut("", {})
         self.asked_sql = 0
         self.egress, self.tls = egress_of(), Tls("")
+        source: Any = SimpleNamespace(mark=lambda: self._sql().mark, read=self._sql)
+        self.replica = WaysOutMark(source, self.texts, HandClock())
         self.reader = self.new_reader()
 
     def new_reader(self, seals: Seals = SEALS) -> WaysOutReader:
         def opened(sealed: str, app: str) -> str:
             return open_key(seals, sealed, app)
 
-        return WaysOutReader(self.copies, self._sql, opened, self.egress, self.tls, HandClock(), "")
+        return WaysOutReader(self.replica, opened, self.egress, self.tls, "")
+
+    def tell(self, mark: str, ways: Mapping[str, WayOut]) -> None:
+        was, self.in_sql = self.in_sql, WaysOut(mark, ways)
+        self.replica.tell()
+        self.in_sql, self.asked_sql = was, 0
 
     def told(self, mark: str, ways: Mapping[str, WayOut]) -> None:
-        self.copies.write(WaysOut(mark, ways))
+        self.tell(mark, ways)
         self.reader.read()
 
     def context(self, app: str) -> ssl.SSLContext:
         return self.tls._context_of(app)
 
-    def _sql(self) -> Mapping[str, WayOut]:
+    def _sql(self) -> WaysOut:
         self.asked_sql += 1
         if self.in_sql is None:
             raise StoreAway("SQL", "it does not answer")
@@ -96,33 +100,32 @@ def way_with(pair: Pair, app: str = "shop", seals: Seals = SEALS, **egress: obje
 def test_what_is_told_counts_and_is_read_once(world: World) -> None:
     for _ in range(3):
         world.told("m1", STRICT)
-    assert (world.copies.reads, world.egress.version) == (1, 1)
+    assert (world.texts.reads, world.egress.version) == (1, 1)
     assert not world.egress.allows(PLAIN, "shop")
     assert world.egress.allows(PLAIN, "bank")
     world.told("m2", {})
     assert world.egress.allows(PLAIN, "shop")
 
 
-def test_a_mark_that_is_read_with_the_rules_has_them_read_once(world: World) -> None:
-    told = ToldForCallsStore(world.redis, Keys("wt"))
-    rules = KnownRules(told, dict, CallRules, world.reader.note_mark, AlertedApps)
+def test_a_mark_that_is_read_with_the_other_replicas_has_them_read_once(world: World) -> None:
+    replicas = Replicas(world.texts, HandClock(), (), (world.replica,))
     world.told("m1", {})
     world.reader.start()
-    world.copies.write(WaysOut("m2", STRICT))
+    world.tell("m2", STRICT)
     for _ in range(3):
-        rules.read()
+        replicas.read()
         until(lambda: not world.egress.allows(PLAIN, "shop"))
-    assert world.copies.reads == 2
+    assert world.texts.reads == 2
 
 
 def test_a_mark_that_redis_lost_has_nothing_read(world: World) -> None:
     marks: list[str] = []
-    told = ToldForCallsStore(world.redis, Keys("wt"))
-    rules = KnownRules(told, dict, CallRules, marks.append, AlertedApps)
-    rules.read()
-    assert marks == []
-    world.copies.write(WaysOut("m", {}))
-    rules.read()
+    world.replica.on_mark = marks.append
+    replicas = Replicas(world.texts, HandClock(), (), (world.replica,))
+    replicas.read()
+    assert (marks, world.asked_sql) == ([], 0)
+    world.tell("m", {})
+    replicas.read()
     assert marks == ["m"]
 
 
@@ -138,10 +141,10 @@ def test_a_process_that_knows_none_asks_sql_and_is_ready_only_then(world: World)
     world.in_sql = None
     world.reader.warm_up()
     assert not world.reader.is_known
-    world.copies.is_away = True
+    world.texts.is_away = True
     world.reader.warm_up()
     assert not world.reader.is_known
-    world.copies.is_away, world.in_sql = False, STRICT
+    world.texts.is_away, world.in_sql = False, WaysOut("", STRICT)
     world.reader.warm_up()
     assert world.reader.is_known
     assert not world.egress.allows(PLAIN, "shop")

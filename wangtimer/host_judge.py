@@ -7,14 +7,13 @@ from itertools import islice
 import structlog
 
 from wangtimer.core.apps.caller import Caller, calling
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.disabled_hosts import ERROR_CHARACTERS, DisabledHost, HostKey
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord
+from wangtimer.store.replica import Replica
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
-from wangtimer.teller import Teller
 
 log = structlog.get_logger()
 
@@ -33,7 +32,7 @@ class HostJudge:
 
     failing: FailingHostRecord
     store: DisabledHostStore
-    teller: Teller[CallRules]
+    replica: Replica[frozenset[HostKey]]
     clock: Clock
     days_ms: int
     pace: Pace
@@ -60,7 +59,7 @@ class HostJudge:
             new = self.store.disable(due, self.days_ms)
         if new:
             log.warning("hosts_disabled", hosts=_shown(one.key for one in new), number=len(new))
-            self.teller.tell()
+            self.replica.tell()
 
     def note_answers(self, keys: list[HostKey]) -> None:
         """Enable hosts that answered, and tell callback processes. Raises `StoreAway`."""
@@ -68,7 +67,7 @@ class HostJudge:
             enabled = self.store.answered(keys, int(self.clock.now_ms()))
         if enabled:
             log.info("hosts_enabled", number=enabled, answered=_shown(keys))
-        self.teller.tell()
+        self.replica.tell()
 
 
 def _shown(keys: Iterable[HostKey]) -> list[HostKey]:

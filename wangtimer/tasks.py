@@ -63,8 +63,7 @@ def sweep() -> None:
     with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
         if is_due:
             do_in_turn(
-                wiring().calls_teller.tell_again,
-                *([wiring().queue_teller.tell_again] if wiring().settings.own_queues.names else []),
+                wiring().replicas.tell_again,
                 wiring().sweeper.sweep,
                 wiring().long_work.sweep,
                 wiring().overlaps.sweep,

@@ -11,8 +11,7 @@ from wangtimer.callback.client_certificate import show_certificate
 from wangtimer.callback.tls import client_context
 from wangtimer.core.egress.way_out import WayOut
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.time.clock import Clock
-from wangtimer.store.redis.way_out_copies import WayOutCopies
+from wangtimer.store.ways_out_mark import WaysOutMark
 
 log = structlog.get_logger()
 
@@ -32,20 +31,17 @@ class WaysOutReader:
 
     def __init__(
         self,
-        copies: WayOutCopies,
-        in_sql: Callable[[], Mapping[str, WayOut]],
+        replica: WaysOutMark,
         open_key: OpenKey,
         egress: Egress,
         tls: Tls,
-        clock: Clock,
         authorities: str,
     ) -> None:
-        self._copies = copies
-        self._in_sql = in_sql
+        self._replica = replica
+        replica.on_mark = self._note_mark
         self._open_key = open_key
         self._egress = egress
         self._tls = tls
-        self._clock = clock
         self._authorities = authorities
         self._mark: str | None = None
         self._made: dict[str, tuple[WayOut, ssl.SSLContext | str]] = {}
@@ -60,26 +56,26 @@ class WaysOutReader:
         """Begin to read, until the process ends."""
         Thread(target=self._run, name="ways-out", daemon=True).start()
 
-    def note_mark(self, mark: str) -> None:
-        """Have them read soon if this mark is another than that of those which count; any thread may call it."""
-        if mark != self._mark:
-            self._has_changed.set()
-
     def warm_up(self) -> None:
         """Read them before the first call; what cannot be read stops no start, and is read later."""
         self._read_or_tell()
 
     def read(self) -> None:
         """Read what has changed, and let it count; raises `StoreAway`."""
-        mark = self._copies.mark()
+        mark = self._replica.read()
         if mark is not None and mark == self._mark:
             return
-        found = None if mark is None else self._copies.read()
+        found = None if mark is None else self._replica.of_apps.read()
         if found is not None:
             self._take(found.of_apps)
             self._mark = found.mark
         elif not self.is_known:
-            self._take(self._in_sql())
+            self._take(self._replica.of_apps.in_sql().of_apps)
+
+    def _note_mark(self, mark: str) -> None:
+        """Have them read soon if this mark is another than that of those which count; any thread may call it."""
+        if mark != self._mark:
+            self._has_changed.set()
 
     def _take(self, ways: Mapping[str, WayOut]) -> None:
         self._made = {app: self._made_for(app, way) for app, way in ways.items() if way.has_tls_of_its_own}

@@ -4,7 +4,7 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from random import Random
 from socket import gethostname
@@ -22,27 +22,26 @@ from wangtimer.broker import Broker
 from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.timed_engine import TimedEngine
-from wangtimer.calls_teller import CallsTeller
 from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
 from wangtimer.core.alerts.alert_marks import AlertMarks
-from wangtimer.core.alerts.alerted_apps import AlertedApps
-from wangtimer.core.alerts.alerted_lately import AlertedLately
+from wangtimer.core.alerts.alerted_apps import ALERTED_APPS, AlertedApps
 from wangtimer.core.apps.described_limits import AppLimit
-from wangtimer.core.errors import StoreAway, UnusableTls
-from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.credit import Credits
-from wangtimer.core.flow.disabled_hosts import HostKey
+from wangtimer.core.flow.disabled_hosts import DISABLED_HOSTS, HostKey
+from wangtimer.core.flow.limits import CALL_LIMITS, CallLimits
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.pace import Pace
+from wangtimer.core.flow.pauses import PAUSES, Pauses
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.messages.message_place import CONSUMERS_BROKER, MessagePlace
 from wangtimer.core.messages.named_broker import own_consumers, why_no_task
-from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.replica_kind import ReplicaKind
+from wangtimer.core.retry import APP_RETRIES, RetryPolicy
 from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.zones import DAY_MS
@@ -53,8 +52,8 @@ from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.consumer_fallback import reachable_call
+from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.keeper import Keeper
-from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.note_teller import NoteTeller
 from wangtimer.executor.place_of_call import place_of
@@ -94,7 +93,7 @@ from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
 from wangtimer.store.app_directory import AppDirectory
-from wangtimer.store.app_queues import AppQueues
+from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
 from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
@@ -114,33 +113,27 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
+from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.store_memory import StoreMemory
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.target_copies import TargetCopies
-from wangtimer.store.redis.told_rules import (
-    AlertedAppStore,
-    AppQueueStore,
-    CallLimitStore,
-    CallRuleStore,
-    ToldForCallsStore,
-)
-from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.replay_quota import ReplayQuota
+from wangtimer.store.replica import Replica, Replicas
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.alert_troubles import AlertTroubles
 from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.app_limits import AppLimits
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.attempts import AttemptStore
@@ -148,7 +141,7 @@ from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
-from wangtimer.store.sql.call_rules import CallRuleSource
+from wangtimer.store.sql.call_limits import CallLimitSource
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.continuities import ContinuityStore
 from wangtimer.store.sql.database import Database
@@ -173,12 +166,11 @@ from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.sql.total_counts import TotalCounts
 from wangtimer.store.sql.ways_out import WaysOutInSql
+from wangtimer.store.ways_out_mark import WaysOutMark
 from wangtimer.sweeper import Sweeper
 from wangtimer.target_changes import TargetChanges
-from wangtimer.teller import Teller
 from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
-from wangtimer.way_out_teller import WayOutTeller
 from wangtimer.ways_out_reader import WaysOutReader
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
@@ -193,6 +185,7 @@ SWITCH_INTERVAL_S = 0.0002
 GARBAGE_THRESHOLDS = (20_000, 20, 100)
 
 Part = TypeVar("Part", covariant=True)
+Value = TypeVar("Value")
 
 
 class once(cached_property[Part]):  # noqa: N801 - reads as the decorator it is
@@ -346,26 +339,6 @@ class Wiring:
         return PermitStore(self.redis, self.keys, self.clock, self.settings.callback_timeout_ms)
 
     @once
-    def call_limits(self) -> CallLimitStore:
-        """The limits of apps' calls, as callback processes read them."""
-        return CallLimitStore(self.redis, self.keys)
-
-    @once
-    def told_for_calls(self) -> ToldForCallsStore:
-        """Reads at once what callback processes are told."""
-        return ToldForCallsStore(self.redis, self.keys)
-
-    @once
-    def call_rules(self) -> CallRuleStore:
-        """The other rules for calls, as callback processes read them."""
-        return CallRuleStore(self.redis, self.keys)
-
-    @once
-    def alerted_apps(self) -> AlertedAppStore:
-        """Who has rules of alerts, as callback processes read it."""
-        return AlertedAppStore(self.redis, self.keys)
-
-    @once
     def pauses(self) -> PauseStore:
         """What operators paused, in SQL."""
         return PauseStore(self.database)
@@ -376,15 +349,9 @@ class Wiring:
         return HostLimitStore(self.database)
 
     @once
-    def rule_source(self) -> CallRuleSource:
-        """The other rules in SQL."""
-        return CallRuleSource(
-            self.pauses,
-            self.host_limits,
-            self.app_limits,
-            self.apps,
-            self.disabled_hosts,
-        )
+    def limits_in_sql(self) -> CallLimitSource:
+        """All limits of calls."""
+        return CallLimitSource(self.database, self.host_limits)
 
     @once
     def alert_rules(self) -> AlertRuleStore:
@@ -405,7 +372,7 @@ class Wiring:
             self.alert_messages,
             self.clock,
             Pace(self.clock, FORGET_EVERY_S),
-            self.alerted_teller.tell,
+            self.alerted_replica.tell,
         )
 
     @once
@@ -425,7 +392,7 @@ class Wiring:
             self.deliveries,
             mailer,
             self.clock,
-            lambda: bool(self.throttle.alerted),
+            lambda: bool(self.alerted_replica.known),
             self.tls.fault_of,
         )
 
@@ -437,30 +404,65 @@ class Wiring:
         return found[app]
 
     @once
-    def _alerted(self) -> AlertedLately:
-        """The apps that have rules of alerts, as they were read lately."""
-        return AlertedLately(self._read_alerted, self.clock)
-
-    def _read_alerted(self) -> AlertedApps:
-        """Return the apps that have rules of alerts, as Redis was told; SQL is asked if it has lost them, or is away.
-
-        Ends of accepted firings need SQL alone. Raises `StoreAway`.
-        """
-        try:
-            told = self.alerted_apps.read()
-        except StoreAway:
-            told = None
-        return self.alert_rules.alerted() if told is None else told
-
-    @once
     def disabled_hosts(self) -> DisabledHostStore:
         """Hosts that are disabled for apps, in SQL."""
         return DisabledHostStore(self.database)
 
     @once
-    def app_queue_store(self) -> AppQueueStore:
-        """The queues of their own that apps have, as processes read them."""
-        return AppQueueStore(self.redis, self.keys)
+    def replica_texts(self) -> ReplicaTexts:
+        """What Redis has of what operators and apps set."""
+        return ReplicaTexts(self.redis, self.keys)
+
+    @once
+    def replicas(self) -> Replicas:
+        """All of them."""
+        before_calls = (
+            self.limits_replica,
+            self.pauses_replica,
+            self.retries_replica,
+            self.disabled_hosts_replica,
+        )
+        of_queues = (self.queues_replica,) if self.settings.own_queues.names else ()
+        others = (self.alerted_replica, self.ways_out_mark, *of_queues)
+        return Replicas(self.replica_texts, self.clock, before_calls, others)
+
+    def _replica(self, kind: ReplicaKind[Value], in_sql: Callable[[], Value]) -> Replica[Value]:
+        return Replica(kind, in_sql, self.replica_texts, self.clock)
+
+    @once
+    def limits_replica(self) -> Replica[CallLimits]:
+        """How many calls apps and target hosts may have."""
+        return self._replica(CALL_LIMITS, self.limits_in_sql.all)
+
+    @once
+    def pauses_replica(self) -> Replica[Pauses]:
+        """What is paused."""
+        return self._replica(PAUSES, self.pauses.of_calls)
+
+    @once
+    def retries_replica(self) -> Replica[Mapping[str, RetryPolicy]]:
+        """When failed calls of apps are made again."""
+        return self._replica(APP_RETRIES, self.apps.retries)
+
+    @once
+    def disabled_hosts_replica(self) -> Replica[frozenset[HostKey]]:
+        """Hosts that are disabled for apps."""
+        return self._replica(DISABLED_HOSTS, self.disabled_hosts.keys)
+
+    @once
+    def alerted_replica(self) -> Replica[AlertedApps]:
+        """Who has rules of alerts."""
+        return self._replica(ALERTED_APPS, self.alert_rules.alerted)
+
+    @once
+    def ways_out_mark(self) -> WaysOutMark:
+        """The ways out of apps, and their mark."""
+        return WaysOutMark(self.ways_out_in_sql, self.replica_texts, self.clock)
+
+    @once
+    def queues_replica(self) -> Replica[Mapping[str, str]]:
+        """The queues of their own that apps have."""
+        return self._replica(APP_QUEUES, self.apps.queues)
 
     @once
     def queue_workers(self) -> QueueWorkers:
@@ -470,17 +472,10 @@ class Wiring:
     @once
     def app_queues(self) -> AppQueues:
         """Both, remembered."""
-        return AppQueues(
-            self.settings.own_queues, self.app_queue_store, self.apps.queues, self.queue_workers, self.clock
-        )
+        return AppQueues(self.settings.own_queues, self.queues_replica, self.queue_workers, self.clock)
 
     def _message_queue_of(self, number: int) -> str:
         return self.app_queues.message_queue_of(number) if number else CALLBACK
-
-    @once
-    def app_limits(self) -> AppLimits:
-        """The same in SQL."""
-        return AppLimits(self.database)
 
     @once
     def client_certificates(self) -> ClientCertificates:
@@ -491,11 +486,6 @@ class Wiring:
     def ways_out_in_sql(self) -> WaysOutInSql:
         """Apps' ways out in SQL, their certificates too."""
         return WaysOutInSql(self.database)
-
-    @once
-    def way_out_copies(self) -> WayOutCopies:
-        """The same, as callback processes read them."""
-        return WayOutCopies(self.redis, self.keys)
 
     @once
     def lane_budget(self) -> LaneBudget:
@@ -584,9 +574,14 @@ class Wiring:
         return SigningStore(self.database, self.seals)
 
     @once
+    def marked_copies(self) -> MarkedCopies:
+        """What Redis has of what apps have beside their timers."""
+        return MarkedCopies(self.redis, self.keys)
+
+    @once
     def signing_copies(self) -> SigningCopies:
         """The same in Redis."""
-        return SigningCopies(self.redis, self.keys, self.seals)
+        return SigningCopies(self.marked_copies, self.seals)
 
     @once
     def signing_changes(self) -> SigningChanges:
@@ -601,7 +596,7 @@ class Wiring:
     @once
     def target_copies(self) -> TargetCopies:
         """The same in Redis."""
-        return TargetCopies(self.redis, self.keys, self.seals)
+        return TargetCopies(self.marked_copies, self.seals)
 
     @once
     def target_changes(self) -> TargetChanges:
@@ -826,30 +821,17 @@ class Wiring:
     def ways_out(self) -> WaysOutReader:
         """Reads what is set for apps' ways out."""
         return WaysOutReader(
-            self.way_out_copies,
-            self.ways_out_in_sql.all,
+            self.ways_out_mark,
             lambda sealed, app: open_key(self.seals, sealed, app),
             self.egress,
             self.tls,
-            self.clock,
             self.settings.callback_authorities,
-        )
-
-    @once
-    def known_rules(self) -> KnownRules:
-        """What operators and apps set for calls, as this process knows it."""
-        return KnownRules(
-            self.told_for_calls,
-            self.app_limits.of_calls,
-            self.rule_source.of_calls,
-            self.ways_out.note_mark,
-            self.alert_rules.alerted,
         )
 
     @once
     def throttle(self) -> Throttle:
         """Gets permits for the calls of apps with a limit."""
-        return Throttle(self.permits, self.known_rules, self.clock)
+        return Throttle(self.permits, self.replicas, self.limits_replica, self.pauses_replica, self.clock)
 
     @once
     def egress(self) -> Egress:
@@ -897,7 +879,7 @@ class Wiring:
         return HostJudge(
             self.failing_hosts,
             self.disabled_hosts,
-            self.rule_teller,
+            self.disabled_hosts_replica,
             self.clock,
             self.settings.host_disabled_after_days * DAY_MS,
             Pace(self.clock, JUDGE_EVERY_S),
@@ -1005,8 +987,13 @@ class Wiring:
             self.app_queues.number_of,
             self.gone_teller.note,
             self.control_teller.note,
-            lambda key: self.answer_teller.note(key, None),
             self.ack_tokens.token,
+            AlertMarks(lambda: self.alerted_replica.known, self.clock),
+            DisabledHosts(
+                self.disabled_hosts_replica, lambda key: self.answer_teller.note(key, None), self.clock
+            ),
+            self.pauses_replica,
+            self.retries_replica,
         )
 
     @once
@@ -1127,8 +1114,8 @@ class Wiring:
             self.clock,
             self.chance,
             RetryPolicy(self.settings.most_attempts),
-            AlertMarks(self._alerted, self.clock),
-            self._alerted.known,
+            AlertMarks(self.alerted_replica.lately, self.clock),
+            self.alerted_replica.lately,
             self.consumer_words.tell,
             self.overlaps.end,
         )
@@ -1155,7 +1142,7 @@ class Wiring:
             FiringsToCancel(self.database),
             self.timers,
             place_of,
-            self._alerted.known,
+            self.alerted_replica.lately,
         )
 
     @once
@@ -1167,38 +1154,6 @@ class Wiring:
     def lane_feeder(self) -> LaneFeeder:
         """Fills lanes that have room again."""
         return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
-
-    @once
-    def limit_teller(self) -> Teller[Mapping[str, CallLimit]]:
-        """Tells callback processes of apps' limits."""
-        return Teller(self.app_limits.of_calls, self.call_limits)
-
-    @once
-    def queue_teller(self) -> Teller[Mapping[str, str]]:
-        """Tells all processes of apps' own queues."""
-        return Teller(self.apps.queues, self.app_queue_store)
-
-    @once
-    def way_out_teller(self) -> WayOutTeller:
-        """Tells callback processes of apps' ways out."""
-        return WayOutTeller(self.ways_out_in_sql, self.way_out_copies)
-
-    @once
-    def calls_teller(self) -> CallsTeller:
-        """Tells callback processes again what Redis lost."""
-        return CallsTeller(
-            self.told_for_calls, self.limit_teller, self.rule_teller, self.way_out_teller, self.alerted_teller
-        )
-
-    @once
-    def rule_teller(self) -> Teller[CallRules]:
-        """Tells callback processes of the other rules for calls."""
-        return Teller(self.rule_source.of_calls, self.call_rules)
-
-    @once
-    def alerted_teller(self) -> Teller[AlertedApps]:
-        """Tells callback processes who has rules of alerts."""
-        return Teller(self.alert_rules.alerted, self.alerted_apps)
 
     @once
     def app_stopper(self) -> AppStopper:

@@ -11,17 +11,17 @@ from collections.abc import Callable
 from tests.callback.calls import MachineClock, engine_of
 from wangtimer.callback import Call, Limits, Reply, Request
 from wangtimer.callback.permits import Permit
-from wangtimer.core.alerts.alerted_apps import AlertedApps
-from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.limits import CALL_LIMITS, CallLimits
+from wangtimer.core.flow.pauses import PAUSES, Pauses
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
-from wangtimer.executor.known_rules import KnownRules
 from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitStore
-from wangtimer.store.redis.told_rules import ToldForCallsStore
+from wangtimer.store.redis.replica_texts import ReplicaTexts
+from wangtimer.store.replica import Replica, Replicas
 
 TIMEOUT_MS = 3_000
 PAUSE_MS = 20
@@ -64,8 +64,10 @@ class EndlessCall:
 def main(store_url: str, url: str, app: str, in_hand: str) -> None:
     connection, keys = RedisConnection(store_url), Keys(PREFIX)
     permits = PermitStore(connection, keys, RedisClock(connection), TIMEOUT_MS)
-    rules = KnownRules(ToldForCallsStore(connection, keys), dict, CallRules, lambda _mark: None, AlertedApps)
-    throttle = Throttle(permits, rules, MachineClock())
+    texts, clock = ReplicaTexts(connection, keys), MachineClock()
+    limits = Replica(CALL_LIMITS, CallLimits, texts, clock)
+    pauses = Replica(PAUSES, Pauses, texts, clock)
+    throttle = Throttle(permits, Replicas(texts, clock, (limits, pauses), ()), limits, pauses, clock)
     throttle.try_to_read_rules()
     throttle.loop.start()
     engine = engine_of(limits=Limits(timeout_ms=TIMEOUT_MS), permits=throttle)

@@ -8,15 +8,17 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from tests.callback.calls import MachineClock
 from tests.callback.counting_target import CountingTarget
 from tests.callback.limited_process import PREFIX, TIMEOUT_MS
 from tests.callback.target import wait_until
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import ANY_HOST, CallRules
+from wangtimer.core.flow.limits import ANY_HOST, CALL_LIMITS, CallLimits
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS
-from wangtimer.store.redis.told_rules import CallLimitStore, CallRuleStore
+from wangtimer.store.redis.replica_texts import ReplicaTexts
+from wangtimer.store.replica import Replica
 
 pytestmark = pytest.mark.processes
 
@@ -48,9 +50,9 @@ class Processes:
 
 def limit(store_url: str, limit: CallLimit, of: str) -> None:
     with closing(RedisConnection(store_url)) as connection:
-        CallLimitStore(connection, Keys(PREFIX)).write({APP: limit} if of == "app" else {})
-        rules = CallRules(hosts={ANY_HOST: limit}) if of == "host" else CallRules()
-        CallRuleStore(connection, Keys(PREFIX)).write(rules)
+        texts = ReplicaTexts(connection, Keys(PREFIX))
+        limits = CallLimits({APP: limit}) if of == "app" else CallLimits(hosts={ANY_HOST: limit})
+        Replica(CALL_LIMITS, CallLimits, texts, MachineClock()).write(limits)
 
 
 OF = pytest.mark.parametrize("of", ["app", "host"])

@@ -2,7 +2,8 @@
 
 from queue import SimpleQueue
 from random import Random
-from typing import Any, ClassVar
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -11,6 +12,7 @@ from tests.callback.target import NO_CONTENT, answer_with, hold
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
 from wangtimer.callback.reply import BrokerAnswer, Reply
+from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -25,6 +27,7 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
+from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.sender import Ready, Sender, Sent, _hidden
 from wangtimer.executor.settler import Finished
@@ -40,12 +43,8 @@ class Records(SimpleQueue[Finished]):
 
 
 class NobodyWaits:
-    """Stands for the puller, where no lane has anything and nothing is paused."""
+    """Stands for the puller, where no lane has anything."""
 
-    pauses = Pauses()
-    retries: ClassVar[dict[str, RetryPolicy]] = {}
-    disabled_hosts: ClassVar[frozenset[tuple[str, str]]] = frozenset()
-    alerted: ClassVar[AlertedApps] = AlertedApps()
     knows_lanes = False
 
     def is_behind(self, _lane: object) -> bool:
@@ -53,6 +52,11 @@ class NobodyWaits:
 
     def note_ended(self, _host: str, _app: str, _stood_in: object, _queue: int) -> None:
         pass
+
+
+def knows(value: object) -> Any:
+    """Return a replica."""
+    return SimpleNamespace(known=value)
 
 
 def sender_of(
@@ -74,8 +78,11 @@ def sender_of(
         lambda _app: 0,
         nothing,
         nothing,
-        nothing,
         AckTokens(()).token,
+        AlertMarks(AlertedApps, clock),
+        DisabledHosts(knows(frozenset()), nothing, clock),
+        knows(Pauses()),
+        knows({}),
     )
 
 

@@ -125,13 +125,13 @@ def test_a_client_certificate_is_set_shown_and_removed(
 
 def test_an_app_is_given_a_queue_and_the_queue_is_taken_back(operator: Run, keyed: KeyedWorld) -> None:
     assert json_of(operator("apps", "create", "ads", "--queue", "mail", "--json"))["queue"] == "mail"
-    assert keyed.wiring.app_queue_store.read() == {"ads": "mail"}
+    assert keyed.wiring.queues_replica.read() == {"ads": "mail"}
     assert json_of(operator("apps", "limit", "ads", "--queue", "reports", "--json"))["queue"] == "reports"
     limited = json_of(operator("apps", "limit", "ads", "--calls-at-once", 3, "--json"))
     assert limited["queue"] == "reports"
     assert "reports" in operator("apps", "list").stdout
     assert json_of(operator("apps", "limit", "ads", "--queue", "none", "--json"))["queue"] is None
-    assert keyed.wiring.app_queue_store.read() == {}
+    assert keyed.wiring.queues_replica.read() == {}
     noted = keyed.wiring.audit.page(AuditFilter(kind=AuditedKind.APP), 9)
     assert [one.fields for one in noted] == [("queue",), ("limits.callsAtOnce",), ("queue",), ()]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import trustme
 from click.testing import CliRunner, Result
+from orjson import loads
 from redis import Redis
 
 from tests.certificates import pair_of
@@ -15,14 +16,16 @@ from tests.store.plain_stores import plain_timers
 from tests.store.test_timers import NOW, new
 from wangtimer.cli.main import commands
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
+from wangtimer.core.egress.way_out import WAYS_OUT
 from wangtimer.core.secret_keys import new_secret_key, read_secret_keys
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.marked_copies import MarkedCopies
+from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.signing_copies import SigningCopies
-from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
@@ -77,7 +80,9 @@ def test_rotate_seals_anew_has_redis_forget_and_can_be_repeated(
         )
         assert redis.keys("*") == [b"wt:signing"]
         newest = Seals(read_secret_keys(NEW))
-        assert SigningCopies(connection, Keys("wt"), newest).get(["shop"]).found == {"shop": signing}
+        assert SigningCopies(MarkedCopies(connection, Keys("wt")), newest).get(["shop"]).found == {
+            "shop": signing
+        }
     held = plain_timers(database).get("shop", timer.id)
     assert newest.call_of(held.definition) == CALL
     assert SigningStore(database, newest).get("shop") == signing
@@ -136,8 +141,9 @@ def test_rotate_seals_keys_of_client_certificates_and_tells_processes(
         "the keys of 1 client certificates written anew",
     )
     with closing(RedisConnection(redis_url)) as connection:
-        told = WayOutCopies(connection, Keys("wt")).read()
-    assert told is not None
+        (text,) = ReplicaTexts(connection, Keys("wt")).read([WAYS_OUT.name])
+    assert text is not None
+    told = WAYS_OUT.from_json(loads(text))
     assert open_key(Seals(read_secret_keys(NEW)), told.of_apps["shop"].sealed_key, "shop") == pair.key
     assert "client certificates" not in run("rotate", **settings).stdout
 

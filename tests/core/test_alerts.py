@@ -19,13 +19,11 @@ from wangtimer.core.alerts.alert_rule import (
     noted,
 )
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
-from wangtimer.core.alerts.alerted_lately import READ_EVERY_S, AlertedLately
 from wangtimer.core.alerts.judging import Happened, by_trouble, judge
 from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
 from wangtimer.core.alerts.robots import refusal
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import NotedAt, Outcome
 from wangtimer.core.messages.message_place import consumers_place
@@ -114,45 +112,6 @@ def test_the_first_success_after_a_failure_is_noted_though_one_was_just_now() ->
     clock.sleep(0.2)
     marks.noted(outcome(S.FAILED), down)
     assert [marks.noted(outcome(S.SUCCEEDED), down).is_noted for _ in range(2)] == [True, False]
-
-
-def test_who_has_rules_is_read_every_few_seconds_and_kept_while_that_fails() -> None:
-    clock, found = HandClock(NOW), [NOBODY, WITH_RULES]
-
-    def read() -> AlertedApps:
-        if not found:
-            raise StoreAway("Redis", "no connection")
-        return found.pop(0)
-
-    lately = AlertedLately(read, clock)
-    assert not lately()
-    assert not lately()
-    for _ in range(2):
-        clock.sleep(READ_EVERY_S)
-        assert lately() == WITH_RULES
-    assert found == []
-
-
-def test_who_has_rules_is_not_guessed_where_it_must_be_known_and_asked_for_once_in_a_few_seconds() -> None:
-    clock, asked, is_away = HandClock(NOW), 0, True
-
-    def read() -> AlertedApps:
-        nonlocal asked
-        asked += 1
-        if is_away:
-            raise StoreAway("Redis", "no connection")
-        return WITH_RULES
-
-    lately = AlertedLately(read, clock)
-    with pytest.raises(StoreAway):
-        lately.known()
-    is_away = False
-    assert lately.known() == WITH_RULES
-    is_away, asked = True, 0
-    assert {lately.known() == WITH_RULES for _ in range(9)} == {True}
-    clock.sleep(READ_EVERY_S)
-    assert {lately.known() == WITH_RULES for _ in range(9)} == {True}
-    assert asked == 1
 
 
 def test_the_mark_waits_with_its_outcome_and_nothing_else_is_lost() -> None:

@@ -2,7 +2,6 @@
 
 import pytest
 
-from wangtimer.core.flow.call_rules import CallRules, rules_from_text, rules_to_text
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -34,12 +33,3 @@ def test_a_call_waits_in_the_lane_of_the_widest_pause() -> None:
 )
 def test_a_lane_gives_nothing_while_all_in_it_is_paused(name: str, lane: SharedLane, is_held: bool) -> None:
     assert Pauses(frozenset({name})).hold(lane) is is_held
-
-
-def test_rules_are_read_as_they_were_written_and_of_a_later_format_what_is_known() -> None:
-    rules = CallRules(Pauses(frozenset({"all", "app:büro"})))
-    assert rules_from_text(rules_to_text(rules)) == rules
-    assert rules_from_text('{"pauses":["all"],"more":1}') == CallRules(Pauses(frozenset({"all"})))
-    for text in ("7", "[]", '{"pauses":7}', "{"):
-        with pytest.raises(ValueError, match=r"no rules|Expecting"):
-            rules_from_text(text)

@@ -4,7 +4,6 @@ from hypothesis import strategies as st
 
 from tests.buckets import buckets
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import LANE_CHARACTERS, MINUTE_MS, BucketRule, SharedLane, Slice
 from wangtimer.core.timers.timer import APP_CHARACTERS
@@ -98,7 +97,7 @@ def test_a_lane_of_an_app_at_a_host_names_the_whole_app_however_long_the_host_is
     app, host = "a" * APP_CHARACTERS, f"{'h' * 253}:65535"
     lane = SharedLane.of_app_at_host(app, host)
     assert (len(lane.key), lane.app) == (LANE_CHARACTERS, app)
-    limits = CallLimits(rules=CallRules(to_one_host={app: CallLimit(at_once=1)}))
+    limits = CallLimits(to_one_host={app: CallLimit(at_once=1)})
     assert [limits.limit_of(one) for one in limits.lanes_of(app, host)] == [CallLimit(at_once=1)]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from wangtimer.core.egress.egress_rules import EgressRules, Peer, is_only_metadata, read_egress, read_item
 from wangtimer.core.egress.special_networks import METADATA
-from wangtimer.core.egress.way_out import STRICTEST, UNSET, AppEgress, WayOut, ways_from_text, ways_to_text
+from wangtimer.core.egress.way_out import STRICTEST, UNSET, WAYS_OUT, AppEgress, WayOut, WaysOut
 
 RULES = EgressRules(read_egress("public"))
 INSIDE = Peer("", "10.1.2.3", 443, is_tls=True)
@@ -62,20 +62,12 @@ def test_what_is_written_is_read_back() -> None:
     assert AppEgress.from_text(one.text) == one
     assert UNSET.text is None
     assert AppEgress.from_text(None) == UNSET
-    ways = {"shop": WayOut(one, "chain", "sealed"), "商店": WayOut(chain="chain", sealed_key="sealed")}
-    assert ways_from_text(ways_to_text(ways)) == ways
 
 
 def test_of_a_later_format_what_is_known_counts() -> None:
     assert AppEgress.from_text('{"httpsOnly":true,"further":1}') == AppEgress(https_only=True)
-    assert ways_from_text('{"a":["{\\"httpsOnly\\":true}","","",9]}') == {"a": WayOut(STRICTEST)}
 
 
 def test_an_app_whose_own_cannot_be_read_has_the_strictest() -> None:
-    assert ways_from_text('{"a":["[]","",""],"b":[null,"",""]}') == {"a": WayOut(STRICTEST), "b": WayOut()}
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"a":7}', '{"a":[1]}'])
-def test_what_is_no_text_of_ways_out_is_an_error(text: str) -> None:
-    with pytest.raises(ValueError, match=r"."):
-        ways_from_text(text)
+    told = {"mark": "m", "apps": {"a": ["[]", "", ""], "b": [None, "", ""]}}
+    assert WAYS_OUT.from_json(told) == WaysOut("m", {"a": WayOut(STRICTEST), "b": WayOut()})

@@ -10,6 +10,9 @@ from tests.fakes.memory_signing_store import MemorySigningStore
 from tests.fakes.memory_target_store import MemoryTargetStore
 from tests.fakes.memory_timers import MemoryTimers
 from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.egress.way_out import WaysOut
+from wangtimer.core.flow.limits import CallLimits
+from wangtimer.core.flow.pauses import Pauses
 from wangtimer.on_demand import Granted
 from wangtimer.settings import Settings
 from wangtimer.testing.doubled_wiring import DoubledWiring
@@ -49,6 +52,11 @@ class FakedWiring(DoubledWiring):
             database=None,
             redis=None,
             tls=SimpleNamespace(fault_of=lambda _app: ""),
+            apps=SimpleNamespace(queues=dict, retries=dict),
+            limits_in_sql=SimpleNamespace(all=CallLimits),
+            pauses=SimpleNamespace(of_calls=Pauses),
+            disabled_hosts=SimpleNamespace(keys=frozenset),
+            ways_out_in_sql=SimpleNamespace(mark=lambda: "", read=lambda: WaysOut("", {})),
             alert_rules=SimpleNamespace(alerted=AlertedApps),
             copy_refreshers=(),
             rules_follower=SimpleNamespace(may_plan=lambda: True),

@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.simulation.simulated_engine import Answer
 from tests.simulation.simulator import Process, Simulation
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus, Member
+from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Timer, TimerStatus
 
@@ -69,7 +69,7 @@ class Evidence:
         self.told: dict[int, list[tuple[float, int]]] = {}
         self.has_lanes = False
         # What operators paused, each from a moment on.
-        self.rules: list[tuple[float, CallRules]] = []
+        self.pauses: list[tuple[float, Pauses]] = []
         # Calls as their target counts them: when each began, and ended, and which process made it.
         self.under_way: list[tuple[float, float, Process]] = []
         self._claimed: dict[tuple[str, int, Member], float] = {}
@@ -127,9 +127,9 @@ class Evidence:
         """Note how long a target has a call, whatever becomes of the process that made it."""
         self.under_way.append((self.sim.now_ms, self.sim.now_ms + takes_ms, process))
 
-    def note_rules(self, rules: CallRules) -> None:
+    def note_pauses(self, pauses: Pauses) -> None:
         """Note what operators pause from now on."""
-        self.rules.append((self.sim.now_ms, rules))
+        self.pauses.append((self.sim.now_ms, pauses))
 
     def status_at(self, timer_id: int, moment: float) -> TimerStatus:
         """Return a timer's status at a moment by Redis' clock."""

@@ -132,9 +132,9 @@ IN_LANES = {
     "target.send": 6,
 }
 # Where an app has a limit besides.
-IN_LIMITS = IN_LANES | {"permits.carry_out": 40, "call_limits.read": 100, "call_limits.write": 30}
+IN_LIMITS = IN_LANES | {"permits.carry_out": 40, "replica_texts.read": 100, "replica_texts.write": 30}
 # Where operators pause something.
-IN_PAUSES = IN_LANES | {"call_rules.read": 40, "call_rules.write": 2}
+IN_PAUSES = IN_LANES | {"replica_texts.read": 40, "replica_texts.write": 7}
 # Steps of feeding, where Redis has lost what it held: who feeds, what it reads, what it adds.
 IN_FEEDING = {
     "agenda.add": 8,

@@ -20,10 +20,10 @@ from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
 from wangtimer.callback import Request
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import Chunk
+from wangtimer.core.flow.limits import CALL_LIMITS, CallLimits
 from wangtimer.core.flow.pace import Pace
-from wangtimer.core.flow.pauses import Pauses
+from wangtimer.core.flow.pauses import PAUSES, Pauses
 from wangtimer.core.flow.slicing import MINUTE_MS, TriggerOrder
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor.claim import Claims
@@ -31,10 +31,8 @@ from wangtimer.registrar import Registrar
 from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
-from wangtimer.testing.doubles import (
-    MemoryBroker,
-    MemoryToldForCalls,
-)
+from wangtimer.store.replica import Replica
+from wangtimer.testing.doubles import MemoryBroker, MemoryReplicaTexts
 from wangtimer.testing.doubles.hand_clock import START_MS
 from wangtimer.wiring import once
 
@@ -67,17 +65,15 @@ class Parts(FakedWiring):
         self.stopping: Any = SimpleNamespace(is_set=lambda: process.is_stopping)
         self._own_slices = self.slices
         self._step("sql", "timers", "firings", "demands", "firing_lists")
-        self._step("redis", "slices", "lanes", "permits", "call_limits", "call_rules", "agenda")
+        self._step("redis", "slices", "lanes", "permits", "agenda")
         self._step("redis", "definitions", "outbox", "load", "window")
         if scenario.has_rules:
-            # It reads the limits and rules whose calls are steps.
-            told = MemoryToldForCalls(self.call_limits, self.call_rules, self.alerted_apps)
-            vars(self).update(told_for_calls=told)
+            self._step("redis", "replica_texts")
         vars(self).update(
             broker=fleet.broker,
             window=WatchedWindow(self.window, process, fleet.feeders),
-            app_limits=SimpleNamespace(of_calls=lambda: {APP: scenario.limit} if scenario.limit else {}),
-            rule_source=SimpleNamespace(of_calls=lambda: fleet.rules_in_sql),
+            limits_in_sql=SimpleNamespace(all=lambda: fleet.limits_in_sql),
+            pauses=SimpleNamespace(of_calls=lambda: fleet.pauses_in_sql),
             outbox_room=SimpleNamespace(share=lambda: 1.0),
             strain_mark=SimpleNamespace(tell=lambda: None, counts=lambda: False),
             fire_rule=replace(self.fire_rule, retry=scenario.policy),
@@ -144,12 +140,15 @@ class Fleet:
         self._targets = Random(sim.random.random())
         # Redis has been loaded for long.
         present = int(sim.now_ms) // MINUTE_MS
-        limit = scenario.host_limit
-        self.rules_in_sql = CallRules(hosts={} if limit is None else {HOST: limit})
+        self.limits_in_sql = CallLimits(
+            {} if scenario.limit is None else {APP: scenario.limit},
+            {} if scenario.host_limit is None else {HOST: scenario.host_limit},
+        )
+        self.pauses_in_sql = Pauses()
         if scenario.has_rules:
-            limits = {} if scenario.limit is None else {APP: scenario.limit}
-            sim.redis.server.table("call_limits").update(all=limits)
-            sim.redis.server.table("call_rules").update(all=self.rules_in_sql)
+            texts: Any = MemoryReplicaTexts(sim.redis.server)
+            Replica(CALL_LIMITS, CallLimits, texts, sim.clock).write(self.limits_in_sql)
+            Replica(PAUSES, Pauses, texts, sim.clock).write(self.pauses_in_sql)
         sim.redis.server.table("window").update(fed=present, announced=present)
         if any(fault.kind is Kind.REDIS_ROLLBACK for fault in sim.faults):
             self._take_snapshots()
@@ -161,8 +160,8 @@ class Fleet:
         for number in range(2, scenario.migrators):
             sim.start(f"migrator{number}", self._boot_migrator)
         self.api = sim.start("api", self._boot_api)
-        for at_ms, rules in scenario.pauses:
-            sim.at(START_MS + at_ms, self._set_rules, rules)
+        for at_ms, pauses in scenario.pauses:
+            sim.at(START_MS + at_ms, self._pause, pauses)
         for number in range(len(scenario.timers)):
             wishes = [wish for wish in scenario.wishes if wish.timer == number]
             self._wish_next(wishes)
@@ -173,19 +172,19 @@ class Fleet:
 
     # the users
 
-    def _set_rules(self, rules: CallRules) -> None:
+    def _pause(self, pauses: Pauses) -> None:
         """Let an operator set what is paused; a timer's pause is that of the first one there is."""
         first = min(self.sim.sql.server.table("timers"), default=0)
-        names = frozenset(f"timer:{first}" if name == "timer" else name for name in rules.pauses.names)
-        self.rules_in_sql = CallRules(Pauses(names))
-        self.evidence.note_rules(self.rules_in_sql)
+        names = frozenset(f"timer:{first}" if name == "timer" else name for name in pauses.names)
+        self.pauses_in_sql = Pauses(names)
+        self.evidence.note_pauses(self.pauses_in_sql)
         if self.api.takes_work():
-            self.sim.spawn(self.api, self._tell_rules)
+            self.sim.spawn(self.api, self._tell_pauses)
 
-    def _tell_rules(self) -> None:
+    def _tell_pauses(self) -> None:
         assert self.api_parts is not None
         with suppress(StoreAway):
-            self.api_parts.rule_teller.tell()
+            self.api_parts.pauses_replica.tell()
 
     def _wish_next(self, wishes: list[Wish]) -> None:
         """Ask for one thing after the other, each when its moment has come and the one before has ended."""
@@ -283,9 +282,9 @@ class Fleet:
         self._repeat(process, *swept, parts.lane_feeder.feed)
         self.sim.consume("feed lanes", process, 1, lambda _asked: parts.lane_feeder.feed())
         if self.scenario.limit is not None:
-            self._repeat(process, *swept, parts.limit_teller.tell)
+            self._repeat(process, *swept, parts.limits_replica.tell)
         if self.scenario.has_rules:
-            self._repeat(process, *swept, parts.rule_teller.tell_again)
+            self._repeat(process, *swept, parts.replicas.tell_again)
         self._repeat(process, FEED_EVERY_S, FEED_EVERY_S / 2, parts.feeder.feed)
         self._repeat(process, RECONCILE_EVERY_S, RECONCILE_EVERY_S / 2, parts.feeder.compare)
 
@@ -310,7 +309,7 @@ class Fleet:
         if has_rules:
             parts.throttle.loop.start()
         else:
-            parts.known_rules.read()
+            parts.throttle.read_rules()
         if self.scenario.sends_away or has_rules:
             parts.mover.loop.start()
             parts.mover.relief_loop.start()

@@ -353,18 +353,18 @@ def _though_paused(evidence: Evidence) -> Iterator[Violation]:
     """Nothing is sent from seconds after a pause until its end; later where something struck meanwhile."""
     struck = evidence.sim.struck
     counts_ms = PAUSE_COUNTS_MS + bool(struck) * TOLD_MS + sum(REPAIR_MS + fault.lasts_ms for fault in struck)
-    for (since, rules), (until, _) in pairwise([*evidence.rules, (inf, None)]):
-        assert rules is not None
+    for (since, pauses), (until, _) in pairwise([*evidence.pauses, (inf, None)]):
+        assert pauses is not None
         for sent in evidence.sends:
             is_within = since + counts_ms < sent.moment < until
-            if is_within and rules.pauses.lane_of(APP, HOST, sent.member.timer_id) is not None:
+            if is_within and pauses.lane_of(APP, HOST, sent.member.timer_id) is not None:
                 yield "SENT-THOUGH-PAUSED", f"{sent.member} at {_s(sent.moment)}, paused at {_s(since)}"
 
 
 def _paused_ms(evidence: Evidence) -> float:
     """Return for how long something was paused in all."""
-    times = pairwise([*evidence.rules, (evidence.sim.now_ms, None)])
-    return sum(until - since for (since, rules), (until, _) in times if rules and rules.pauses.names)
+    times = pairwise([*evidence.pauses, (evidence.sim.now_ms, None)])
+    return sum(until - since for (since, pauses), (until, _) in times if pauses and pauses.names)
 
 
 def _against_the_policy(fleet: Fleet) -> Iterator[Violation]:
@@ -425,7 +425,7 @@ def _late(evidence: Evidence, is_limited: bool, paused_ms: float) -> Iterator[Vi
         bound_ms += LONGEST_WAIT_MS * any(fault.label in ASKED_TO_VERIFY for fault in sim.struck)
     bound_ms += (
         paused_ms
-        + PAUSE_COUNTS_MS * bool(evidence.rules)
+        + PAUSE_COUNTS_MS * bool(evidence.pauses)
         + AWAY_LATE_MS * evidence.has_lanes
         + LIMITED_LATE_MS * is_limited
     )

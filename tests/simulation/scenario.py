@@ -6,7 +6,6 @@ from typing import Any
 
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import EVERYTHING, Pauses
 from wangtimer.core.retry import Backoff, RetryPolicy
 from wangtimer.core.schedules.schedule import Once, Schedule
@@ -77,7 +76,7 @@ class Scenario:
     lane_firings: int = 1_000
     limit: CallLimit | None = None
     host_limit: CallLimit | None = None
-    pauses: list[tuple[float, CallRules]] = field(default_factory=list)
+    pauses: list[tuple[float, Pauses]] = field(default_factory=list)
     retry: RetryPolicy | None = None
     failures: tuple[tuple[int, int | None], ...] = ((500, None),)
 
@@ -188,9 +187,9 @@ def draw_pauses(random: Random) -> Scenario:
     at_ms, pauses = random.uniform(5_000, 50_000), []
     for _ in range(random.choice((1, 1, 2))):
         names = random.sample((EVERYTHING, f"app:{APP}", f"host:{HOST}", "timer"), random.choice((1, 1, 2)))
-        pauses.append((at_ms, CallRules(Pauses(frozenset(names)))))
+        pauses.append((at_ms, Pauses(frozenset(names))))
         at_ms += random.choice((3_000, 10_000, 40_000))
-        pauses.append((at_ms, CallRules()))
+        pauses.append((at_ms, Pauses()))
         at_ms += random.choice((500, 15_000))
     return replace(scenario, pauses=pauses, lane_firings=random.choice((4, 1_000)))
 

@@ -1,37 +1,37 @@
 """What a process knows of operators' rules, for tests of single parts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from wangtimer.core.alerts.alerted_apps import AlertedApps
-from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
-from wangtimer.executor.known_rules import KnownRules
-from wangtimer.testing.doubles import (
-    HandClock,
-    MemoryAlertedApps,
-    MemoryCallLimits,
-    MemoryCallRules,
-    MemoryServer,
-    MemoryToldForCalls,
-)
+from wangtimer.core.flow.limits import CALL_LIMITS, CallLimits
+from wangtimer.core.flow.pauses import PAUSES, Pauses
+from wangtimer.executor.throttle import Throttle
+from wangtimer.store.replica import Replica, Replicas
+from wangtimer.testing.doubles import HandClock, MemoryReplicaTexts, MemoryServer
 
 
-def rules_of(
-    call_limits: Any,
-    server: MemoryServer,
-    limits_in_sql: Callable[[], Mapping[str, CallLimit]] = dict,
-    rules_in_sql: Callable[[], CallRules] = CallRules,
-) -> KnownRules:
-    """Return rules that were not read yet: limits from a double, the rest from its server."""
-    call_rules: Any = MemoryCallRules(server)
-    told: Any = MemoryToldForCalls(call_limits, call_rules, MemoryAlertedApps(server))
-    return KnownRules(told, limits_in_sql, rules_in_sql, lambda _mark: None, AlertedApps)
+class Rules:
+    """Limits and pauses on a server; none was read yet."""
+
+    def __init__(
+        self, server: MemoryServer, clock: HandClock, limits_in_sql: Callable[[], CallLimits] = CallLimits
+    ) -> None:
+        texts: Any = MemoryReplicaTexts(server)
+        self.clock = clock
+        self.limits = Replica(CALL_LIMITS, limits_in_sql, texts, clock)
+        self.pauses = Replica(PAUSES, Pauses, texts, clock)
+        self.all = Replicas(texts, clock, (self.limits, self.pauses), ())
+
+    def throttle(self, permits: Any) -> Throttle:
+        """Return the throttle of a process that has just read them."""
+        throttle = Throttle(permits, self.all, self.limits, self.pauses, self.clock)
+        throttle.try_to_read_rules()
+        return throttle
 
 
-def no_rules() -> KnownRules:
+def no_rules() -> Rules:
     """Return rules that were read, and found to be none."""
-    server = MemoryServer("Redis", HandClock())
-    rules = rules_of(MemoryCallLimits(server), server)
-    rules.read()
+    clock = HandClock()
+    rules = Rules(MemoryServer("Redis", clock), clock)
+    rules.all.read()
     return rules

@@ -7,7 +7,6 @@ import pytest
 
 from tests.stages.scripted_target import Answer
 from tests.stages.world import World
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.retry import Backoff, RetryPolicy
 from wangtimer.core.schedules.schedule import Once
@@ -21,8 +20,8 @@ SHOP, OTHER = "shop", "other"
 
 def tell(world: World, **retries: RetryPolicy) -> None:
     """Let apps have these policies, and no others, for processes that start too."""
-    world.rules_in_sql = CallRules(retries=retries)
-    world.call_rules.write(world.rules_in_sql)
+    world.retries_in_sql = retries
+    world.api.retries_replica.tell()
 
 
 def failing_timer(world: World, app: str, retry: RetryPolicy | None = None) -> Timer:
@@ -71,7 +70,7 @@ def test_it_outlasts_a_loss_of_redis_and_the_restart_of_every_process(make_world
     tell(world, shop=FIXED)
     world.run_for(5)
     timer = failing_timer(world, SHOP)
-    world.redis.lose("call_rules")
+    world.redis.lose("replicas")
     world.executor_nodes[0].process.kill()
     world.executor_nodes.clear()
     world.start_executor("another")

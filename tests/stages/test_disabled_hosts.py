@@ -7,7 +7,6 @@ import pytest
 from tests.stages.scripted_target import Answer, Arrival
 from tests.stages.test_lanes import every_second, waiting_in
 from tests.stages.world import World
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
@@ -29,9 +28,10 @@ AWAY = Answer(503)
 
 def disable(world: World, *keys: tuple[str, str], paused: str = "") -> None:
     """Let these hosts be disabled, and no others, for processes that start too."""
-    pauses = Pauses(frozenset(filter(None, [paused])))
-    world.rules_in_sql = CallRules(pauses, disabled_hosts=frozenset(keys))
-    world.call_rules.write(world.rules_in_sql)
+    world.pauses_in_sql = Pauses(frozenset(filter(None, [paused])))
+    world.disabled_in_sql = frozenset(keys)
+    world.pauses.tell()
+    world.api.disabled_hosts_replica.tell()
 
 
 def failing(world: World) -> None:

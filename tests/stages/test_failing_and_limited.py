@@ -9,8 +9,8 @@ from tests.stages.test_lanes import HUNG, PLACES, arrivals_at, every_second, wai
 from tests.stages.world import World
 from wangtimer.callback.health import TRIED_AGAIN_S
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -24,8 +24,9 @@ READ_S = 2
 
 def rule(world: World, *paused: str) -> None:
     """Limit the host, and let these be paused."""
-    world.rules_in_sql = CallRules(Pauses(frozenset(paused)), {PORTED: LIMIT})
-    world.call_rules.write(world.rules_in_sql)
+    world.limits_in_sql, world.pauses_in_sql = CallLimits(hosts={PORTED: LIMIT}), Pauses(frozenset(paused))
+    world.limits.tell()
+    world.pauses.tell()
 
 
 def arrivals_since(world: World, since: float) -> list[Arrival]:

@@ -19,8 +19,8 @@ from tests.stages.test_lanes import (
 from tests.stages.world import World
 from wangtimer.callback.health import FAILING_AFTER, TRIED_AGAIN_S
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import SharedLane
 
 MakeWorld = Callable[..., World]
@@ -80,7 +80,7 @@ def test_an_app_that_a_host_fails_holds_up_no_other_app_there(
 
 def test_an_app_that_a_host_fails_leaves_another_its_limit_there(make_world: MakeWorld) -> None:
     world = make_world(executors=1, places=(20, 1_000))
-    world.call_rules.write(CallRules(to_one_host={"fine": CallLimit(per_second=5)}))
+    world.limits.write(CallLimits(to_one_host={"fine": CallLimit(per_second=5)}))
     world.target.answer = answering_but("bad", TURNED_AWAY)
     world.start()
     every_second(world, "bad", [HUNG], 5)

@@ -12,6 +12,7 @@ from tests.stages.world import World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import NewTimer, Notify
@@ -27,7 +28,7 @@ APPS, SECONDS = 3, 5
 
 def limited(make_world: MakeWorld, limit: CallLimit, executors: int = 2, **made: object) -> World:
     world = make_world(executors=executors, **made)
-    world.call_limits.write({BIG: limit})
+    world.limits.write(CallLimits({BIG: limit}))
     return world.start()
 
 
@@ -127,7 +128,7 @@ def test_a_limit_that_goes_lets_all_that_waits_go(make_world: MakeWorld) -> None
     big = every_second(world, BIG, [HOST], 5)
     world.run_for(20)
     assert len(world.redis.table("slices")[LANE].due) >= 40
-    world.call_limits.write({})
+    world.limits.write(CallLimits())
     world.run_for(10)
     assert world.redis.table("lanes") == {}
     overdue = [one for timer in big for one in world.records(timer) if one.firing.due_at < world.now - 3_000]
@@ -139,7 +140,7 @@ def test_a_limit_of_0_pauses_an_app(make_world: MakeWorld) -> None:
     every_second(world, BIG, [HOST], 2)
     world.run_for(15)
     assert arrivals_of(world) == []
-    world.call_limits.write({BIG: CallLimit(at_once=5)})
+    world.limits.write(CallLimits({BIG: CallLimit(at_once=5)}))
     world.run_for(10)
     assert len(arrivals_of(world)) >= 2 * 15
 
@@ -162,7 +163,7 @@ def test_the_limit_holds_though_redis_lost_it_and_all_callback_processes_start_a
     make_world: MakeWorld,
 ) -> None:
     world = limited(make_world, CallLimit(per_second=2))
-    world.limits_in_sql = {BIG: CallLimit(per_second=2)}
+    world.limits_in_sql = CallLimits({BIG: CallLimit(per_second=2)})
     every_second(world, BIG, [HOST], 10)
     every_second(world, OTHER, [GOOD], 3)
     world.run_for(10)
@@ -206,7 +207,7 @@ def test_an_app_without_a_limit_costs_no_command_more(make_world: MakeWorld) -> 
 def test_what_several_limited_apps_pull_together_is_read_once_for_all(make_world: MakeWorld) -> None:
     world = make_world(executors=1)
     apps = [f"app-{number}" for number in range(APPS)]
-    world.call_limits.write(dict.fromkeys(apps, CallLimit(per_second=4)))
+    world.limits.write(CallLimits(dict.fromkeys(apps, CallLimit(per_second=4))))
     world.start()
     for app in apps:
         every_second(world, app, [f"{app}.test"], 8)

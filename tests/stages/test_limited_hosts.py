@@ -9,8 +9,8 @@ from tests.stages.test_lanes import every_second, waiting_in
 from tests.stages.test_limited_apps import most_at_once
 from tests.stages.world import World
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import ANY_HOST, CallRules
 from wangtimer.core.flow.firing import FiringStatus, Member
+from wangtimer.core.flow.limits import ANY_HOST, CallLimits
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.slicing import SharedLane
 
@@ -21,13 +21,10 @@ HOST, GOOD = "big.test", "good.test"
 PORTED = f"{HOST}:80"
 
 
-def limited(
-    make_world: MakeWorld, rules: CallRules, executors: int = 2, apps: dict[str, CallLimit] | None = None
-) -> World:
+def limited(make_world: MakeWorld, limits: CallLimits, executors: int = 2) -> World:
     world = make_world(executors=executors)
-    world.rules_in_sql = rules
-    world.call_rules.write(rules)
-    world.call_limits.write(apps or {})
+    world.limits_in_sql = limits
+    world.limits.tell()
     return world.start()
 
 
@@ -38,7 +35,7 @@ def arrivals_of(world: World, host: str = HOST) -> list[Arrival]:
 def test_a_host_is_called_at_its_rate_by_all_apps_together_and_others_are_on_time(
     make_world: MakeWorld,
 ) -> None:
-    world = limited(make_world, CallRules(hosts={PORTED: CallLimit(per_second=5)}))
+    world = limited(make_world, CallLimits(hosts={PORTED: CallLimit(per_second=5)}))
     for app in (BIG, OTHER):
         every_second(world, app, [HOST], 6)
     every_second(world, "third", [GOOD], 3)
@@ -53,7 +50,7 @@ def test_a_host_is_called_at_its_rate_by_all_apps_together_and_others_are_on_tim
 
 
 def test_a_host_never_has_more_calls_at_once_though_a_process_is_killed(make_world: MakeWorld) -> None:
-    world = limited(make_world, CallRules(hosts={ANY_HOST: CallLimit(at_once=6)}), executors=3)
+    world = limited(make_world, CallLimits(hosts={ANY_HOST: CallLimit(at_once=6)}), executors=3)
     world.target.answer = lambda arrival: Answer(after_ms=900 if HOST in arrival.request.url else 5)
     for app in (BIG, OTHER):
         every_second(world, app, [HOST], 6)
@@ -67,7 +64,7 @@ def test_a_host_never_has_more_calls_at_once_though_a_process_is_killed(make_wor
 
 
 def test_an_app_has_so_many_calls_at_each_host_and_another_app_there_its_own(make_world: MakeWorld) -> None:
-    world = limited(make_world, CallRules(to_one_host={BIG: CallLimit(at_once=2)}), executors=1)
+    world = limited(make_world, CallLimits(to_one_host={BIG: CallLimit(at_once=2)}), executors=1)
     world.target.answer = lambda arrival: Answer(after_ms=900)
     every_second(world, BIG, [HOST, GOOD], 8)
     other = every_second(world, OTHER, [HOST], 3)
@@ -84,8 +81,8 @@ def test_an_app_has_so_many_calls_at_each_host_and_another_app_there_its_own(mak
 def test_where_host_and_app_are_both_far_over_their_limits_both_limits_hold_and_few_moves_are_made(
     make_world: MakeWorld,
 ) -> None:
-    rules = CallRules(hosts={PORTED: CallLimit(per_second=4)})
-    world = limited(make_world, rules, apps={BIG: CallLimit(per_second=4)})
+    limits = CallLimits({BIG: CallLimit(per_second=4)}, {PORTED: CallLimit(per_second=4)})
+    world = limited(make_world, limits)
     moves: Counter[object] = Counter()
     noted = world.firings.note_lanes
 
@@ -107,14 +104,14 @@ def test_where_host_and_app_are_both_far_over_their_limits_both_limits_hold_and_
 
 
 def test_waiting_for_a_host_uses_no_attempt_and_a_limit_that_goes_lets_all_go(make_world: MakeWorld) -> None:
-    world = limited(make_world, CallRules(hosts={PORTED: CallLimit(per_second=1)}))
+    world = limited(make_world, CallLimits(hosts={PORTED: CallLimit(per_second=1)}))
     timers = every_second(world, BIG, [HOST], 5)
     world.run_for(20)
     lane = SharedLane.of_host_limit(PORTED)
     waiting = [one.firing for timer in timers for one in world.records(timer) if one.firing.lane == lane.key]
     assert len(waiting) >= 40
     assert {one.attempt for one in waiting} == {1}
-    world.call_rules.write(CallRules())
+    world.limits.write(CallLimits())
     world.run_for(10)
     assert world.redis.table("lanes") == {}
     late = [one for timer in timers for one in world.records(timer) if one.firing.fire_at < world.now - 3_000]
@@ -122,7 +119,7 @@ def test_waiting_for_a_host_uses_no_attempt_and_a_limit_that_goes_lets_all_go(ma
 
 
 def test_a_host_spelled_otherwise_has_the_limit_of_the_same_host(make_world: MakeWorld) -> None:
-    world = limited(make_world, CallRules(hosts={PORTED: CallLimit(per_second=5)}))
+    world = limited(make_world, CallLimits(hosts={PORTED: CallLimit(per_second=5)}))
     every_second(world, BIG, [f"{HOST}.", HOST.upper(), HOST], 9)
     assert read_url("http://[::ffff:93.184.216.34]/")[0].host_port == "93.184.216.34:80"
     world.run_for(20)

@@ -27,7 +27,7 @@ def settled(world: World) -> list[Outcome]:
 
 def test_failures_of_an_app_with_a_rule_are_marked_and_no_others(make_world: MakeWorld) -> None:
     world = make_world(executors=1).start()
-    world.alerted_apps.write(AlertedApps({APP: None}))
+    world.api.alerted_replica.write(AlertedApps({APP: None}))
     (mine,), (others,) = every_second(world, APP, [HOST], 1), every_second(world, OTHER, [HOST], 1)
     world.run_for(5)
     seen = settled(world)

@@ -10,6 +10,7 @@ from tests.stages.test_lanes import every_second
 from tests.stages.world import World
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.queues import CALLBACK, message_queue
 from wangtimer.core.flow.slicing import BUCKETS_A_QUEUE, SharedLane
 from wangtimer.core.timers.timer import Timer
@@ -194,7 +195,7 @@ def test_two_apps_at_one_host_wait_in_their_own_lanes_which_their_queues_process
 
 
 def test_what_waits_for_a_limit_is_pulled_by_the_processes_of_the_queue(divided: World) -> None:
-    divided.call_limits.write({OWN: CallLimit(per_second=5)})
+    divided.limits.write(CallLimits({OWN: CallLimit(per_second=5)}))
     divided.run_for(READ_S)
     every_second(divided, OWN, [OWN_HOST], 12)
     divided.run_for(40)
@@ -236,5 +237,5 @@ def test_an_app_without_a_queue_costs_no_command_more(make_world: MakeWorld) -> 
     world = make_world()
     every_second(world, OTHER, [OTHER_HOST], 4)
     world.run_for(20)
-    assert world.redis.table("app_queues") == {}
+    assert world.redis.table("replicas") == {}
     assert {one.firing.bucket for one in world.sql.table("firings").values()} == {0}

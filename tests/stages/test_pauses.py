@@ -10,8 +10,8 @@ from tests.stages.test_lanes import every_second, waiting_in
 from tests.stages.world import World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
@@ -27,8 +27,8 @@ READ_S = 2
 
 def pause(world: World, *names: str) -> None:
     """Let these be paused, and nothing else, for processes that start too."""
-    world.rules_in_sql = CallRules(Pauses(frozenset(names)))
-    world.call_rules.write(world.rules_in_sql)
+    world.pauses_in_sql = Pauses(frozenset(names))
+    world.pauses.tell()
 
 
 def arrivals_since(world: World, since: float, host: str = HOST) -> list[Arrival]:
@@ -122,7 +122,7 @@ def test_what_came_due_meanwhile_follows_the_timers_misfire_policy(
 
 def test_what_waited_for_room_when_the_pause_came_is_no_misfire(make_world: MakeWorld) -> None:
     world = make_world(executors=1)
-    world.call_limits.write({BIG: CallLimit(per_second=1)})
+    world.limits.write(CallLimits({BIG: CallLimit(per_second=1)}))
     world.start()
     rule = MisfireRule(MisfirePolicy.SKIP, grace_ms=1_000)
     timers = []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.stages.made_rules import no_rules, rules_of
+from tests.stages.made_rules import Rules, no_rules
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import DueMember, Member
@@ -16,11 +16,10 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Batch, Claims, Fired
 from wangtimer.executor.lane_limits import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S
 from wangtimer.executor.puller import LOOK_IN_VAIN_EVERY_S, Puller
-from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.lanes import Pulled, PullOrder
 from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases, Taken
-from wangtimer.testing.doubles import HandClock, MemoryCallLimits, MemoryPermits, MemoryServer, MemorySlices
+from wangtimer.testing.doubles import HandClock, MemoryPermits, MemoryServer, MemorySlices
 
 HOSTS = [f"h{number}:80" for number in range(1_000)]
 # A look at all of them takes longer than from one look to the next.
@@ -82,7 +81,7 @@ def lanes() -> SlowLanes:
 @pytest.fixture
 def puller(lanes: SlowLanes) -> Puller:
     clock = lanes._clock
-    throttle = Throttle(None, no_rules(), clock)  # type: ignore[arg-type]
+    throttle = no_rules().throttle(None)
     return puller_of(lanes, lambda _lane: 1, clock, throttle)
 
 
@@ -119,7 +118,7 @@ def test_a_lane_that_was_looked_at_is_not_pulled_again_for_what_ended_before(
 def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
     clock = lanes._clock
     rooms = {f"host:{HOSTS[0]}": 1}
-    puller = puller_of(lanes, lambda lane: rooms.get(lane.key, 0), clock, Throttle(None, no_rules(), clock))
+    puller = puller_of(lanes, lambda lane: rooms.get(lane.key, 0), clock, no_rules().throttle(None))
     counts = []
     for _ in range(6):
         before = clock.monotonic()
@@ -206,11 +205,10 @@ class LimitedSetting:
         self.lanes, self.pulls = SlowLanes(HandClock()), 0
         self.clock = self.lanes._clock
         server, lane = MemoryServer("Redis", self.clock), SharedLane.of_limit("app")
-        limits = MemoryCallLimits(server)
-        limits.write({"app": CallLimit(at_once=1)})
+        rules = Rules(server, self.clock)
+        rules.limits.write(CallLimits({"app": CallLimit(at_once=1)}))
         self.permits = OneCallAtOnce(server, self.clock)
-        self.throttle = Throttle(self.permits, rules_of(limits, server), self.clock)  # type: ignore[arg-type]
-        self.throttle.try_to_read_rules()
+        self.throttle = rules.throttle(self.permits)
         self.lanes.index = lambda: {lane: "token"}  # type: ignore[method-assign]
         self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
         self.puller = puller_of(self.lanes, lambda _lane: 100, self.clock, self.throttle)
@@ -286,11 +284,11 @@ class ManyLimited:
         self.lanes = [lane_number(number) for number in range(apps)]
         limits = {lane.limited_app or "": CallLimit(per_second=100) for lane in self.lanes}
         limits[self.lanes[-1].limited_app or ""] = CallLimit(at_once=5)
-        (call_limits := MemoryCallLimits(server)).write(limits)
+        rules = Rules(server, self.clock)
+        rules.limits.write(CallLimits(limits))
         self.others = list(others)
         self.permits = NotedPermits(server, self.clock)
-        throttle = Throttle(self.permits, rules_of(call_limits, server), self.clock)  # type: ignore[arg-type]
-        throttle.try_to_read_rules()
+        throttle = rules.throttle(self.permits)
         self.trips: list[list[PullOrder]] = []
         self.fired: list[list[SharedLane]] = []
         self.sent: Counter[SharedLane] = Counter()

@@ -7,10 +7,9 @@ import pytest
 from tests.stages.test_throttle import APP, HOST, Setting
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.testing.doubles import MemoryCallRules
 
 AT_HOST, APP_THERE, OF_APP = (
     SharedLane.of_host_limit(HOST),
@@ -22,7 +21,8 @@ AT_HOST, APP_THERE, OF_APP = (
 def setting(**rules: Any) -> Setting:
     """Return a throttle that knows these rules; the app may have 3 calls at once."""
     it = Setting()
-    MemoryCallRules(it.server).write(CallRules(**rules))
+    it.pauses.write(rules.pop("pauses", Pauses()))
+    it.limits.write(CallLimits({APP: CallLimit(at_once=3)}, **rules))
     it.throttle.read_rules()
     return it
 

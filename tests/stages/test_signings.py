@@ -12,7 +12,9 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.testing.doubles import HandClock, MemoryServer, MemorySigningCopies
+from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.seals import NO_KEYS
+from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 
 NOW = 1_795_207_483_000
 NEW = b"n" * 32
@@ -37,7 +39,7 @@ class Deployment:
     def __init__(self) -> None:
         self.clock = HandClock(NOW)
         self.redis, self.sql = MemoryServer("Redis", self.clock), MemoryServer("SQL", self.clock)
-        self.copies = Counted(MemorySigningCopies(self.redis))
+        self.copies = Counted(SigningCopies(MemoryMarkedCopies(self.redis), NO_KEYS))
         self.store = Counted(MemorySigningStore(self.sql))
 
     def process(self) -> SharedSignings:

@@ -1,23 +1,20 @@
 """The throttle: one order an app for the calls of a few ms, and nothing for apps without a limit."""
 
 from collections.abc import Sequence
-from types import SimpleNamespace
 
 import pytest
 
-from tests.stages.made_rules import rules_of
+from tests.stages.made_rules import Rules
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.throttle import BEGINS_WITHIN_S, READ_EVERY_S, READ_FIRST_EVERY_S, Throttle
 from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases
 from wangtimer.testing.doubles import (
     HandClock,
-    MemoryCallLimits,
-    MemoryCallRules,
     MemoryPermits,
     MemoryServer,
     MemorySlices,
@@ -48,20 +45,19 @@ class Setting:
         self.clock = HandClock()
         self.server = MemoryServer("Redis", self.clock)
         self.permits = NotedPermits(MemorySlices(self.server, self.clock, LEASES))
-        self.limits = MemoryCallLimits(self.server)
-        self.limits.write({APP: CallLimit(at_once=3), RATED: CallLimit(per_second=10)})
+        rules = Rules(self.server, self.clock)
+        self.limits, self.pauses = rules.limits, rules.pauses
+        self.limits.write(CallLimits({APP: CallLimit(at_once=3), RATED: CallLimit(per_second=10)}))
         self.sql_is_away = False
-        self.in_sql = {APP: CallLimit(at_once=2)}
+        self.in_sql = CallLimits({APP: CallLimit(at_once=2)})
         self.throttle = self.start()
         self.answers: list[PermitAnswer] = []
 
     def start(self) -> Throttle:
         """Return the throttle of a process that starts now."""
-        throttle = Throttle(self.permits, rules_of(self.limits, self.server, self._of_sql), self.clock)  # type: ignore[arg-type]
-        throttle.try_to_read_rules()
-        return throttle
+        return Rules(self.server, self.clock, self._of_sql).throttle(self.permits)
 
-    def _of_sql(self) -> dict[str, CallLimit]:
+    def _of_sql(self) -> CallLimits:
         if self.sql_is_away:
             raise StoreAway("SQL", "away")
         return self.in_sql
@@ -203,7 +199,7 @@ def test_a_puller_learns_when_the_rate_leaves_the_next_call(it: Setting) -> None
 
 
 def test_the_limit_of_a_host_counts_the_calls_of_all_queues(it: Setting) -> None:
-    MemoryCallRules(it.server).write(CallRules(hosts={HOST: CallLimit(at_once=3)}))
+    it.limits.write(CallLimits(hosts={HOST: CallLimit(at_once=3)}))
     it.throttle.read_rules()
     common = SharedLane.of_host_limit(HOST)
     taken = it.throttle.take_all({common: 2, common.in_queue(1): 2})
@@ -229,7 +225,7 @@ def test_while_redis_is_away_nobody_knows(it: Setting) -> None:
 
 def test_a_limit_that_went_meanwhile_answers_too(it: Setting) -> None:
     it.ask(1)
-    it.limits.write({})
+    it.limits.write(CallLimits())
     it.throttle.read_rules()
     it.throttle.carry_out()
     assert it.answers == [()]
@@ -241,7 +237,7 @@ def test_limits_stay_while_redis_has_lost_them(it: Setting) -> None:
     it.server.lose()
     it.throttle.read_rules()
     assert not it.throttle.may_begin(APP, HOST, (), 0)
-    it.limits.write({})
+    it.limits.write(CallLimits())
     it.throttle.read_rules()
     assert it.throttle.may_begin(APP, HOST, (), 0)
 
@@ -251,15 +247,15 @@ def test_a_redis_that_is_away_at_the_start_is_read_later(it: Setting) -> None:
     throttle = it.start()
     it.server.away = False
     throttle.read_rules()
-    assert throttle.limits.apps == it.limits.read()
+    assert throttle.limits == it.limits.read()
 
 
 def test_a_process_that_starts_while_redis_has_lost_the_limits_asks_sql(it: Setting) -> None:
     it.server.lose()
     throttle = it.start()
-    assert throttle.limits.apps == it.in_sql
+    assert throttle.limits == it.in_sql
     assert throttle.may_begin(RATED, HOST, (), 0)
-    it.limits.write({RATED: CallLimit(per_second=10)})
+    it.limits.write(CallLimits({RATED: CallLimit(per_second=10)}))
     throttle.read_rules()
     assert throttle.limits.apps == {RATED: CallLimit(per_second=10)}
 
@@ -290,7 +286,7 @@ def test_no_app_is_called_before_the_limits_are_known(it: Setting) -> None:
 
 def test_limits_are_read_again_seldom(it: Setting) -> None:
     it.throttle.run_once()
-    it.limits.write({})
+    it.limits.write(CallLimits())
     it.clock.sleep(READ_EVERY_S - 0.1)
     it.throttle.run_once()
     assert not it.throttle.may_begin(APP, HOST, (), 0)
@@ -300,10 +296,9 @@ def test_limits_are_read_again_seldom(it: Setting) -> None:
 
 
 def test_limits_that_cannot_be_read_stop_no_start(it: Setting) -> None:
-    def fail() -> None:
+    def fail() -> CallLimits:
         raise TypeError("a later format")
 
-    rules = rules_of(SimpleNamespace(read=fail), it.server)
-    throttle = Throttle(it.permits, rules, it.clock)  # type: ignore[arg-type]
-    throttle.try_to_read_rules()
+    it.server.lose()
+    throttle = Rules(it.server, it.clock, fail).throttle(it.permits)
     assert not throttle.has_wants

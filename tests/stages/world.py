@@ -15,13 +15,14 @@ from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk, FiringStatus
+from wangtimer.core.flow.limits import CallLimits
+from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import TriggerOrder
 from wangtimer.core.flow.strain import COUNTS_MS
+from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once, Schedule
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
@@ -63,9 +64,10 @@ class Node(FakedWiring):
         self.taps: Taps = {}
         vars(self).update(
             broker=world.broker,
-            apps=SimpleNamespace(queues=lambda: world.queues_in_sql),
-            app_limits=SimpleNamespace(of_calls=lambda: world.limits_in_sql),
-            rule_source=SimpleNamespace(of_calls=lambda: world.rules_in_sql),
+            apps=SimpleNamespace(queues=lambda: world.queues_in_sql, retries=lambda: world.retries_in_sql),
+            limits_in_sql=SimpleNamespace(all=lambda: world.limits_in_sql),
+            pauses=SimpleNamespace(of_calls=lambda: world.pauses_in_sql),
+            disabled_hosts=SimpleNamespace(keys=lambda: world.disabled_in_sql),
             strain_mark=SimpleNamespace(
                 tell=world.tell_strain, counts=lambda: world.time.now_ms() < world.strained_until
             ),
@@ -203,12 +205,7 @@ class ExecutorNode(Node):
 
     def _look_at_lanes(self) -> None:
         """Read the rules, and pull from every lane, as the puller's own loop does."""
-        if (
-            self.throttle.limits.has_any
-            or self._world.redis.table("call_limits")
-            or self._world.redis.table("call_rules")
-            or self._world.redis.table("alerted_apps")
-        ):
+        if self.throttle.limits.has_any or self._world.redis.table("replicas"):
             self._spawn_quietly(self.throttle.read_rules)
         if self._world.redis.table("lanes"):
             self._spawn_quietly(self.puller.look)
@@ -269,8 +266,9 @@ class World:
         self.sql = MemoryServer("SQL", self.time)
         self.target = ScriptedTarget()
         self.queues_in_sql: Mapping[str, str] = {}
-        self.limits_in_sql: Mapping[str, CallLimit] = {}
-        self.rules_in_sql = CallRules()
+        self.limits_in_sql, self.pauses_in_sql = CallLimits(), Pauses()
+        self.retries_in_sql: Mapping[str, RetryPolicy] = {}
+        self.disabled_in_sql: frozenset[HostKey] = frozenset()
         self.answered: list[HostKey] = []
         self.fakes = sql_fakes(self.sql)
         vars(self).update(self.fakes)
@@ -290,8 +288,8 @@ class World:
         self.slices, self.agenda, self.lanes = self.api.slices, self.api.agenda, self.api.lanes
         self.load = self.api.load
         self.outbox, self.definitions = self.api.outbox, self.api.definitions
-        self.target_copies, self.alerted_apps = self.api.target_copies, self.api.alerted_apps
-        self.call_limits, self.call_rules = self.api.call_limits, self.api.call_rules
+        self.target_copies = self.api.target_copies
+        self.limits, self.pauses = self.api.limits_replica, self.api.pauses_replica
         self.beat = Beat(self)
         self.registrar, self.stops, self.on_demand = self.api.registrar, self.api.stops, self.api.on_demand
         self.trigger_nodes = [Node(self, f"trigger-{number}") for number in range(triggers)]
@@ -309,7 +307,7 @@ class World:
         """Give an app a queue of its own, or take it away, as an operator does."""
         others = {one: name for one, name in self.queues_in_sql.items() if one != app}
         self.queues_in_sql = others if queue is None else {**others, app: queue}
-        self.api.queue_teller.tell()
+        self.api.queues_replica.tell()
 
     def message_queue_of(self, queue: int) -> str:
         """Return the queue of messages by which firings of a queue go now."""

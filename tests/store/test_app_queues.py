@@ -1,16 +1,18 @@
 """What a process knows of apps' queues: read every two seconds, and only if the settings name any."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.app_queues import AppQueues
+from wangtimer.store.app_queues import APP_QUEUES, AppQueues
+from wangtimer.store.replica import Replica
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
-from wangtimer.testing.doubles import HandClock, MemoryAppQueues, MemoryQueueWorkers, MemoryServer
+from wangtimer.testing.doubles import HandClock, MemoryQueueWorkers, MemoryReplicaTexts, MemoryServer
 
 
 class Known:
@@ -19,21 +21,24 @@ class Known:
     def __init__(self, names: str = "reports,mail") -> None:
         self.clock = HandClock()
         self.server = MemoryServer("Redis", self.clock)
-        self.told = MemoryAppQueues(self.server)
         self.workers = MemoryQueueWorkers(self.server)
         self.in_sql: Mapping[str, str] = {}
         self.asked: list[str] = []
+        self.texts: Any = MemoryReplicaTexts(self.server)
+        self.told: Replica[Mapping[str, str]] = Replica(APP_QUEUES, self._of_sql, self, self.clock)  # type: ignore[arg-type]
         self.queues = AppQueues(
             OwnQueues.read(names),
-            self,  # type: ignore[arg-type]
-            self._of_sql,
+            self.told,
             self.workers,  # type: ignore[arg-type]
             self.clock,
         )
 
-    def read(self) -> Mapping[str, str] | None:
+    def read(self, names: Sequence[str]) -> list[str | None]:
         self.asked.append("redis")
-        return self.told.read()
+        return self.texts.read(names)
+
+    def write(self, name: str, text: str) -> None:
+        self.texts.write(name, text)
 
     def _of_sql(self) -> Mapping[str, str]:
         self.asked.append("sql")
@@ -90,7 +95,7 @@ def test_if_nobody_can_tell_a_planner_gets_an_error_and_a_trigger_sends_as_plann
         raise StoreAway("SQL", "away")
 
     known.server.away = True
-    known.queues.in_sql = away
+    known.told.in_sql = away
     with pytest.raises(StoreAway):
         known.queues.number_of("shop")
     assert known.queues.message_queue_of(1) == "callback.reports"

@@ -1,15 +1,12 @@
 """When an app's failed calls are made again: kept in SQL, on record, and read as far as this version can."""
 
-from json import dumps
-
 import pytest
 from sqlalchemy import update
 
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.scopes import ALL_SCOPES
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.flow.call_rules import CallRules, rules_from_text
-from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.retry import APP_RETRIES, RetryPolicy
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.database import Database
@@ -64,5 +61,5 @@ def test_what_a_newer_version_wrote_is_no_policy_here_and_holds_up_no_other_app(
     found = store.find("shop")
     assert found is not None
     assert found.retry is None
-    told = {"retries": {"shop": text, "bank": '{"attempts":3}'}}
-    assert rules_from_text(dumps(told)) == CallRules(retries={"bank": RetryPolicy(attempts=3)})
+    told = {"shop": text, "bank": '{"attempts":3}'}
+    assert APP_RETRIES.from_json(told) == {"bank": RetryPolicy(attempts=3)}

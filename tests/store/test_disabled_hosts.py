@@ -2,24 +2,24 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
 
 from wangtimer.core.apps.audited_change import Action, AuditedKind
 from wangtimer.core.apps.caller import Caller, calling
-from wangtimer.core.flow.call_rules import CallRules, rules_from_text, rules_to_text
-from wangtimer.core.flow.disabled_hosts import DisabledHost
+from wangtimer.core.flow.disabled_hosts import DISABLED_HOSTS, DisabledHost
 from wangtimer.core.flow.pace import Pace
 from wangtimer.host_judge import ANSWER, JUDGE, JUDGE_EVERY_S, HostJudge
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.replica import Replica
 from wangtimer.store.sql import disabled_hosts as disabled_hosts_module
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
-from wangtimer.teller import Teller
-from wangtimer.testing.doubles import HandClock, MemoryCallRules, MemoryServer
+from wangtimer.testing.doubles import HandClock, MemoryReplicaTexts, MemoryServer
 
 DAY_MS = 86_400_000
 LONG_MS = 5 * DAY_MS
@@ -101,15 +101,15 @@ class Judged:
         self.database, self.clock = database, HandClock(NOW)
         self.store = DisabledHostStore(database)
         self.record = FailingHostRecord(connection, Keys("judged"), self.clock)
-        self.told = MemoryCallRules(MemoryServer("Redis", self.clock))
-        teller = Teller(lambda: CallRules(disabled_hosts=self.store.keys()), self.told)
+        texts: Any = MemoryReplicaTexts(MemoryServer("Redis", self.clock))
+        self.told = Replica(DISABLED_HOSTS, self.store.keys, texts, self.clock)
         pace = Pace(self.clock, JUDGE_EVERY_S)
-        self.judge = HostJudge(self.record, self.store, teller, self.clock, LONG_MS, pace)
+        self.judge = HostJudge(self.record, self.store, self.told, self.clock, LONG_MS, pace)
 
     @property
     def disabled(self) -> frozenset[tuple[str, str]]:
         """What callback processes are told."""
-        return (self.told.read() or CallRules()).disabled_hosts
+        return self.told.read() or frozenset()
 
     def fails_since(self, since: int, told_at: int = NOW, failed_at: int | None = None) -> None:
         """Let a callback process tell of the host, which failed just now unless it says otherwise."""
@@ -178,9 +178,3 @@ def test_sweeps_judge_once_a_minute_and_never_where_days_are_0(judged: Judged) -
     judged.judge.days_ms = LONG_MS
     judged.judge.sweep()
     assert judged.disabled == {("shop", ORIGIN)}
-
-
-def test_the_rules_that_redis_holds_have_them_and_older_ones_have_none() -> None:
-    rules = CallRules(disabled_hosts=frozenset({("shop", ORIGIN), ("bank", ORIGIN)}))
-    assert rules_from_text(rules_to_text(rules)) == rules
-    assert rules_from_text("{}") == CallRules()

@@ -1,29 +1,19 @@
-"""Limits of calls to target hosts, in SQL, and on their way to Redis."""
+"""Limits of calls to target hosts, in SQL."""
 
 from contextlib import closing
 from typing import Any
 
 import pytest
-from sqlalchemy import event, insert
+from sqlalchemy import event
 
-from tests.store.worlds import HotWorld
 from wangtimer.core.apps.audited_change import Action
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules, rules_from_text
-from wangtimer.core.flow.pauses import Pause, Pauses
-from wangtimer.core.retry import RetryPolicy
 from wangtimer.store.sql import host_limits as host_limits_module
-from wangtimer.store.sql.app_limits import AppLimits
-from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
-from wangtimer.store.sql.call_rules import CallRuleSource
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.host_limits import HostLimit, HostLimitStore
-from wangtimer.store.sql.pauses import PauseStore
-from wangtimer.store.sql.tables import apps
 from wangtimer.testing.doubles import HandClock
 
 
@@ -78,36 +68,3 @@ def test_so_many_hosts_have_limits_at_most(database: Database, monkeypatch: pyte
     store.put(HostLimit("a:80", 2, None), 1)
     with pytest.raises(Conflict):
         store.put(HostLimit("b:80", 1, None), 1)
-
-
-def test_the_rules_have_pauses_limits_of_hosts_and_of_apps_calls_to_one(database: Database) -> None:
-    texts = {
-        "a": '{"callsPerSecond":5}',
-        "b": '{"callsAtOnceToOneHost":3}',
-        "c": '{"callsPerSecondToOneHost":2}',
-    }
-    rows = [{"name": name, "created_at": 1, "updated_at": 1, "limits": text} for name, text in texts.items()]
-    database.write(lambda sql: sql.execute(insert(apps), rows))
-    pauses, hosts, limits = PauseStore(database), HostLimitStore(database), AppLimits(database)
-    pauses.add(Pause("all", 1))
-    hosts.put(HostLimit("*", 9, None), 1)
-    AppStore(database).change("b", 1, {}, retry={"attempts": 3})
-    disabled = DisabledHostStore(database)
-    assert CallRuleSource(pauses, hosts, limits, AppStore(database), disabled).of_calls() == CallRules(
-        Pauses(frozenset({"all"})),
-        {"*": CallLimit(9.0)},
-        {"b": CallLimit(at_once=3), "c": CallLimit(2.0)},
-        {"b": RetryPolicy(attempts=3)},
-    )
-    assert limits.of_calls() == {"a": CallLimit(5.0)}
-
-
-def test_the_rules_stand_in_redis_as_they_were_written(hot: HotWorld) -> None:
-    rules = CallRules(
-        hosts={"*": CallLimit(2.5, 7), "h:80": CallLimit(at_once=0)},
-        to_one_host={"a": CallLimit(1)},
-        retries={"a": RetryPolicy(attempts=3, final=("4xx",))},
-    )
-    hot.call_rules.write(rules)
-    assert hot.call_rules.read() == rules
-    assert rules_from_text('{"hosts":{"a:80":[1,2,3]}}') == CallRules(hosts={"a:80": CallLimit(1, 2)})

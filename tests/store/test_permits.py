@@ -14,7 +14,6 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS, PermitOrder, PermitStore, Permitted
-from wangtimer.store.redis.told_rules import CallLimitStore
 
 APP = "shop"
 LANE = SharedLane.of_limit(APP)
@@ -181,28 +180,6 @@ def test_a_lost_redis_gives_permits_again(hot: HotWorld) -> None:
     given(hot, replace(order("a", at_once=2), fresh=2))
     hot.lose_all()
     assert number(hot, replace(order("b", at_once=2), fresh=2)) == 2
-
-
-def test_the_limits_of_apps_are_read_as_they_were_written(hot: HotWorld) -> None:
-    assert hot.call_limits.read() is None
-    limits = {"shop": CallLimit(2.5, 7), "büro": CallLimit(at_once=0), "x": CallLimit(100)}
-    hot.call_limits.write(limits)
-    assert hot.call_limits.read() == limits
-    hot.call_limits.write({})
-    assert hot.call_limits.read() == {}
-    hot.lose_all()
-    assert hot.call_limits.read() is None
-
-
-@pytest.mark.parametrize("text", ["", "[7]", '{"a":7}'])
-def test_limits_that_cannot_be_read_are_as_lost(redis_url: str, text: str) -> None:
-    keys = Keys("unread")
-    with closing(RedisConnection(redis_url)) as connection:
-        call_limits = CallLimitStore(connection, keys)
-        connection.command(lambda client: client.set(keys.call_limits, text))
-        assert call_limits.read() is None
-        call_limits.write({"shop": CallLimit(2.5)})
-        assert call_limits.read() == {"shop": CallLimit(2.5)}
 
 
 def test_a_rate_leaves_no_trace_in_redis_once_it_has_stored_up_all_it_may(redis_url: str) -> None:

@@ -29,6 +29,7 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.permits import PermitOrder
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import BacklogRoom
@@ -452,7 +453,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.lanes.enter([lane])
         hot.lanes.forget(lane, "t")
         hot.permits.carry_out([PermitOrder(SharedLane.of_limit("shop"), CallLimit(9, 9), "a", fresh=1)])
-        SigningCopies(connection, Keys("wt"), NO_KEYS).put(
+        SigningCopies(MarkedCopies(connection, Keys("wt")), NO_KEYS).put(
             [AppSigning(app, 1, False, ()) for app in ("a", "b")]
         )
         lists = ConsumerLists(Keys("wt"), ListBounds(10, 10_000), Seals({"k": b"k" * 32}))

@@ -10,11 +10,12 @@ from wangtimer.core.errors import Conflict, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
-from wangtimer.testing.doubles import HandClock, MemoryServer, MemorySigningCopies
+from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 
 NOW, DAY = 1_795_207_483_000, 86_400_000
 KEYS = [bytes([one]) * 32 for one in range(10)]
@@ -33,10 +34,10 @@ def store(database: Database) -> SigningStore:
 @pytest.fixture(params=["memory", "redis"])
 def copies(request: pytest.FixtureRequest):
     if request.param == "memory":
-        yield MemorySigningCopies(MemoryServer("Redis", HandClock()))
+        yield SigningCopies(MemoryMarkedCopies(MemoryServer("Redis", HandClock())), NO_KEYS)
         return
     with closing(RedisConnection(request.getfixturevalue("redis_url"))) as connection:
-        yield SigningCopies(connection, Keys("wt"), NO_KEYS)
+        yield SigningCopies(MarkedCopies(connection, Keys("wt")), NO_KEYS)
 
 
 def test_an_app_gets_a_secret_when_it_is_needed_and_keeps_it(store: SigningStore) -> None:
@@ -107,7 +108,7 @@ def test_each_change_gives_another_mark(copies) -> None:
 
 def test_a_copy_that_cannot_be_read_is_as_none(redis_url: str, caplog: pytest.LogCaptureFixture) -> None:
     with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
-        copies = SigningCopies(connection, Keys("wt"), NO_KEYS)
+        copies = SigningCopies(MarkedCopies(connection, Keys("wt")), NO_KEYS)
         copies.put([shown("shop", KEYS[0])])
         raw.hset("wt:signing", "bank", '7 {"on":true,"secrets":[{"secret":"whsec_c2VjcmV0"}]}')
         assert set(copies.get(["shop", "bank"]).found) == {"shop"}
@@ -123,7 +124,7 @@ def test_secrets_are_sealed_in_sql_and_redis_for_their_app_and_place(
     secret = made.secrets[0].text.removeprefix("whsec_")
     content = database.read(lambda sql: sql.exec_driver_sql("SELECT content FROM signing").scalar_one())
     with closing(RedisConnection(redis_url)) as connection, closing(Redis.from_url(redis_url)) as raw:
-        copies = SigningCopies(connection, Keys("wt"), seals)
+        copies = SigningCopies(MarkedCopies(connection, Keys("wt")), seals)
         copies.put([made])
         copy = raw.hget("wt:signing", "shop").decode()
         raw.hset("wt:signing", "bank", copy)

@@ -23,6 +23,7 @@ from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore, definition_text
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.database import Database
@@ -31,7 +32,7 @@ from wangtimer.store.sql.target_store import MOST_TARGETS, TargetStore
 from wangtimer.store.sql.timer_batches import draft
 from wangtimer.store.sql.timers import Revision, new_row
 from wangtimer.target_changes import TargetChanges
-from wangtimer.testing.doubles import HandClock, MemoryServer, MemoryTargetCopies
+from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 
 NOW = 1_795_207_483_000
 CALL = Notify("https://shop.example/hooks", headers=(("Authorization", "Bearer sesame"),))
@@ -56,10 +57,10 @@ def store(database: Database) -> TargetStore:
 @pytest.fixture(params=["memory", "redis"])
 def copies(request: pytest.FixtureRequest) -> Iterator[Any]:
     if request.param == "memory":
-        yield MemoryTargetCopies(MemoryServer("Redis", HandClock()), SEALS)
+        yield TargetCopies(MemoryMarkedCopies(MemoryServer("Redis", HandClock())), SEALS)
         return
     with closing(RedisConnection(request.getfixturevalue("redis_url"))) as connection:
-        yield TargetCopies(connection, Keys("wt"), SEALS)
+        yield TargetCopies(MarkedCopies(connection, Keys("wt")), SEALS)
 
 
 def made(store: TargetStore, name: str = "orders", now: int = NOW, **fields: Any) -> NamedTarget:
@@ -201,7 +202,7 @@ def test_a_change_is_as_much_work_for_a_hundred_thousand_timers_as_for_one(maria
     store = TargetStore(mariadb, SEALS)
     made(store)
     redis = MemoryServer("Redis", HandClock())
-    changes = TargetChanges(store, MemoryTargetCopies(redis, SEALS), HandClock(NOW), 1_000)  # type: ignore[arg-type]
+    changes = TargetChanges(store, TargetCopies(MemoryMarkedCopies(redis), SEALS), HandClock(NOW), 1_000)  # type: ignore[arg-type]
     counted = Counted(mariadb)
 
     def move(url: str) -> list[str]:
@@ -287,14 +288,14 @@ def test_a_copy_replaces_no_newer_one_and_gives_another_mark(copies: Any) -> Non
 
 def test_no_copy_has_an_open_secret(redis_url: str) -> None:
     with closing(RedisConnection(redis_url)) as connection:
-        TargetCopies(connection, Keys("wt"), SEALS).put([replace(a_target(), version=1)])
+        TargetCopies(MarkedCopies(connection, Keys("wt")), SEALS).put([replace(a_target(), version=1)])
     assert b"sesame" not in str(Redis.from_url(redis_url).hgetall("wt:signing")).encode()
 
 
 def test_a_copy_that_cannot_be_opened_here_is_left_out(redis_url: str) -> None:
     with closing(RedisConnection(redis_url)) as connection:
-        TargetCopies(connection, Keys("wt"), SEALS).put([replace(a_target(), version=1)])
-        assert TargetCopies(connection, Keys("wt"), NO_KEYS).get([("shop", "orders")])[1] == {}
+        TargetCopies(MarkedCopies(connection, Keys("wt")), SEALS).put([replace(a_target(), version=1)])
+        assert TargetCopies(MarkedCopies(connection, Keys("wt")), NO_KEYS).get([("shop", "orders")])[1] == {}
 
 
 def test_what_redis_missed_is_told_by_the_sweep(store: TargetStore, copies: Any) -> None:

@@ -8,18 +8,19 @@ import trustme
 from tests.certificates import Pair, pair_of
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.scopes import ALL_SCOPES
-from wangtimer.core.egress.way_out import STRICTEST, AppEgress, WayOut
+from wangtimer.core.egress.way_out import STRICTEST, AppEgress, WayOut, WaysOut
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.way_out_copies import WayOutCopies, WaysOut
+from wangtimer.store.redis.replica_texts import ReplicaTexts
+from wangtimer.store.replica import Replicas
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.client_certificates import ClientCertificates, EndingCertificate, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.ways_out import WaysOutInSql
+from wangtimer.store.ways_out_mark import WaysOutMark
 from wangtimer.testing.doubles import HandClock
-from wangtimer.way_out_teller import WayOutTeller
 
 NOW, DAY = 1_795_207_483_000, 86_400_000
 OLD, NEW = {"old": b"o" * 32}, {"new": b"n" * 32}
@@ -44,9 +45,23 @@ def ways(database: Database) -> WaysOutInSql:
 
 
 @pytest.fixture
-def copies(redis_url: str):
+def texts(redis_url: str):
     with closing(RedisConnection(redis_url)) as connection:
-        yield WayOutCopies(connection, Keys("wt"))
+        yield NotedTexts(connection, Keys("wt"))
+
+
+class NotedTexts(ReplicaTexts):
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        super().__init__(connection, keys)
+        self.writes: list[str] = []
+
+    def write(self, name: str, text: str) -> None:
+        self.writes.append(name)
+        super().write(name, text)
+
+
+def replica_of(ways: WaysOutInSql, texts: ReplicaTexts) -> WaysOutMark:
+    return WaysOutMark(ways, texts, HandClock())
 
 
 def put(
@@ -162,58 +177,50 @@ def test_what_cannot_be_read_is_the_strictest_and_holds_up_no_other_app(database
 
 
 def test_what_is_told_is_what_sql_has(
-    database: Database, certificates: ClientCertificates, ways: WaysOutInSql, copies: WayOutCopies, pair: Pair
+    database: Database, certificates: ClientCertificates, ways: WaysOutInSql, texts: ReplicaTexts, pair: Pair
 ) -> None:
-    teller = WayOutTeller(ways, copies)
-    assert (copies.mark(), copies.read()) == (None, None)
-    teller.tell()
-    assert copies.read() == WaysOut(ways.mark(), {})
+    told = replica_of(ways, texts)
+    assert (told.read(), told.of_apps.read()) == (None, None)
+    told.tell()
+    assert told.of_apps.read() == WaysOut(ways.mark(), {})
     set_for(database, "bank", httpsOnly=True, allow=["10.1.0.0/16"])
     put(certificates, "shop", pair)
     put(certificates, "bank", pair)
-    teller.tell()
-    told = copies.read()
-    assert told == WaysOut(ways.mark(), ways.all())
-    assert told is not None
-    assert told.of_apps["bank"].egress == AppEgress(https_only=True, allow=("10.1.0.0/16",))
-    assert told.of_apps["bank"].has_tls_of_its_own
+    told.tell()
+    found = told.of_apps.read()
+    assert found == WaysOut(ways.mark(), ways.all())
+    assert found is not None
+    assert found.mark == told.read()
+    assert found.of_apps["bank"].egress == AppEgress(https_only=True, allow=("10.1.0.0/16",))
+    assert found.of_apps["bank"].has_tls_of_its_own
 
 
-class NotedCopies(WayOutCopies):
-    writes = 0
-
-    def write(self, ways: WaysOut) -> None:
-        self.writes += 1
-        super().write(ways)
-
-
-def test_a_sweep_tells_what_changed_and_what_redis_lost_and_nothing_else(
-    database: Database, certificates: ClientCertificates, ways: WaysOutInSql, redis_url: str, pair: Pair
+def test_a_sweep_reads_the_mark_alone_and_tells_what_changed_or_was_lost_the_mark_last(
+    database: Database, certificates: ClientCertificates, ways: WaysOutInSql, texts: NotedTexts, pair: Pair
 ) -> None:
-    with closing(RedisConnection(redis_url)) as connection:
-        copies = NotedCopies(connection, Keys("wt"))
-        teller = WayOutTeller(ways, copies)
+    told = replica_of(ways, texts)
+    all_ = Replicas(texts, HandClock(), (), (told,))
 
-        def writes() -> int:
-            before = copies.writes
-            for _ in range(3):
-                teller.tell_instead_of(copies.mark())
-            assert copies.read() == WaysOut(ways.mark(), ways.all())
-            return copies.writes - before
+    def told_again() -> list[str]:
+        texts.writes.clear()
+        for _ in range(3):
+            all_.tell_again()
+        assert told.of_apps.read() == WaysOut(ways.mark(), ways.all())
+        return texts.writes
 
-        assert [writes(), writes()] == [1, 0]
+    both = ["ways-out", "ways-out-mark"]
+    assert [told_again()[:], told_again()[:]] == [both, []]
+    for _ in range(2):
         put(certificates, "shop", pair)
-        assert writes() == 1
-        put(certificates, "shop", pair)
-        assert writes() == 1
-        set_for(database, "shop", httpsOnly=True)
-        assert writes() == 1
-        connection.command(lambda client: client.flushall())
-        assert writes() == 1
+        assert told_again() == both
+    set_for(database, "shop", httpsOnly=True)
+    assert told_again() == both
+    texts._connection.command(lambda client: client.flushall())
+    assert told_again() == both
 
 
 def test_a_change_that_comes_while_another_is_told_is_told_too(
-    database: Database, copies: WayOutCopies
+    database: Database, texts: ReplicaTexts
 ) -> None:
     """What was read before it would be written after it."""
 
@@ -222,18 +229,11 @@ def test_a_change_that_comes_while_another_is_told_is_told_too(
             found = super().all()
             if "late" not in found:
                 set_for(database, "late", httpsOnly=True)
-                WayOutTeller(WaysOutInSql(database), copies).tell()
+                replica_of(WaysOutInSql(database), texts).tell()
             return found
 
-    WayOutTeller(Slow(database), copies).tell()
-    told = copies.read()
-    assert told is not None
-    assert told.of_apps == {"late": WayOut(STRICTEST)}
-
-
-@pytest.mark.parametrize("text", ["", "[]", '{"a":7}'])
-def test_copies_that_cannot_be_read_count_as_lost(copies: WayOutCopies, redis_url: str, text: str) -> None:
-    copies.write(WaysOut("m", {}))
-    with closing(RedisConnection(redis_url)) as connection:
-        connection.command(lambda client: client.hset("wt:ways-out", "all", text))
-    assert copies.read() is None
+    told = replica_of(Slow(database), texts)
+    told.tell()
+    found = told.of_apps.read()
+    assert found is not None
+    assert found.of_apps == {"late": WayOut(STRICTEST)}

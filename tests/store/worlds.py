@@ -29,8 +29,8 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
+from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.told_rules import AppQueueStore, CallLimitStore, CallRuleStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
@@ -43,15 +43,13 @@ from wangtimer.store.sql.timers import TimerStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
-    MemoryAppQueues,
-    MemoryCallLimits,
-    MemoryCallRules,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
     MemoryOutbox,
     MemoryPermits,
     MemoryQueueWorkers,
+    MemoryReplicaTexts,
     MemoryServer,
     MemorySlices,
     MemoryWindow,
@@ -80,9 +78,7 @@ class HotWorld:
     slices_held_up: SliceStore
     lanes: LaneStore
     permits: PermitStore
-    call_limits: CallLimitStore
-    call_rules: CallRuleStore
-    app_queues: AppQueueStore
+    replica_texts: ReplicaTexts
     queue_workers: QueueWorkers
     agenda: Agenda
     definitions: DefinitionStore
@@ -160,9 +156,7 @@ def memory_hot() -> HotWorld:
         MemorySlices(server, clock_held_up(), LEASES),
         MemoryLanes(slices, LaneBudget(0, LANE_FIRINGS)),
         MemoryPermits(slices, TIMEOUT_MS),
-        MemoryCallLimits(server),
-        MemoryCallRules(server),
-        MemoryAppQueues(server),
+        MemoryReplicaTexts(server),
         MemoryQueueWorkers(server),
         MemoryAgenda(server),
         MemoryDefinitions(server, clock, DEFINITIONS_LIVE_S),
@@ -215,9 +209,7 @@ def redis_hot(connection: RedisConnection, raw: Redis) -> HotWorld:
         SliceStore(connection, keys, clock_held_up(), LEASES),
         LaneStore(connection, keys, clock, LEASES, LaneBudget(0, LANE_FIRINGS)),
         PermitStore(connection, keys, clock, TIMEOUT_MS),
-        CallLimitStore(connection, keys),
-        CallRuleStore(connection, keys),
-        AppQueueStore(connection, keys),
+        ReplicaTexts(connection, keys),
         QueueWorkers(connection, keys, clock),
         Agenda(connection, keys),
         DefinitionStore(connection, keys, clock, DEFINITIONS_LIVE_S, BadTimers()),

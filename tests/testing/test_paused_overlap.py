@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 import pytest
 
 from tests.testing.timers import URL
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.testing import Answer, WangTimer
 
@@ -16,7 +15,7 @@ STEP = timedelta(milliseconds=500)
 
 def pause(wangtimer: WangTimer, *names: str) -> None:
     """Let these be paused, and nothing else."""
-    wangtimer._parts.call_rules.write(CallRules(Pauses(frozenset(names))))
+    wangtimer._parts.pauses_replica.write(Pauses(frozenset(names)))
     wangtimer._parts.throttle.read_rules()
 
 

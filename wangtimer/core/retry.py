@@ -12,6 +12,7 @@ import orjson
 import structlog
 
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.replica_kind import ReplicaKind
 
 log = structlog.get_logger()
 
@@ -168,6 +169,12 @@ def readable_policies(texts: Mapping[str, str]) -> dict[str, RetryPolicy]:
         except (TypeError, ValueError) as error:
             log.warning("retry_policy_unread", app=app, error=repr(error))
     return found
+
+
+# The policy of each app that has one.
+APP_RETRIES: ReplicaKind[Mapping[str, RetryPolicy]] = ReplicaKind(
+    "retries", lambda of: {app: policy.text() for app, policy in of.items()}, readable_policies, {}
+)
 
 
 def number_in_row(attempt: int) -> int:

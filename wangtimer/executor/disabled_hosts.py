@@ -7,18 +7,19 @@ from wangtimer.callback.reply import Reply
 from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.slicing import parted
 from wangtimer.core.time.clock import Clock
+from wangtimer.store.replica import Replica
 
 # So often one call of a process tries a disabled host: who is back is called again within about a minute.
 TRIED_EVERY_S = 60.0
 
 
 class DisabledHosts:
-    """Any thread may use it: `keys` is what is disabled, `note_answer` is told of a host that answered all the same."""
+    """Any thread may use it; `note_answer` is told of a disabled host that answered all the same."""
 
     def __init__(
-        self, keys: Callable[[], frozenset[HostKey]], note_answer: Callable[[HostKey], None], clock: Clock
+        self, replica: Replica[frozenset[HostKey]], note_answer: Callable[[HostKey], None], clock: Clock
     ) -> None:
-        self._keys = keys
+        self._replica = replica
         self._note_answer = note_answer
         self._clock = clock
         self._tried_at: dict[HostKey, float] = {}
@@ -26,16 +27,16 @@ class DisabledHosts:
     @property
     def are_any(self) -> bool:
         """Whether some host is disabled for some app."""
-        return bool(self._keys())
+        return bool(self._replica.known)
 
     def held_by(self, key: HostKey) -> HostKey | None:
         """Return what is disabled, the whole of a host or this part of it; None if neither is."""
-        keys = self._keys()
+        keys = self._replica.known
         return next((one for one in (_whole(key), key) if one in keys), None)
 
     def may_try(self, key: HostKey) -> bool:
         """Tell whether a call is to try what is disabled; then it counts as made now."""
-        keys, now = self._keys(), self._clock.monotonic()
+        keys, now = self._replica.known, self._clock.monotonic()
         if now - self._tried_at.get(key, float("-inf")) < TRIED_EVERY_S:
             return False
         self._tried_at = {one: at for one, at in self._tried_at.items() if one in keys} | {key: now}
@@ -44,7 +45,7 @@ class DisabledHosts:
     def learn(self, key: HostKey, reply: Reply) -> None:
         """Learn of a call that was made."""
         if sign_of(reply) is Sign.ANSWERED:
-            for one in self._keys() & {key, _whole(key)}:
+            for one in self._replica.known & {key, _whole(key)}:
                 self._note_answer(one)
 
 

@@ -398,7 +398,7 @@ class Executor:
         known: Known,
     ) -> Sequence[DueMember]:
         """Return those that may begin: what is paused has not begun, and so stands in the way of no other firing."""
-        if not self._puller.pauses.names:
+        if not self._sender.are_any_paused:
             return wanted
         return [
             due

@@ -7,12 +7,8 @@ from itertools import groupby
 import structlog
 
 from wangtimer.callback.permits import Permit
-from wangtimer.core.alerts.alerted_apps import AlertedApps
-from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import Chunk
-from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
-from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired
 from wangtimer.executor.lane_limits import LaneLimits
@@ -125,26 +121,6 @@ class Puller:
         """How long after a look the next one comes."""
         is_quiet = not self._known and self._clock.monotonic() >= self._expects_until
         return LOOK_IN_VAIN_EVERY_S if is_quiet else LOOK_EVERY_S
-
-    @property
-    def pauses(self) -> Pauses:
-        """What operators paused, as this process last read it."""
-        return self._throttle.pauses
-
-    @property
-    def alerted(self) -> AlertedApps:
-        """The apps that have rules of alerts."""
-        return self._throttle.alerted
-
-    @property
-    def disabled_hosts(self) -> frozenset[HostKey]:
-        """The hosts that are disabled, each for an app."""
-        return self._throttle.disabled_hosts
-
-    @property
-    def retries(self) -> Mapping[str, RetryPolicy]:
-        """When failed calls are made again, of each app that an operator set it for."""
-        return self._throttle.retries
 
     def note_ended(
         self, host: str, app: str, stood_in: SliceOrLane | None = None, queue: int = 0, part: str = ""

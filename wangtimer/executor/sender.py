@@ -29,6 +29,7 @@ from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.origin import Origin, part_of_path, part_of_target, read_url
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.reply_control import read_control
 from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.messages.message_place import is_message_url
@@ -54,6 +55,7 @@ from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import CallOf
 from wangtimer.messaging.message import Message
 from wangtimer.store.redis.slices import SliceStore
+from wangtimer.store.replica import Replica
 
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300, of which most is
 # left for clocks that differ. With 1 each call of a burst was signed twice, 18 % of the engine's samples.
@@ -178,16 +180,21 @@ class Sender:
         queue_of: Callable[[str], int],
         note_gone: Callable[[int, tuple[int, int]], None],
         note_control: Callable[[int, str], None],
-        note_answer: Callable[[HostKey], None],
         ack_token_of: Callable[[Member], str],
+        marks: AlertMarks,
+        disabled_hosts: DisabledHosts,
+        pauses: Replica[Pauses],
+        retries: Replica[Mapping[str, RetryPolicy]],
     ) -> None:
         self._ack_token_of = ack_token_of
         self._note_gone = note_gone
         self._note_control = note_control
-        self._disabled_hosts = DisabledHosts(lambda: puller.disabled_hosts, note_answer, clock)
+        self._disabled_hosts = disabled_hosts
+        self._pauses = pauses
+        self._retries = retries
         self._call_of = call_of
         self._queue_of = queue_of
-        self._marks = AlertMarks(lambda: puller.alerted, clock)
+        self._marks = marks
         self._engine = engine
         self._keeper = keeper
         self._settler = settler
@@ -209,7 +216,7 @@ class Sender:
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
         behind = LanesBehind(self._puller, self._queue_of, self._engine)
-        may_wait = bool(self._puller.pauses.names) or self._puller.knows_lanes
+        may_wait = self.are_any_paused or self._puller.knows_lanes
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -262,16 +269,18 @@ class Sender:
         disabled = self._disabled_hosts
         return disabled.held_by(one.way) if disabled.are_any else None
 
+    @property
+    def are_any_paused(self) -> bool:
+        """Whether something is paused."""
+        return bool(self._pauses.known.names)
+
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
         return held.claim.is_safe(held.member, self._clock.monotonic(), self._lease_s)
 
     def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
         """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
-        pauses = self._puller.pauses
-        if not pauses.names:
-            return None
-        lane = pauses.lane_of(app, host, held.member.timer_id)
+        lane = self._pauses.known.lane_of(app, host, held.member.timer_id)
         return None if lane is None else lane.in_queue(self._queue_of(app))
 
     def ask_again(self, attempt: "Attempt") -> None:
@@ -455,7 +464,7 @@ class Sender:
 
     def _retry_of(self, attempt: "Attempt") -> RetryPolicy:
         """Return the policy of a call. Rules are known here: before, no call begins."""
-        return attempt.retry or self._puller.retries.get(attempt.request.app) or self._rule.retry
+        return attempt.retry or self._retries.known.get(attempt.request.app) or self._rule.retry
 
     def _wait_ms(self, attempt: "Attempt", reply: Reply, retry: RetryPolicy) -> int | None:
         """Return how long a failed firing waits for its next attempt; None: there is none."""

@@ -12,17 +12,14 @@ from uuid import uuid4
 import structlog
 
 from wangtimer.callback.permits import Permit, PermitAnswer
-from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.disabled_hosts import HostKey
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.time.clock import Clock
-from wangtimer.executor.known_rules import KnownRules
 from wangtimer.loop import Loop
 from wangtimer.store.redis.permits import PermitOrder, PermitStore
+from wangtimer.store.replica import Replica, Replicas
 
 log = structlog.get_logger()
 
@@ -79,9 +76,18 @@ class Throttle:
     * Permits that could not be given back, since Redis is away, are given back when it answers, or end by themselves.
     """
 
-    def __init__(self, permits: PermitStore, rules: KnownRules, clock: Clock) -> None:
+    def __init__(
+        self,
+        permits: PermitStore,
+        replicas: Replicas,
+        limits: Replica[CallLimits],
+        pauses: Replica[Pauses],
+        clock: Clock,
+    ) -> None:
         self._permits = permits
-        self._rules = rules
+        self._replicas = replicas
+        self._limits = limits
+        self._pauses = pauses
         self._clock = clock
         self._read_at = float("-inf")
         self._asked: list[Asking] = []
@@ -91,49 +97,34 @@ class Throttle:
 
     def may_begin(self, app: str, host: str, permits: Sequence[Permit], longest_ms: int) -> bool:
         """Tell whether a call needs no other permits than these; none may while this process knows no rules yet."""
-        rules = self._rules
-        if not rules.are_known:
+        if not self._replicas.are_known:
             return False
-        if not rules.limits.has_any:
+        if not self._has_any:
             return True
-        return rules.pauses.lane_of(app, host) is None and not self._lacking(app, host, permits, longest_ms)
+        is_paused = self._pauses.known.lane_of(app, host) is not None
+        return not is_paused and not self._lacking(app, host, permits, longest_ms)
 
     def is_open(self, app: str, host: str) -> bool:
         """Tell whether no pause holds calls of this app to this host; False while this process knows no rules yet."""
-        return self._rules.are_known and self.pauses.lane_of(app, host) is None
+        return self._replicas.are_known and self._pauses.known.lane_of(app, host) is None
 
     def needs_permits(self, lane: SharedLane) -> bool:
         """Tell whether firings from the lane of a limit need its permits."""
-        return not self._rules.are_known or self._rules.limits.limit_of(lane) is not None
+        return not self._replicas.are_known or self.limits.limit_of(lane) is not None
 
     @property
     def limits(self) -> CallLimits:
         """All limits, as this process last read them; none if it never did."""
-        return self._rules.limits
+        return self._limits.known
 
     @property
-    def pauses(self) -> Pauses:
-        """What is paused, as this process last read it."""
-        return self._rules.pauses
-
-    @property
-    def retries(self) -> Mapping[str, RetryPolicy]:
-        """When failed calls are made again, of each app that an operator set it for."""
-        return self._rules.limits.rules.retries
-
-    @property
-    def alerted(self) -> AlertedApps:
-        """The apps that have rules of alerts."""
-        return self._rules.alerted
-
-    @property
-    def disabled_hosts(self) -> frozenset[HostKey]:
-        """The hosts that are disabled, each for an app."""
-        return self._rules.limits.rules.disabled_hosts
+    def _has_any(self) -> bool:
+        """Whether some call needs a permit, or is paused."""
+        return self._limits.known.has_any or bool(self._pauses.known.names)
 
     def holds(self, lane: SharedLane) -> bool:
-        """Tell whether nothing is to be taken from a lane, since all in it is paused."""
-        return self._rules.holds(lane)
+        """Tell whether nothing is to be taken from a lane, since all in it is paused, or the rules are not known."""
+        return not self._replicas.are_known or self._pauses.known.hold(lane)
 
     def ask(
         self,
@@ -191,7 +182,7 @@ class Throttle:
 
     def read_rules(self) -> None:
         """Read the rules; raises `StoreAway`."""
-        self._rules.read()
+        self._replicas.read()
 
     def try_to_read_rules(self) -> None:
         """Read the rules; what cannot be read stops nothing, and is read later."""
@@ -222,10 +213,10 @@ class Throttle:
 
     def _next_lane(self, one: Asking) -> SharedLane | None:
         """Return the lane of the limit to be asked for this call next; answer it if there is none."""
-        if not self._rules.are_known:
+        if not self._replicas.are_known:
             self._refuse(one, None)
             return None
-        paused_in = self.pauses.lane_of(one.app, one.host)
+        paused_in = self._pauses.known.lane_of(one.app, one.host)
         if paused_in is not None:
             self._refuse(one, paused_in)
             return None
@@ -306,17 +297,17 @@ class Throttle:
             for permit in permits
             if permit.longest_ms >= longest_ms or not self._counts_at_once(permit.lane)
         }
-        return [lane for lane in self._rules.limits.lanes_of(app, host) if lane not in held]
+        return [lane for lane in self.limits.lanes_of(app, host) if lane not in held]
 
     def _counts_at_once(self, lane: SharedLane) -> bool:
-        limit = self._rules.limits.limit_of(lane)
+        limit = self.limits.limit_of(lane)
         return limit is not None and limit.at_once is not None
 
     def _return(self, permits: Sequence[Permit], is_unused: bool) -> bool:
         """Note what comes back; tell whether somebody counts some of it."""
         is_any = False
         for permit in permits:
-            limit = self._rules.limits.limit_of(permit.lane)
+            limit = self.limits.limit_of(permit.lane)
             if limit is None or (limit.at_once is None and not is_unused):
                 continue
             is_any = True
@@ -330,7 +321,7 @@ class Throttle:
         """Return an order for a limit that gives back what comes back to it; None where the limit is gone."""
         with self._lock:
             back = self._returned.pop(lane, Returned())
-        limit = self._rules.limits.limit_of(lane)
+        limit = self.limits.limit_of(lane)
         if limit is None:
             return None
         return PermitOrder(lane, limit, uuid4().hex, back=tuple(back.names), unused=back.unused)
@@ -340,7 +331,7 @@ class Throttle:
 
         Until the rules are known, who asks waits for the next reading of them.
         """
-        if self.has_wants and self._rules.are_known:
+        if self.has_wants and self._replicas.are_known:
             self._clock.sleep(GATHER_S)
             self.carry_out()
         if self._clock.monotonic() >= self._next_read_at:
@@ -351,9 +342,9 @@ class Throttle:
 
     @property
     def _next_read_at(self) -> float:
-        if not self._rules.are_known:
+        if not self._replicas.are_known:
             return self._read_at + READ_FIRST_EVERY_S
-        return self._read_at + (READ_EVERY_S if self._rules.limits.has_any else READ_NONE_EVERY_S)
+        return self._read_at + (READ_EVERY_S if self._has_any else READ_NONE_EVERY_S)
 
 
 def _permits(names: Iterable[str], asked_at: float, order: PermitOrder) -> list[Permit]:

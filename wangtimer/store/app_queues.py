@@ -1,21 +1,22 @@
 """Which apps have a queue of their own, and who takes their firings, as this process last read it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from threading import Lock
+from typing import Any
 
 import structlog
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.queues import CALLBACK, OwnQueues
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.replica_kind import ReplicaKind
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.queue_workers import QueueWorkers
-from wangtimer.store.redis.told_rules import AppQueueStore
+from wangtimer.store.replica import Replica
 
 log = structlog.get_logger()
 
-# How long what was read is believed, never read for a single firing.
+# How long what was read of who is there is believed.
 READ_EVERY_S = 2.0
 # A callback process says so often that it takes its queue's messages.
 NOTE_EVERY_S = 2.0
@@ -23,29 +24,32 @@ NOTE_EVERY_S = 2.0
 GONE_AFTER_MS = 10_000
 
 
+def _queues_of(told: Any) -> dict[str, str]:
+    return {app: str(queue) for app, queue in told.items()}
+
+
+# The name of each app's own queue.
+APP_QUEUES: ReplicaKind[Mapping[str, str]] = ReplicaKind("app-queues", dict, _queues_of, {})
+
+
 @dataclass(slots=True)
 class AppQueues:
     """Any thread may ask. Without names of own queues in the settings nothing is ever read.
 
-    * A queue that no app has any more is nobody's: what is still planned for it goes by the common queue.
-    * While Redis is away or has lost it, what was read last counts; a process that has read nothing yet asks SQL.
+    A queue that no app has any more is nobody's: what is still planned for it goes by the common queue.
     """
 
     own: OwnQueues
-    told: AppQueueStore
-    in_sql: Callable[[], Mapping[str, str]]
+    queues: Replica[Mapping[str, str]]
     workers: QueueWorkers
     clock: Clock
-    _known: Mapping[str, str] | None = field(default=None, init=False)
-    _read_at: float = field(default=float("-inf"), init=False)
     _seen: dict[str, int] = field(default_factory=dict, init=False)
     _seen_at: float = field(default=float("-inf"), init=False)
     _asked_since: float | None = field(default=None, init=False)
-    _lock: Lock = field(default_factory=Lock, init=False)
 
     def number_of(self, app: str) -> int:
         """Return the number of an app's queue, 0 for the common one; raises `StoreAway` if that was never read."""
-        return self.own.number_of(self._queues().get(app)) if self.own.names else 0
+        return self.own.number_of(self.queues.lately().get(app)) if self.own.names else 0
 
     def serving(self, number: int) -> int:
         """Return the number of the queue that takes what was planned for this one: 0 if no app has it any more."""
@@ -53,7 +57,7 @@ class AppQueues:
         if name is None:
             return 0
         try:
-            return number if name in self._queues().values() else 0
+            return number if name in self.queues.lately().values() else 0
         except StoreAway:
             return number
 
@@ -82,7 +86,7 @@ class AppQueues:
         if not self.own.names:
             return []
         seen, since = self.workers.seen(), self.clock.now_ms() - GONE_AFTER_MS
-        wanted = set(self._queues().values())
+        wanted = set(self.queues.lately().values())
         return [name for name in self.own.names if name in wanted and seen.get(name, 0) <= since]
 
     def _look_for_workers(self, now: float) -> None:
@@ -94,22 +98,3 @@ class AppQueues:
             self._seen |= self.workers.seen()
         except StoreAway as error:
             log.info("queue_workers_not_read", error=str(error))
-
-    def _queues(self) -> Mapping[str, str]:
-        now = self.clock.monotonic()
-        if self._known is None or now - self._read_at >= READ_EVERY_S:
-            with self._lock:
-                if self._known is None or now - self._read_at >= READ_EVERY_S:
-                    self._read_at = now
-                    self._known = self._read()
-        return self._known
-
-    def _read(self) -> Mapping[str, str]:
-        try:
-            told = self.told.read()
-        except StoreAway as error:
-            log.info("app_queues_not_read", error=str(error))
-            told = None
-        if told is None:
-            told = self.in_sql() if self._known is None else self._known
-        return told

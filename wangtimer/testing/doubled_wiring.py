@@ -12,21 +12,16 @@ from wangtimer.store.redis.slices import SliceStore
 from wangtimer.testing.doubles import (
     HandClock,
     MemoryAgenda,
-    MemoryAlertedApps,
-    MemoryAppQueues,
-    MemoryCallLimits,
-    MemoryCallRules,
     MemoryDefinitions,
     MemoryLanes,
     MemoryLoad,
+    MemoryMarkedCopies,
     MemoryOutbox,
     MemoryPermits,
     MemoryQueueWorkers,
+    MemoryReplicaTexts,
     MemoryServer,
-    MemorySigningCopies,
     MemorySlices,
-    MemoryTargetCopies,
-    MemoryToldForCalls,
     MemoryWindow,
 )
 from wangtimer.wiring import Wiring
@@ -37,9 +32,6 @@ class EveryWayOut:
 
     is_known = True
 
-    def note_mark(self, mark: str) -> None:
-        """Return: there is nothing to read."""
-
 
 class DoubledWiring(Wiring):
     """The parts of one process whose Redis is `server`. No thread starts: whoever has the parts runs them."""
@@ -48,8 +40,6 @@ class DoubledWiring(Wiring):
         # No message is sent. The app of the process stays that of the service under test.
         super().__init__(settings, Celery("wangtimer", set_as_current=False))
         slices = MemorySlices(server, clock, self.leases)
-        call_limits, call_rules = MemoryCallLimits(server), MemoryCallRules(server)
-        alerted_apps = MemoryAlertedApps(server)
         vars(self).update(
             clock=clock,
             slices=slices,
@@ -57,16 +47,11 @@ class DoubledWiring(Wiring):
             window=MemoryWindow(server, self.window_rule),
             lanes=MemoryLanes(slices, self.lane_budget),
             permits=MemoryPermits(slices, settings.callback_timeout_ms),
-            call_limits=call_limits,
-            call_rules=call_rules,
-            alerted_apps=alerted_apps,
-            told_for_calls=MemoryToldForCalls(call_limits, call_rules, alerted_apps),
-            app_queue_store=MemoryAppQueues(server),
+            replica_texts=MemoryReplicaTexts(server),
             queue_workers=MemoryQueueWorkers(server),
             definitions=MemoryDefinitions(server, clock, self._definitions_live_s),
             outbox=MemoryOutbox(server),
-            signing_copies=MemorySigningCopies(server),
-            target_copies=MemoryTargetCopies(server, self.seals),
+            marked_copies=MemoryMarkedCopies(server),
             load=MemoryLoad(server),
             ways_out=EveryWayOut(),
             bad_timers=BadTimers(),

@@ -134,11 +134,11 @@ def test_an_app_has_so_many_rules_and_no_more(small_world: V1World) -> None:
 
 def test_callback_processes_are_told_of_a_rule_at_once(small_world: V1World) -> None:
     put(small_world, lateBy="5s")
-    told = small_world.wiring.alerted_apps.read()
+    told = small_world.wiring.alerted_replica.read()
     assert told is not None
     assert told.late_ms == {"shop": 5_000}
     small_world.send("DELETE", "/v1/alert-rules/ops", rule=RULE)
-    told = small_world.wiring.alerted_apps.read()
+    told = small_world.wiring.alerted_replica.read()
     assert told is not None
     assert told.late_ms == {}
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.api.v1.world import V1World
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.retry import Backoff, RetryPolicy
 
 ONE = "/v1/apps/{name}"
@@ -27,10 +26,10 @@ def test_it_is_set_shown_told_and_taken_out(app: V1World) -> None:
     assert made["retry"] == {"attempts": 3, "backoff": "fixed", "pause": "30s"}
     assert app.send("GET", "/v1/apps/ads", app=None, rule=ONE).json["retry"] == made["retry"]
     policy = RetryPolicy(attempts=3, backoff=Backoff.FIXED, pause_ms=30_000)
-    assert app.wiring.call_rules.read() == CallRules(retries={"ads": policy})
+    assert app.wiring.retries_replica.read() == {"ads": policy}
     assert patch(app, {"finalStatuses": ["404"]}).json["retry"]["attempts"] == 3
     assert patch(app, None).json["retry"] is None
-    assert app.wiring.call_rules.read() == CallRules()
+    assert app.wiring.retries_replica.read() == {}
 
 
 @pytest.mark.parametrize(

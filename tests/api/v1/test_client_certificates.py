@@ -40,14 +40,14 @@ def test_it_is_set_shown_without_its_key_told_and_removed(small_world: V1World, 
     assert put.json["certificate"].keys() == {"subject", "fingerprint", "expiresAt"}
     assert small_world.send("GET", PLACE).json == put.json
     assert small_world.send("GET", PLACE, app="bank").json["certificate"] is None
-    told = small_world.wiring.way_out_copies.read()
+    told = small_world.wiring.ways_out_mark.of_apps.read()
     assert told is not None
     assert told.of_apps.keys() == {"shop"}
     key = open_key(small_world.wiring.seals, told.of_apps["shop"].sealed_key, "shop")
     assert key == read_pair(*pair, small_world.clock.now).key
     for _ in range(2):
         assert small_world.send("DELETE", PLACE).json == {"app": "shop", "certificate": None}
-    told = small_world.wiring.way_out_copies.read()
+    told = small_world.wiring.ways_out_mark.of_apps.read()
     assert told is not None
     assert not told.of_apps
 
@@ -91,10 +91,10 @@ def test_while_redis_is_away_it_is_set_and_the_next_sweep_tells(
         raise StoreAway("Redis", "away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(small_world.wiring.way_out_copies, "write", write)
+        patched.setattr(small_world.wiring.ways_out_mark, "write", write)
         assert small_world.send("PUT", PLACE, body_of(pair)).status == 200
-    small_world.wiring.calls_teller.tell_again()
-    told = small_world.wiring.way_out_copies.read()
+    small_world.wiring.replicas.tell_again()
+    told = small_world.wiring.ways_out_mark.of_apps.read()
     assert told is not None
     assert "shop" in told.of_apps
 
@@ -143,13 +143,13 @@ def test_an_operator_sets_the_way_out_which_is_told_at_once(
     (vouching,) = shown["egress"].pop("caCertificates")  # type: ignore[attr-defined]
     assert vouching.keys() == {"subject", "fingerprint", "expiresAt"}
     assert shown["egress"] == {"httpsOnly": True, "allow": ["10.1.0.0/16:443"]}
-    told = small_world.wiring.way_out_copies.read()
+    told = small_world.wiring.ways_out_mark.of_apps.read()
     assert told is not None
     assert told.of_apps["shop"].egress == AppEgress(True, ("10.1.0.0/16:443",), pem)
     status, shown = egress_of(small_world, allow=[], caCertificates=None)
     assert shown["egress"] == {"httpsOnly": True, "allow": [], "caCertificates": []}
     assert egress_of(small_world, httpsOnly=None)[0] == 200
-    told = small_world.wiring.way_out_copies.read()
+    told = small_world.wiring.ways_out_mark.of_apps.read()
     assert told is not None
     assert not told.of_apps
 

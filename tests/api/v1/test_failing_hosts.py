@@ -83,7 +83,7 @@ def disabled(keyed: KeyedWorld, *apps: str, origin: str = "http://a:80") -> None
     at = keyed.clock.now - 4_000
     hosts = [DisabledHost(app, origin, at - 5_000, at - 1_000, at, "timed out") for app in apps]
     keyed.wiring.disabled_hosts.disable(hosts, 1)
-    keyed.wiring.rule_teller.tell()
+    keyed.wiring.disabled_hosts_replica.tell()
 
 
 def test_a_disabled_host_is_listed_once_with_when_also_while_no_process_sees_it_fail(
@@ -111,9 +111,9 @@ def test_an_app_enables_its_own_host_alone_and_callback_processes_are_told(keyed
     shop = keyed.app_of("shop")
     disabled(keyed, "shop", "bank")
     body = {"host": "http://a:80"}
-    assert keyed.wiring.call_rules.read().disabled_hosts == {("shop", "http://a:80"), ("bank", "http://a:80")}
+    assert keyed.wiring.disabled_hosts_replica.read() == {("shop", "http://a:80"), ("bank", "http://a:80")}
     assert keyed.ask("POST", "/v1/failing-hosts:enable", shop, json=body).status_code == 204
-    assert keyed.wiring.call_rules.read().disabled_hosts == {("bank", "http://a:80")}
+    assert keyed.wiring.disabled_hosts_replica.read() == {("bank", "http://a:80")}
     assert items(keyed, "/v1/failing-hosts", shop) == []
     again = keyed.ask("POST", "/v1/failing-hosts:enable", shop, json=body)
     assert (again.status_code, json.loads(again.text)["code"]) == (409, 40902)
@@ -129,7 +129,7 @@ def test_a_broker_has_one_name_where_it_fails_is_enabled_and_is_on_record(keyed:
     assert {one["host"] for one in shown} == {"broker:hot", "broker:orders"}
     enable = "/v1/failing-hosts:enable"
     assert keyed.ask("POST", enable, shop, json={"host": "broker:orders"}).status_code == 204
-    assert keyed.wiring.call_rules.read().disabled_hosts == set()
+    assert keyed.wiring.disabled_hosts_replica.read() == set()
     (change,) = items(keyed, "/v1/audit?kind=host", operators)
     assert (change["action"], change["subject"]) == ("enable", "broker:orders")
 
@@ -141,7 +141,7 @@ def test_a_host_is_enabled_as_dead_letters_and_pauses_spell_it_where_one_is_mean
     enable, body = "/v1/failing-hosts:enable", {"host": "a:80"}
     assert keyed.ask("POST", enable, shop, json={"host": "b:80"}).status_code == 409
     assert keyed.ask("POST", enable, shop, json=body).status_code == 204
-    assert keyed.wiring.call_rules.read().disabled_hosts == {("bank", "https://a:80")}
+    assert keyed.wiring.disabled_hosts_replica.read() == {("bank", "https://a:80")}
     disabled(keyed, "shop", origin="http://a:80#pay")
     disabled(keyed, "shop", origin="https://a:80")
     refused = keyed.ask("POST", enable, shop, json=body)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.v1.world import Answered, V1World
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.call_rules import CallRules
+from wangtimer.core.flow.limits import CallLimits
 
 ALL, ONE = "/v1/host-limits", "/v1/host-limits/{host}"
 
@@ -21,7 +21,7 @@ def test_a_limit_is_set_told_listed_and_taken_out(small_world: V1World) -> None:
         "callsAtOnce": None,
     }
     assert put(world, "*", callsAtOnce=9).status == 200
-    assert world.wiring.call_rules.read() == CallRules(
+    assert world.wiring.limits_replica.read() == CallLimits(
         hosts={"shop.test:443": CallLimit(50.0), "*": CallLimit(at_once=9)}
     )
     listed = world.send("GET", f"{ALL}?limit=1", app=None, rule=ALL).json
@@ -30,7 +30,7 @@ def test_a_limit_is_set_told_listed_and_taken_out(small_world: V1World) -> None:
     assert [one["host"] for one in rest["items"]] == ["shop.test:443"]
     for _ in range(2):
         assert world.send("DELETE", f"{ALL}/*", app=None, rule=ONE).status == 204
-    assert world.wiring.call_rules.read() == CallRules(hosts={"shop.test:443": CallLimit(50.0)})
+    assert world.wiring.limits_replica.read() == CallLimits(hosts={"shop.test:443": CallLimit(50.0)})
 
 
 @pytest.mark.parametrize("host", ["shop.test", "shop.test:0", "a b:80", ":80", "shop.test:x"])
@@ -47,5 +47,4 @@ def test_an_apps_limit_to_one_host_is_told(small_world: V1World) -> None:
     limits = {"callsAtOnceToOneHost": 5}
     made = small_world.send("POST", "/v1/apps", {"name": "ads", "limits": limits}, app=None)
     assert made.json["limits"]["callsAtOnceToOneHost"] == 5
-    assert small_world.wiring.call_rules.read() == CallRules(to_one_host={"ads": CallLimit(at_once=5)})
-    assert small_world.wiring.call_limits.read() == {}
+    assert small_world.wiring.limits_replica.read() == CallLimits(to_one_host={"ads": CallLimit(at_once=5)})

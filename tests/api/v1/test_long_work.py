@@ -236,7 +236,7 @@ def test_firings_whose_time_is_over_end_while_redis_is_away_and_are_noted_for_al
     def be_away(*_: Any) -> None:
         raise StoreAway("Redis", "switched off by the test")
 
-    monkeypatch.setattr(type(wiring.alerted_apps), "read", be_away)
+    monkeypatch.setattr(type(wiring.replica_texts), "read", be_away)
     assert wiring.long_work.sweep() == 1
     assert work.status is not FiringStatus.ACCEPTED
     query = select(alert_notes.c.app)

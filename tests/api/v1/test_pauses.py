@@ -4,15 +4,13 @@ import pytest
 
 from tests.api.v1.world import Answered, V1World
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.call_rules import CallRules
-from wangtimer.core.flow.pauses import Pauses
 
 ALL, ONE = "/v1/pauses", "/v1/pauses/{what}"
 
 
 def told(world: V1World) -> frozenset[str]:
-    rules = world.wiring.call_rules.read()
-    return frozenset() if rules is None else rules.pauses.names
+    pauses = world.wiring.pauses_replica.read()
+    return frozenset() if pauses is None else pauses.names
 
 
 def put(world: V1World, name: str, reason: str = "") -> Answered:
@@ -72,8 +70,8 @@ def test_what_is_paused_while_redis_is_away_is_told_by_the_next_sweep(
         raise StoreAway("Redis", "away")
 
     with monkeypatch.context() as patched:
-        patched.setattr(small_world.wiring.call_rules, "write", write)
+        patched.setattr(small_world.wiring.pauses_replica, "write", write)
         assert put(small_world, "all").status == 200
     assert told(small_world) == frozenset()
-    small_world.wiring.rule_teller.tell_again()
-    assert small_world.wiring.call_rules.read() == CallRules(Pauses(frozenset({"all"})))
+    small_world.wiring.replicas.tell_again()
+    assert told(small_world) == {"all"}

@@ -12,12 +12,11 @@ from tests.callback.calls import Outcomes, engine_of
 from tests.callback.target import Target
 from tests.certificates import Pair, pair_of, pem_of
 from wangtimer.callback import Reply
-from wangtimer.core.egress.way_out import WayOut
+from wangtimer.core.egress.way_out import WayOut, WaysOut
 from wangtimer.core.errors import UnopenedSecrets, UnusableTls
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
-from wangtimer.store.redis.way_out_copies import WaysOut
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.client_certificates import seal_key
 
@@ -114,7 +113,9 @@ def test_a_process_without_the_key_of_a_certificate_leaves_calls_with_tls_to_oth
 ) -> None:
     """As it does where the secrets of a timer cannot be opened: the firing fails nowhere."""
     sealed = seal_key(Seals({"other": b"o" * 32}), pair.key, "shop")
-    world.wiring.way_out_copies.write(WaysOut("m", {"shop": WayOut(chain=pair.chain, sealed_key=sealed)}))
+    ways = WaysOut("m", {"shop": WayOut(chain=pair.chain, sealed_key=sealed)})
+    world.wiring.ways_out_mark.of_apps.in_sql = lambda: ways
+    world.wiring.ways_out_mark.write("m")
     world.wiring.ways_out.read()
     with pytest.raises(UnusableTls, match=r"timer 7 cannot be called with TLS: .* no key 'other'"):
         world.wiring._call_of(definition_of("https://a.example/"), None)

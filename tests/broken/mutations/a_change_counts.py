@@ -97,20 +97,20 @@ PROMISES = (
         "a pause or limit is not undone by a change that was read before it and is told after it.",
         breaks="What was read once is told once.",
         by=Mutation(
-            "Teller.tell",
+            "Replica.tell",
             """
             if found == told:
                 return
             """,
             "return",
         ),
-        red="tests/store/test_pauses.py::test_what_changes_while_redis_is_told_is_told_too",
+        red="tests/store/test_replica.py::test_what_is_told_is_what_sql_has_also_where_it_changes_meanwhile",
     ),
     Promise(
         "a-pause-outlasts-a-lost-redis",
         "a pause outlasts a loss of Redis and the restart of every callback process.",
         breaks="A process that finds no rules in Redis pauses nothing.",
-        by=Mutation("KnownRules.read", "rules = self._rules_in_sql()", "rules = CallRules()"),
+        by=Mutation("Replica.learn", "found = self.in_sql()", "found = self.known"),
         red="tests/stages/test_pauses.py::test_a_pause_outlasts_a_loss_of_redis_and_the_restart_of_every_process",
     ),
     Promise(
@@ -261,7 +261,7 @@ PROMISES = (
         "a-paused-firing-has-not-begun",
         "a firing that is paused stands in the way of no other one of its timer.",
         breaks="It begins when its moment comes, and waits.",
-        by=Mutation("Executor._not_paused", "if not self._puller.pauses.names:", "if True:"),
+        by=Mutation("Executor._not_paused", "if not self._sender.are_any_paused:", "if True:"),
         red="tests/testing/test_paused_overlap.py::test_what_came_due_meanwhile_follows_both_policies[skip-fire_latest-made5-pause]",
     ),
     Promise(
@@ -373,7 +373,9 @@ PROMISES = (
         "from 5 s after an operator paused something, no call of it begins, and no attempt of it is used.",
         breaks="Nothing is paused.",
         by=Mutation(
-            "Sender.pause_of", "lane = pauses.lane_of(app, host, held.member.timer_id)", "lane = None"
+            "Sender.pause_of",
+            "lane = self._pauses.known.lane_of(app, host, held.member.timer_id)",
+            "lane = None",
         ),
         red="tests/stages/test_pauses.py::test_what_is_paused_is_not_called_uses_no_attempt_and_all_is_called_when_it_goes_on",
     ),

@@ -69,8 +69,8 @@ PROMISES = (
         breaks="Every call is tried again as the deployment does.",
         by=Mutation(
             "Sender._retry_of",
-            "return attempt.retry or self._puller.retries.get(attempt.request.app) or self._rule.retry",
-            "return self._puller.retries.get(attempt.request.app) or self._rule.retry",
+            "return attempt.retry or self._retries.known.get(attempt.request.app) or self._rule.retry",
+            "return self._retries.known.get(attempt.request.app) or self._rule.retry",
         ),
         red=(
             "tests/testing/test_retries.py::test_a_timer_has_pauses_of_its_own_days_ahead_too",
@@ -104,7 +104,7 @@ PROMISES = (
         breaks="The deployment's counts for every app.",
         by=Mutation(
             "Sender._retry_of",
-            "return attempt.retry or self._puller.retries.get(attempt.request.app) or self._rule.retry",
+            "return attempt.retry or self._retries.known.get(attempt.request.app) or self._rule.retry",
             "return attempt.retry or self._rule.retry",
         ),
         red="tests/stages/test_app_retries.py::test_an_apps_policy_counts_for_its_timers_that_have_none_and_for_no_other_app",

@@ -90,7 +90,7 @@ PROMISES = (
             "WaysOutReader.read",
             """
             elif not self.is_known:
-                self._take(self._in_sql())
+                self._take(self._replica.of_apps.in_sql().of_apps)
             """,
             """
             else:
@@ -179,10 +179,9 @@ PROMISES = (
         "what is set for an app while others are told is told too.",
         breaks="What was read before is the last word.",
         by=Mutation(
-            "WayOutTeller.tell",
+            "Replica.tell",
             """
-            told, mark = mark, self.source.mark()
-            if mark == told:
+            if found == told:
                 return
             """,
             "return",

@@ -76,9 +76,9 @@ PROMISES = (
         "firings that wait for a pause cost nothing, however many: their lane is looked at every 3 s.",
         breaks="A lane whose firings are paused is pulled as any other.",
         by=Mutation(
-            "KnownRules.holds",
-            "return not self.are_known or self.pauses.hold(lane)",
-            "return not self.are_known",
+            "Throttle.holds",
+            "return not self._replicas.are_known or self._pauses.known.hold(lane)",
+            "return not self._replicas.are_known",
         ),
         red="tests/stages/test_pauses.py::test_a_lane_that_is_paused_is_looked_at_seldom_however_many_wait",
     ),
@@ -88,8 +88,8 @@ PROMISES = (
         breaks="Redis is asked which queue an app has whether there may be any or not.",
         by=Mutation(
             "AppQueues.number_of",
-            "return self.own.number_of(self._queues().get(app)) if self.own.names else 0",
-            "return self.own.number_of(self._queues().get(app))",
+            "return self.own.number_of(self.queues.lately().get(app)) if self.own.names else 0",
+            "return self.own.number_of(self.queues.lately().get(app))",
         ),
         red="tests/store/test_app_queues.py::test_without_names_in_the_settings_nothing_is_asked_for_any_app",
     ),

@@ -88,7 +88,7 @@ PROMISES = (
         by=Mutation(
             "CallLimits.lanes_of",
             """
-            if rules.hosts and (host in rules.hosts or ANY_HOST in rules.hosts):
+            if self.hosts and (host in self.hosts or ANY_HOST in self.hosts):
                 lanes.append(SharedLane.of_host_limit(host))
             """,
             "",
@@ -106,7 +106,7 @@ PROMISES = (
         "a-limit-is-known-before-the-first-call",
         "limits hold though Redis has lost them and callback processes start anew.",
         breaks="A process that has read no limits yet knows none.",
-        by=Mutation("KnownRules.read", "limits = self._limits_in_sql()", "limits = {}"),
+        by=Mutation("Replica.learn", "found = self.in_sql()", "found = self.kind.unset"),
         red="tests/stages/test_limited_apps.py::test_the_limit_holds_though_redis_lost_it_and_all_callback_processes_start_anew",
     ),
     Promise(
@@ -114,9 +114,12 @@ PROMISES = (
         "limits hold while Redis has lost them.",
         breaks="A process that finds no limits in Redis knows none.",
         by=Mutation(
-            "KnownRules.read",
-            "self._limits = self._limits if limits is None else limits",
-            "self._limits = {} if limits is None else limits",
+            "Replica.learn",
+            "if found is not None:",
+            """
+            found = self.kind.unset if found is None else found
+            if found is not None:
+            """,
         ),
         red="tests/stages/test_limited_apps.py::test_the_limit_holds_while_redis_has_lost_it",
     ),

@@ -73,13 +73,13 @@ PROMISES = (
     Promise(
         "an-older-version-hides-no-alert-rule",
         "processes of an older version hide no app's alert rules while both run",
-        breaks="Who has alert rules stands in the key that an older version writes",
+        breaks="All that operators and apps set stands in one key, which an older version writes",
         by=Mutation(
-            "Keys.__init__",
-            'self.alerted_apps = f"{prefix}:alerted-apps"',
-            'self.alerted_apps = f"{prefix}:call-rules"',
+            "Keys.replica",
+            'return f"{self._prefix}:{name}"',
+            'return f"{self._prefix}:limits"',
         ),
-        red="tests/store/test_calls_teller.py::test_what_an_older_version_writes_takes_no_app_with_alert_rules_away",
+        red="tests/store/test_replica.py::test_what_a_version_writes_of_the_kinds_that_it_knows_takes_no_other_away[redis]",
     ),
     Promise(
         "nobody-commands-a-worker",

@@ -80,7 +80,7 @@ class CertificateResource:
                 "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
             )
         wiring.client_certificates.put(header.app, pair.chain, pair.key, pair.facts.expires_at, now)
-        tell_soon(wiring.way_out_teller)
+        tell_soon(wiring.ways_out_mark)
         return _shown(header.app, pair.chain)
 
     def remove(self, header: AppHeader) -> ShownClientCertificate:
@@ -90,7 +90,7 @@ class CertificateResource:
         """
         wiring = self.wiring()
         wiring.client_certificates.remove(header.app, int(wiring.clock.now_ms()))
-        tell_soon(wiring.way_out_teller)
+        tell_soon(wiring.ways_out_mark)
         return _shown(header.app, None)
 
 

@@ -131,7 +131,7 @@ class FailingHostResource:
                 f"{shown(body.host)} is not disabled for this app",
                 "list the failing hosts, and write it as there; it is enabled already if it has no disabledAt",
             )
-        tell_soon(wiring.rule_teller)
+        tell_soon(wiring.disabled_hosts_replica)
         return Reply(None, 204)
 
     def show_all_apps(self) -> FailingHostsOfAllApps:

@@ -22,9 +22,10 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.marked_copies import MarkedCopies
+from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.target_copies import TargetCopies
-from wangtimer.store.redis.way_out_copies import WayOutCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates
@@ -33,7 +34,7 @@ from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.ways_out import WaysOutInSql
-from wangtimer.way_out_teller import WayOutTeller
+from wangtimer.store.ways_out_mark import WaysOutMark
 
 # Timers, targets and apps named that could not be rotated.
 MOST_NAMED = 20
@@ -90,17 +91,19 @@ def _rotate(settings: Settings) -> None:
     ):
         seals, redis_keys = Seals(settings.secret_key_ring), Keys(settings.key_prefix)
         rotation = SecretRotation(database, seals)
-        definitions = DefinitionStore(redis, redis_keys, RedisClock(redis), 3 * settings.step_s, BadTimers())
+        clock = RedisClock(redis)
+        definitions = DefinitionStore(redis, redis_keys, clock, 3 * settings.step_s, BadTimers())
         count, bad, are_forgotten = 0, dict[int, str](), True
         page = RotatedPage([], {}, 0)
         while page.last_id is not None:
             page = rotation.next_page(page.last_id)
             count, bad = count + len(page.changed), bad | page.bad
             are_forgotten = _forget(definitions, page.changed) and are_forgotten
-        signings = _seal_signings(SigningStore(database, seals), SigningCopies(redis, redis_keys, seals))
-        targets = _seal_targets(TargetStore(database, seals), TargetCopies(redis, redis_keys, seals))
-        teller = WayOutTeller(WaysOutInSql(database), WayOutCopies(redis, redis_keys))
-        certificates = _seal_certificates(ClientCertificates(database, seals), teller)
+        copies = MarkedCopies(redis, redis_keys)
+        signings = _seal_signings(SigningStore(database, seals), SigningCopies(copies, seals))
+        targets = _seal_targets(TargetStore(database, seals), TargetCopies(copies, seals))
+        ways_out = WaysOutMark(WaysOutInSql(database), ReplicaTexts(redis, redis_keys), clock)
+        certificates = _seal_certificates(ClientCertificates(database, seals), ways_out)
         alerts = _seal_alert_rules(AlertRuleStore(database, seals))
     click.echo(
         f"{count} timers, {targets.count} targets and the signing secrets of {signings.count} apps written anew; "
@@ -133,7 +136,7 @@ class SealedCopies:
             self.are_told = False
 
 
-def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> SealedCopies:
+def _seal_certificates(store: ClientCertificates, ways_out: WaysOutMark) -> SealedCopies:
     """Seal the keys of all apps' client certificates, in SQL and in Redis."""
     done, app = SealedCopies(), ""
     while apps := store.apps_behind(app, SEALED_AT_ONCE):
@@ -144,7 +147,7 @@ def _seal_certificates(store: ClientCertificates, teller: WayOutTeller) -> Seale
                 done.bad.append(f"the key of the client certificate of app {app!r}: {error}")
     if done.count:
         try:
-            teller.tell()
+            ways_out.tell()
         except StoreAway:
             done.are_told = False
     return done

@@ -1,8 +1,10 @@
 """Which apps have rules of alerts: what callback processes are told, so that they mark what the judge is to see."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from wangtimer.core.replica_kind import ReplicaKind
 
 # Places of an app that are told, those that failed last: one success of each is noted a second.
 MOST_PLACES = 200
@@ -30,23 +32,17 @@ class AlertedApps:
 NOBODY = AlertedApps()
 
 
-def alerted_to_text(alerted: AlertedApps) -> str:
-    """Return it as Redis holds it."""
-    told = {
+def _to_json(alerted: AlertedApps) -> dict[str, Any]:
+    return {
         app: {"lateMs": late_ms, "troubled": sorted(alerted.troubled.get(app, ()))}
         for app, late_ms in alerted.late_ms.items()
     }
-    return json.dumps(told, separators=(",", ":"))
 
 
-def alerted_from_text(text: str) -> AlertedApps:
-    """Read back what `alerted_to_text` wrote; of a later format what is known here. Raises `ValueError`."""
-    try:
-        told = json.loads(text)
-        late_ms = {
-            app: None if one.get("lateMs") is None else int(one["lateMs"]) for app, one in told.items()
-        }
-        troubled = {app: frozenset(map(str, one.get("troubled", ()))) for app, one in told.items()}
-    except (AttributeError, TypeError) as error:
-        raise ValueError(f"no apps with rules of alerts: {error}") from error
+def _from_json(told: Any) -> AlertedApps:
+    late_ms = {app: None if one.get("lateMs") is None else int(one["lateMs"]) for app, one in told.items()}
+    troubled = {app: frozenset(map(str, one.get("troubled", ()))) for app, one in told.items()}
     return AlertedApps(late_ms, {app: places for app, places in troubled.items() if places})
+
+
+ALERTED_APPS = ReplicaKind("alerted-apps", _to_json, _from_json, NOBODY, read_every_s=3.0)

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from wangtimer.core.replica_kind import ReplicaKind
+
 
 @dataclass(frozen=True, slots=True)
 class AppEgress:
@@ -70,20 +72,24 @@ class WayOut(NamedTuple):
         return bool(self.chain or self.egress.authorities)
 
 
-def ways_to_text(ways: Mapping[str, WayOut]) -> str:
-    """Return the ways out of all apps that have one, as Redis holds them."""
-    return json.dumps({app: [way.egress.text, way.chain, way.sealed_key] for app, way in ways.items()})
+class WaysOut(NamedTuple):
+    """That of each app that has one, and the mark that they have together."""
+
+    mark: str
+    of_apps: Mapping[str, WayOut]
 
 
-def ways_from_text(text: str) -> dict[str, WayOut]:
-    """Read back what `ways_to_text` wrote; of a later format what is known here. Raises ValueError."""
-    try:
-        return {
-            app: WayOut(_egress_of(egress), chain, sealed_key)
-            for app, (egress, chain, sealed_key, *_) in json.loads(text).items()
-        }
-    except (AttributeError, TypeError) as error:
-        raise ValueError(f"no ways out of apps: {error}") from error
+def _to_json(ways: WaysOut) -> dict[str, Any]:
+    of_apps = {app: [way.egress.text, way.chain, way.sealed_key] for app, way in ways.of_apps.items()}
+    return {"mark": ways.mark, "apps": of_apps}
+
+
+def _from_json(told: Any) -> WaysOut:
+    of_apps = {
+        app: WayOut(_egress_of(egress), chain, sealed_key)
+        for app, (egress, chain, sealed_key, *_) in told["apps"].items()
+    }
+    return WaysOut(str(told["mark"]), of_apps)
 
 
 def _egress_of(text: str | None) -> AppEgress:
@@ -91,3 +97,7 @@ def _egress_of(text: str | None) -> AppEgress:
         return AppEgress.from_text(text)
     except ValueError:
         return STRICTEST
+
+
+WAYS_OUT = ReplicaKind("ways-out", _to_json, _from_json, WaysOut("", {}))
+WAYS_OUT_MARK = ReplicaKind("ways-out-mark", str, str, "")

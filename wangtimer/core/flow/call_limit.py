@@ -1,6 +1,5 @@
 """How many calls an app, or a target host, may have: a second, and at once."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -41,11 +40,6 @@ class CallLimit:
         return min(number, by_rate, number if self.at_once is None else self.at_once)
 
 
-def limits_to_text(limits: Mapping[str, CallLimit]) -> str:
-    """Return the limits of all apps that have one, as Redis holds them."""
-    return json.dumps(limits_to_figures(limits), separators=(",", ":"))
-
-
 def limits_to_figures(limits: Mapping[str, CallLimit]) -> dict[str, list[float | None]]:
     """Return limits as texts have them."""
     return {name: [limit.per_second, limit.at_once] for name, limit in limits.items()}
@@ -54,11 +48,3 @@ def limits_to_figures(limits: Mapping[str, CallLimit]) -> dict[str, list[float |
 def limits_of(figures: Mapping[str, list[float | None]]) -> dict[str, CallLimit]:
     """Read back what `limits_to_figures` returned; of a later format the figures that are known here."""
     return {name: CallLimit(*some[:KNOWN_FIGURES]) for name, some in figures.items()}  # type: ignore[arg-type]
-
-
-def limits_from_text(text: str) -> dict[str, CallLimit]:
-    """Read back what `limits_to_text` wrote; of a later format the figures that are known here. Raises `ValueError`."""
-    try:
-        return limits_of(json.loads(text))
-    except (AttributeError, KeyError, TypeError) as error:
-        raise ValueError(f"no limits of apps: {error}") from error

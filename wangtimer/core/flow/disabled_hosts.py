@@ -1,8 +1,10 @@
 """A disabled host: it has failed each call of an app for days, so the app's calls to it are made no more."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from wangtimer.core.flow.slicing import WayKey
+from wangtimer.core.replica_kind import ReplicaKind
 
 # The app, and what it calls: scheme, host and port, and the part of them, as in keys of ways.
 HostKey = WayKey
@@ -35,3 +37,12 @@ class DisabledHost:
     def key(self) -> HostKey:
         """What it is: an app's calls to a host."""
         return self.app, self.origin
+
+
+def _from_json(told: Any) -> frozenset[HostKey]:
+    return frozenset((str(app), str(origin)) for app, origin in told)
+
+
+DISABLED_HOSTS: ReplicaKind[frozenset[HostKey]] = ReplicaKind(
+    "disabled-hosts", sorted, _from_json, frozenset()
+)

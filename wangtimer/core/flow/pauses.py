@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.replica_kind import ReplicaKind
 
 EVERYTHING = "all"
 # Each callback process reads the names of all pauses every few seconds, and looks at their lanes.
@@ -54,3 +56,10 @@ def _names_for(lane: SharedLane) -> Iterator[str]:
         yield f"app:{lane.app}"
     if lane.host is not None:
         yield f"host:{lane.host}"
+
+
+def _from_json(told: Any) -> Pauses:
+    return Pauses(frozenset(map(str, told)))
+
+
+PAUSES = ReplicaKind("pauses", lambda pauses: sorted(pauses.names), _from_json, Pauses())

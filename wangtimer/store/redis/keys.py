@@ -31,12 +31,6 @@ class Keys:
         self.load = f"{agenda}:load"
         self.strain = f"{agenda}:strain"
         self.lanes = f"{prefix}:lanes"
-        self.call_limits = f"{prefix}:call-limits"
-        self.ways_out = f"{prefix}:ways-out"
-        self.ways_out_mark = f"{prefix}:ways-out-mark"
-        self.call_rules = f"{prefix}:call-rules"
-        self.alerted_apps = f"{prefix}:alerted-apps"
-        self.app_queues = f"{prefix}:app-queues"
         self.queue_workers = f"{prefix}:queue-workers"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"
@@ -62,6 +56,10 @@ class Keys:
         and the lane of a limit permits and tokens.
         """
         return [f"{self._prefix}:{{{slice_.tag}}}:{name}" for name in names]
+
+    def replica(self, name: str) -> str:
+        """Return the key of a replica's text."""
+        return f"{self._prefix}:{name}"
 
     def definition(self, timer_id: int) -> str:
         """Return the key of a timer's definition."""

@@ -6,8 +6,6 @@ from typing import NamedTuple
 import structlog
 
 from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.marked_copies import Copy, MarkedCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.signing_text import signing_from, signing_text
@@ -25,8 +23,8 @@ class Copies(NamedTuple):
 class SigningCopies:
     """A copy for each app, in the field of its name."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, seals: Seals) -> None:
-        self._copies = MarkedCopies(connection, keys)
+    def __init__(self, copies: MarkedCopies, seals: Seals) -> None:
+        self._copies = copies
         self._seals = seals
 
     def put(self, signings: Iterable[AppSigning]) -> None:

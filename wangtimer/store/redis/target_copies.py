@@ -5,8 +5,6 @@ from collections.abc import Iterable, Sequence
 import structlog
 
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.marked_copies import Copy, MarkedCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.target_text import target_from, target_text
@@ -17,8 +15,8 @@ log = structlog.get_logger()
 class TargetCopies:
     """A copy for each target, its secrets sealed; no app's name has the sign that stands between app and name."""
 
-    def __init__(self, connection: RedisConnection, keys: Keys, seals: Seals) -> None:
-        self._copies = MarkedCopies(connection, keys)
+    def __init__(self, copies: MarkedCopies, seals: Seals) -> None:
+        self._copies = copies
         self._seals = seals
 
     def put(self, targets: Iterable[NamedTarget]) -> None:

@@ -5,7 +5,6 @@ from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict
-from wangtimer.core.flow.call_rules import CallRules
 from wangtimer.core.flow.pauses import EVERYTHING, MOST_PAUSES, Pause, Pauses
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
@@ -64,9 +63,9 @@ class PauseStore:
         query = select(func.count()).select_from(pauses)
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
 
-    def of_calls(self) -> CallRules:
-        """Return the rules that follow for calls; raises `StoreAway`."""
-        return CallRules(Pauses(frozenset(one.name for one in self.all())))
+    def of_calls(self) -> Pauses:
+        """Return what calls need to know of them; raises `StoreAway`."""
+        return Pauses(frozenset(one.name for one in self.all()))
 
 
 def _one(sql: Connection, name: str) -> Pause | None:

@@ -5,7 +5,7 @@ import hashlib
 import orjson
 from sqlalchemy import select
 
-from wangtimer.core.egress.way_out import WayOut
+from wangtimer.core.egress.way_out import WayOut, WaysOut
 from wangtimer.store.sql.apps import egress_of
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import apps, client_certificates
@@ -20,7 +20,7 @@ _CERTIFICATES = select(
 
 
 class WaysOutInSql:
-    """Reads them; both methods raise `StoreAway`."""
+    """Reads them; every method raises `StoreAway`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -31,6 +31,10 @@ class WaysOutInSql:
             lambda sql: [[list(row) for row in sql.execute(query)] for query in (_SET, _VERSIONS)]
         )
         return hashlib.sha256(orjson.dumps(state)).hexdigest()
+
+    def read(self) -> WaysOut:
+        """Return all of them with the mark that they had before."""
+        return WaysOut(self.mark(), self.all())
 
     def all(self) -> dict[str, WayOut]:
         """Return that of each app that has one."""

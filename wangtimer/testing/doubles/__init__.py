@@ -12,20 +12,13 @@ from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_engine import UNLIMITED, MemoryEngine, ScriptedAnswer
 from wangtimer.testing.doubles.memory_lanes import MemoryLanes
 from wangtimer.testing.doubles.memory_load import MemoryLoad
+from wangtimer.testing.doubles.memory_marked_copies import MemoryMarkedCopies
 from wangtimer.testing.doubles.memory_outbox import MemoryOutbox
 from wangtimer.testing.doubles.memory_permits import MemoryPermits
+from wangtimer.testing.doubles.memory_queue_workers import MemoryQueueWorkers
+from wangtimer.testing.doubles.memory_replica_texts import MemoryReplicaTexts
 from wangtimer.testing.doubles.memory_server import MemoryServer
-from wangtimer.testing.doubles.memory_signing_copies import MemorySigningCopies
 from wangtimer.testing.doubles.memory_slices import MemorySlices
-from wangtimer.testing.doubles.memory_target_copies import MemoryTargetCopies
-from wangtimer.testing.doubles.memory_told import (
-    MemoryAlertedApps,
-    MemoryAppQueues,
-    MemoryCallLimits,
-    MemoryCallRules,
-    MemoryQueueWorkers,
-    MemoryToldForCalls,
-)
 from wangtimer.testing.doubles.memory_window import MemoryWindow
 from wangtimer.testing.doubles.no_limits import NoLimits
 
@@ -33,23 +26,18 @@ __all__ = [
     "UNLIMITED",
     "HandClock",
     "MemoryAgenda",
-    "MemoryAlertedApps",
-    "MemoryAppQueues",
     "MemoryBroker",
-    "MemoryCallLimits",
-    "MemoryCallRules",
     "MemoryDefinitions",
     "MemoryEngine",
     "MemoryLanes",
     "MemoryLoad",
+    "MemoryMarkedCopies",
     "MemoryOutbox",
     "MemoryPermits",
     "MemoryQueueWorkers",
+    "MemoryReplicaTexts",
     "MemoryServer",
-    "MemorySigningCopies",
     "MemorySlices",
-    "MemoryTargetCopies",
-    "MemoryToldForCalls",
     "MemoryWindow",
     "NoLimits",
     "ScriptedAnswer",

@@ -58,14 +58,14 @@ class AlertRuleResource:
             lambda was: body.rule_of(header.app, path.name, was),
             int(wiring.clock.now_ms()),
         )
-        tell_soon(wiring.alerted_teller)
+        tell_soon(wiring.alerted_replica)
         return Reply(shown_rule(rule), 201 if is_made else 200)
 
     def delete(self, path: AlertRulePath, header: AppHeader) -> Reply:
         """Delete a rule of alerts, with what it was about to tell."""
         wiring = self.wiring()
         wiring.alert_rules.remove(header.app, path.name, int(wiring.clock.now_ms()))
-        tell_soon(wiring.alerted_teller)
+        tell_soon(wiring.alerted_replica)
         return Reply(None, 204)
 
     def test(self, path: AlertRulePath, header: ActingHeader) -> AlertTestOutcome:

@@ -90,7 +90,7 @@ class AppResource:
             raise _unknown(wiring, path.name)
         _tell(wiring)
         if body.egress.given:
-            tell_soon(wiring.way_out_teller)
+            tell_soon(wiring.ways_out_mark)
         left = None
         if app.disabled_at is not None:
             left = disable_timers(wiring, app.name)
@@ -101,8 +101,8 @@ class AppResource:
 
 def _tell(wiring: Wiring) -> None:
     """Let limits of calls and queues count within seconds; while Redis is away, the next sweep tells."""
-    of_queues = (wiring.queue_teller,) if wiring.settings.own_queues.names else ()
-    tell_soon(wiring.limit_teller, wiring.rule_teller, *of_queues)
+    of_queues = (wiring.queues_replica,) if wiring.settings.own_queues.names else ()
+    tell_soon(wiring.limits_replica, wiring.retries_replica, *of_queues)
 
 
 def _refuse_unknown_queue(wiring: Wiring, queue: str | None) -> None:

@@ -19,7 +19,7 @@ from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.serving import Reply, Routes
 from wangtimer.api.v1.shown import ListPage
 from wangtimer.core.apps.described_limits import AppLimit
-from wangtimer.core.flow.call_rules import ANY_HOST
+from wangtimer.core.flow.limits import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.host_limits import HostLimit
 from wangtimer.wiring import Wiring
@@ -102,14 +102,14 @@ class HostLimitResource:
             )
         limit = HostLimit(host, body.calls_per_second, body.calls_at_once)
         wiring.host_limits.put(limit, int(wiring.clock.now_ms()))
-        tell_soon(wiring.rule_teller)
+        tell_soon(wiring.limits_replica)
         return ShownHostLimit(**_fields(limit))
 
     def free(self, path: HostPath) -> Reply:
         """Take out the limit of a host; that of every other host (`*`) counts for it then."""
         wiring = self.wiring()
         wiring.host_limits.remove(_known(path.host), int(wiring.clock.now_ms()))
-        tell_soon(wiring.rule_teller)
+        tell_soon(wiring.limits_replica)
         return Reply(None, 204)
 
 

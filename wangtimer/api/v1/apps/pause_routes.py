@@ -55,7 +55,7 @@ class PauseResource:
         wiring = self.wiring()
         name, app = _read(wiring, path.what)
         pause = wiring.pauses.add(Pause(name, int(wiring.clock.now_ms()), app, body.reason))
-        tell_soon(wiring.rule_teller)
+        tell_soon(wiring.pauses_replica)
         return ShownPause(**pause_fields(pause))
 
     def resume(self, path: PausePath) -> Reply:
@@ -64,7 +64,7 @@ class PauseResource:
         name = _written(path.what)
         removed = wiring.pauses.remove(name, int(wiring.clock.now_ms()))
         # In any case: the one before may have died before it told.
-        tell_soon(wiring.rule_teller)
+        tell_soon(wiring.pauses_replica)
         if removed is None:
             raise Refused(
                 ErrorCode.UNKNOWN_PAUSE,
