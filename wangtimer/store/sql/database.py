@@ -55,6 +55,7 @@ _BOUNDS = (
     f"SET innodb_lock_wait_timeout = 1, wait_timeout = {OLDEST_CONNECTION_S + 10}"
     f" /*M! , max_statement_time = {STATEMENT_S} */"
     f" /*M! , idle_transaction_timeout = {IDLE_S} */"
+    " /*M! , tx_isolation = 'READ-COMMITTED' */ /*!80000 , transaction_isolation = 'READ-COMMITTED' */"
     " /*M! , in_predicate_conversion_threshold = 0 */"
     f" /*!80000 , max_execution_time = {int(STATEMENT_S * 1_000)} */"
 )
