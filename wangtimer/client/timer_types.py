@@ -164,13 +164,17 @@ class TimersPage(TypedDict):
 
 
 class NewTimerOutcome(TypedDict):
-    """The result of one of several new timers; `problem` None: it was made, else it was not."""
+    """The result of one of several new timers; `problem` None: it was made, else it was not.
+
+    `warnings` are those of the text of its cron alone; a preview has all.
+    """
 
     index: int
     id: int | None
     key: str | None
     created: bool
     problem: Problem | None
+    warnings: list[WarningShown]
 
 
 class NewTimersOutcome(TypedDict):

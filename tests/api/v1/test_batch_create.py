@@ -69,13 +69,29 @@ def test_each_timer_is_made_as_it_would_be_alone(world: V1World) -> None:
     made = create(world, *(item(f"many {i}", **form) for i, form in enumerate(forms))).json
     assert (made["created"], made["failed"]) == (len(forms), 0)
     for i, (form, row) in enumerate(zip(forms, made["items"], strict=True)):
-        assert row == {"index": i, "id": row["id"], "key": f"many {i}", "created": True, "problem": None}
+        assert row == {
+            "index": i,
+            "id": row["id"],
+            "key": f"many {i}",
+            "created": True,
+            "problem": None,
+            "warnings": [],
+        }
         place = world.made(**item(f"alone {i}", **form)).headers["Location"]
         alone = world.send("GET", place, rule=ONE).json
         together = world.send("GET", f"{TIMERS}/{row['id']}", rule=ONE).json
         assert together == alone | {"id": row["id"], "key": f"many {i}"}
     tagged = world.send("GET", TIMERS, query={"tag": "a"}).json["items"]
     assert made["items"][0]["id"] in [one["id"] for one in tagged]
+
+
+def test_each_row_warns_of_what_the_text_of_its_cron_tells(small_world: V1World) -> None:
+    crons = {"a": "0 0 9 ? * 2", "b": "*/90 * * * *", "c": "0 9 * * *", "d": "61 * * * *"}
+    timers = [{"key": key, "schedule": {"cron": cron}, "target": {"url": URL}} for key, cron in crons.items()]
+    rows = small_world.send("POST", "/v1/timers:batchCreate", {"timers": timers}).json["items"]
+    told = [[one["code"] for one in row["warnings"]] for row in rows]
+    assert told == [["quartzWeekday"], ["longStep"], [], []]
+    assert [row["created"] for row in rows] == [True, True, True, False]
 
 
 def test_what_is_wrong_with_one_stops_no_other(world: V1World) -> None:

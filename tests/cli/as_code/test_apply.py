@@ -505,7 +505,7 @@ TOO_MUCH_WORK = {
 
 
 def made_of(key: str) -> dict[str, Any]:
-    return {"index": 0, "id": 7, "key": key, "created": True, "problem": None}
+    return {"index": 0, "id": 7, "key": key, "created": True, "problem": None, "warnings": []}
 
 
 def test_a_batch_whose_answer_was_lost_is_sent_again_under_the_same_key(file: Path) -> None:

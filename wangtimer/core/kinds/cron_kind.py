@@ -9,7 +9,7 @@ from wangtimer.core.cron.cron import Cron, never_fires
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.cron.cron_text import cron_from, cron_text
 from wangtimer.core.kinds.clock_warnings import warnings_of_clock_changes
-from wangtimer.core.kinds.cron_warnings import warnings_of_expression
+from wangtimer.core.kinds.cron_warnings import warnings_of_expression, warnings_of_text
 from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.words.warning import Warning
@@ -93,6 +93,10 @@ class CronKind(RuleKind[Cron]):
     def warnings(self, rule: Cron) -> Iterable[Warning]:
         """Return what may surprise about the expression."""
         return warnings_of_expression(rule)
+
+    def quick_warnings(self, rule: Cron) -> Iterable[Warning]:
+        """Return what may surprise about the text of the expression alone."""
+        return warnings_of_text(rule)
 
     def warnings_between(
         self, schedule: Schedule, rule: Cron, after_ms: int, until_ms: int

@@ -101,6 +101,10 @@ class RuleKind(ABC, Generic[OneRule]):
         """Return what may surprise about a rule as it is written; InvalidSchedule if it cannot be read."""
         return ()
 
+    def quick_warnings(self, rule: OneRule) -> Iterable[Warning]:  # noqa: ARG002 - most have none
+        """Return the warnings that take only microseconds: for each of many timers that are made at once."""
+        return ()
+
     def warnings_between(
         self,
         schedule: Schedule,  # noqa: ARG002 - most have none

@@ -30,8 +30,11 @@ from wangtimer.api.v1.timers.new_timers import (
 )
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
+from wangtimer.api.v1.timers.timer_answers import ShownWarning, shown_warnings
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.batches import Result
+from wangtimer.core.kinds.kinds import kind_of
+from wangtimer.core.schedules.schedule import rule_of
 from wangtimer.core.timers.timer import Timer
 from wangtimer.wiring import Wiring
 
@@ -59,6 +62,13 @@ class NewTimerOutcome(Sent):
     problem: Annotated[
         Problem | None,
         Field(description="null: it was made. Else why not, with pointers into this timer"),
+    ]
+    warnings: Annotated[
+        list[ShownWarning],
+        Field(
+            description="of what was made, those that the text of its cron tells: quartzWeekday, longStep, unevenStep; "
+            "a preview has all"
+        ),
     ]
 
 
@@ -135,5 +145,11 @@ def _made_up_keys(header: ActingHeader) -> Iterator[str]:
 
 def _shown(index: int, made: Result) -> NewTimerOutcome:
     if isinstance(made, Timer):
-        return NewTimerOutcome(index=index, id=made.id, key=made.name, created=True, problem=None)
-    return NewTimerOutcome(index=index, id=None, key=None, created=False, problem=problem_of_row(made))
+        rule = rule_of(made.definition.schedule)
+        warnings = shown_warnings(kind_of(rule).quick_warnings(rule))
+        return NewTimerOutcome(
+            index=index, id=made.id, key=made.name, created=True, problem=None, warnings=warnings
+        )
+    return NewTimerOutcome(
+        index=index, id=None, key=None, created=False, problem=problem_of_row(made), warnings=[]
+    )

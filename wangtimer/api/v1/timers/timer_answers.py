@@ -305,11 +305,16 @@ def preview(schedule: Moments, now: int, count: int, warnings: Iterable[Warning]
             for moment in found.moments
         ],
         words=ShownWords(en=found.words[Language.EN], zh=found.words[Language.ZH]),
-        warnings=[
-            ShownWarning(code=one.code, text=in_words_of_v1(one.text), text_zh=in_words_of_v1(one.text_zh))
-            for one in (*found.warnings, *warnings)
-        ],
+        warnings=shown_warnings((*found.warnings, *warnings)),
     )
+
+
+def shown_warnings(warnings: Iterable[Warning]) -> list[ShownWarning]:
+    """Return warnings as answers show them."""
+    return [
+        ShownWarning(code=one.code, text=in_words_of_v1(one.text), text_zh=in_words_of_v1(one.text_zh))
+        for one in warnings
+    ]
 
 
 def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
