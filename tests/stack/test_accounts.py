@@ -223,13 +223,13 @@ def test_under_them_all_processes_do_their_work_and_nothing_is_refused(guarded: 
 
     assert wait_for(lambda: outcomes() == {"succeeded"}, 60), guarded.records(timer)
     account = tuple(guarded.passwords["FLOWER_BASIC_AUTH"].split(":"))
-    shown = requests.get(f"{guarded.flower_url}/api/workers?refresh=1", auth=account, timeout=30)
-    assert {name.partition("@")[0] for name in shown.json()} == {
-        "scheduler",
-        "migrate",
-        "trigger",
-        "callback",
-    }
+
+    def workers() -> set[str]:
+        """Those that Flower knows; one that has just started may not answer it yet."""
+        shown = requests.get(f"{guarded.flower_url}/api/workers?refresh=1", auth=account, timeout=30)
+        return {name.partition("@")[0] for name in shown.json()}
+
+    assert wait_for(lambda: workers() == {"scheduler", "migrate", "trigger", "callback"}, 60), workers()
     assert requests.get(f"{guarded.flower_url}/broker", auth=account, timeout=30).ok
     # As the health checks of containers do.
     for role in ("callback", "beat"):
