@@ -32,7 +32,7 @@ PROGRAM = "wangtimer"
 PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "stream")
 
 # An append-only file of some hundred MB takes this long to read.
-VALKEY_SECONDS = 20.0
+VALKEY_SECONDS = 60.0
 
 # A worker may take a chunk for 2 s more before it waits for its calls, and records their outcomes after.
 STOP_MARGIN_SECONDS = 5.0

@@ -6,20 +6,28 @@ import socket
 HOST = "127.0.0.1"
 # Below the range from which Linux takes local ports of outgoing connections (32768 and up): a port of that range may be
 # taken between the check and the server's own bind, or while the server is away.
-# Test processes that run side by side each take a part of it.
-PORTS = range(10_000, 32_000)
+# Even ones: each is given with the port behind it, on which the embedded service has its stream.
+PORTS = range(10_000, 32_000, 2)
 # Not the seeded one: two test processes with the same seed would meet at the same port.
 _RANDOM = random.SystemRandom()
 
 
 def free_port() -> int:
-    """Return a port of this machine that nothing listens on; raises `OSError` when a thousand are taken."""
+    """Return an even port of this machine; nothing listens on it nor on the next one, which is given to nobody else.
+
+    Raises `OSError` when a thousand are taken.
+    """
     for _ in range(1_000):
         port = _RANDOM.choice(PORTS)
-        with socket.socket() as probe:
-            try:
-                probe.bind((HOST, port))
-            except OSError:
-                continue
-        return port
+        if all(map(_is_free, (port, port + 1))):
+            return port
     raise OSError(f"no free port of {HOST} found between {PORTS[0]} and {PORTS[-1]}")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
