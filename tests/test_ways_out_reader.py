@@ -16,7 +16,7 @@ from tests.certificates import Pair, pair_of, pem_of
 from tests.store.worlds import until
 from wangtimer.callback import Tls
 from wangtimer.core.egress.egress_rules import Peer
-from wangtimer.core.egress.way_out import AppEgress, WayOut, WaysOut
+from wangtimer.core.egress.way_out import WAYS_OUT, AppEgress, WayOut, WaysOut
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
@@ -45,7 +45,7 @@ class NotedTexts(ReplicaTexts):
     def read(self, names: Sequence[str]) -> list[str | None]:
         if self.is_away:
             raise StoreAway("Redis", "it does not answer")
-        self.reads += list(names) == ["ways-out"]
+        self.reads += list(names) == [WAYS_OUT.name]
         return super().read(names)
 
 

@@ -8,7 +8,7 @@ import trustme
 from tests.certificates import Pair, pair_of
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.scopes import ALL_SCOPES
-from wangtimer.core.egress.way_out import STRICTEST, AppEgress, WayOut, WaysOut
+from wangtimer.core.egress.way_out import STRICTEST, WAYS_OUT, WAYS_OUT_MARK, AppEgress, WayOut, WaysOut
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.replica_texts import ReplicaTexts
@@ -208,7 +208,7 @@ def test_a_sweep_reads_the_mark_alone_and_tells_what_changed_or_was_lost_the_mar
         assert told.of_apps.read() == WaysOut(ways.mark(), ways.all())
         return texts.writes
 
-    both = ["ways-out", "ways-out-mark"]
+    both = [WAYS_OUT.name, WAYS_OUT_MARK.name]
     assert [told_again()[:], told_again()[:]] == [both, []]
     for _ in range(2):
         put(certificates, "shop", pair)

@@ -99,5 +99,6 @@ def _egress_of(text: str | None) -> AppEgress:
         return STRICTEST
 
 
-WAYS_OUT = ReplicaKind("ways-out", _to_json, _from_json, WaysOut("", {}))
-WAYS_OUT_MARK = ReplicaKind("ways-out-mark", str, str, "")
+# `ways-out` and `ways-out-mark` are keys of other forms, which an older process beside reads and writes.
+WAYS_OUT = ReplicaKind("ways-out-of-apps", _to_json, _from_json, WaysOut("", {}))
+WAYS_OUT_MARK = ReplicaKind("ways-out-of-apps-mark", str, str, "")
