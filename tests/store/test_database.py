@@ -89,6 +89,13 @@ def test_a_read_does_not_wait_for_a_write(database: Database) -> None:
     assert database.read(cost_of) == 9
 
 
+def test_each_connection_reads_what_is_committed_and_locks_no_gap(mariadb: Database) -> None:
+    for engine in mariadb.engines:
+        with engine.connect() as sql:
+            said = sql.exec_driver_sql("SHOW SESSION VARIABLES LIKE '%%x_isolation'").one()
+        assert said[1] == "READ-COMMITTED", engine
+
+
 def test_tables_are_made_once(database: Database) -> None:
     with_rows(database)
     database.create_tables()

@@ -243,7 +243,7 @@ def _engine(url: str, pool_size: int) -> Engine:
     parsed = with_driver(url)
     if parsed.get_backend_name() == "sqlite":
         return _sqlite_engine(url, pool_size)
-    engine = create_engine(parsed, **_pool_options(pool_size), isolation_level="READ COMMITTED")
+    engine = create_engine(parsed, **_pool_options(pool_size))
 
     @event.listens_for(engine, "reset")
     def end_transaction(connection: Any, record: Any, state: Any) -> None:
