@@ -92,7 +92,7 @@ def questions(draw: st.DrawFn) -> tuple[Bounded, int]:
 FRIDAY_EVENING = at("2026-11-20T23:59:57")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(questions())
 @example((Bounded(Cron("*/5 * * * * *", "UTC"), excluded=WEEKENDS), FRIDAY_EVENING))
 @example((Bounded(Every(SECOND_MS, 0, "America/Nuuk"), excluded=WEEKENDS), at("2026-03-27T12:00:00")))
@@ -112,7 +112,7 @@ def test_the_first_moment_is_that_of_the_brute_force(question: tuple[Bounded, in
         assert schedule.matches(wanted)
 
 
-@settings(max_examples=75, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(questions(), st.integers(1, 200), st.integers(HOUR_MS, 3 * DAY_MS))
 def test_moments_and_matches_are_those_of_the_brute_force(
     question: tuple[Bounded, int], limit: int, length_ms: int
