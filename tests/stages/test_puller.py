@@ -40,7 +40,7 @@ class SlowLanes:
 
     def index(self) -> dict[SharedLane, str]:
         self.asked.append("index")
-        return {SharedLane.of_host(host): "token" for host in HOSTS}
+        return {SharedLane.of_way("shop", host): "token" for host in HOSTS}
 
     def pull(self, lane: SharedLane, *_how: object) -> Pulled:
         self._clock.sleep(PULL_S)
@@ -362,7 +362,7 @@ def test_lanes_that_are_pulled_together_share_the_room_of_the_process() -> None:
 
 
 def test_lanes_in_which_a_call_ended_are_served_before_those_that_wait_for_a_rate() -> None:
-    others = [SharedLane.of_host("h:80")]
+    others = [SharedLane.of_way("shop", "h:80")]
     it = ManyLimited(3, room=1_000, others=others)
     it.look_twice()
     it.clock.sleep(0.06)
@@ -383,7 +383,9 @@ def test_a_limited_lane_that_cannot_be_read_holds_up_no_other() -> None:
 
 @pytest.mark.test_all
 def test_a_long_look_holds_up_no_rate() -> None:
-    it = ManyLimited(2, room=1_000, others=[SharedLane.of_host(f"h{number}:80") for number in range(200)])
+    it = ManyLimited(
+        2, room=1_000, others=[SharedLane.of_way("shop", f"h{number}:80") for number in range(200)]
+    )
     pull_all = it.pull_all
 
     def slow(orders: Sequence[PullOrder], *how: object, **named: bool) -> list[Pulled]:

@@ -41,7 +41,7 @@ def test_what_moves_together_is_one_statement_and_few_trips(
         store = HotStore(hot.slices, hot.agenda, hot.window, hot.clock, hot.lanes, ALWAYS_HELD_MS)
         mover = Mover(sql.firings, store, hot.slices, hot.clock, 6.0)
         for row in rows:
-            lane = SharedLane.of_host(f"{row.timer_id % LANES}.test:80")
+            lane = SharedLane.of_way("shop", f"{row.timer_id % LANES}.test:80")
             mover.take(Move(Held(claim, row.member), lane, row.due_at))
         trips: list[object] = []
         command = connection.command
