@@ -106,18 +106,6 @@ PROMISES = (
         red="tests/testing/test_long_work.py::test_without_a_word_in_time_it_is_tried_again_as_often_as_its_policy_says_and_is_a_dead_letter",
     ),
     Promise(
-        "an-older-version-calls-no-wrong-url",
-        "a version that knows no targets calls no wrong URL for a timer that names one, and fails none of its"
-        " firings.",
-        breaks="What a timer gives beside its target is stored as a call.",
-        by=Mutation(
-            "stored_call",
-            'return call._replace(url=_NO_URL, sealed=_THROUGH_A_TARGET + text, target="")',
-            'return call._replace(sealed=_THROUGH_A_TARGET + text, target="")',
-        ),
-        red="tests/store/test_target_store.py::test_an_older_version_sees_secrets_it_cannot_open_and_no_url_to_call",
-    ),
-    Promise(
         "an-unknown-target-fails-nothing",
         "a firing whose target no process knows waits, and does not fail for that.",
         breaks="It fails once it has waited as long as one that cannot be read.",
