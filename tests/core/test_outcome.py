@@ -32,27 +32,9 @@ def test_an_outcome_reads_back_from_the_outbox(outcome: Outcome) -> None:
     assert Outcome.from_wire(json.loads(json.dumps(outcome.to_wire()))) == outcome
 
 
-def test_an_outcome_that_waited_in_the_outbox_from_before_the_cost_was_split_is_read_too() -> None:
-    wire = {
-        "member": "1:59000:2",
-        "bucket": 3,
-        "status": "failed",
-        "due_at": 59_000,
-        "first_sent_at": 59_003,
-        "lateness_ms": 3,
-        "cost_ms": 12,
-        "http_status": 500,
-        "output": "",
-        "error": "HTTP 500",
-    }
-    failed = FiringStatus.FAILED
-    read = Outcome(Member(1, 59_000, 2), 3, failed, 59_000, 59_003, 3, 12, 500, "", "HTTP 500")
-    assert Outcome.from_wire(wire) == read
-
-
-def test_an_outcome_of_a_host_that_answers_is_read_by_the_version_before() -> None:
+def test_only_what_is_set_waits_in_the_outbox() -> None:
     wire = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000).to_wire()
-    assert not {"host_failing_ms", "host", "reason"} & wire.keys()
+    assert wire.keys() == {"member", "bucket", "status", "due_at"}
 
 
 def test_an_outcome_of_a_later_version_is_read_without_what_is_not_known_here() -> None:

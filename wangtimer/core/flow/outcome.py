@@ -93,21 +93,18 @@ class Outcome(NamedTuple):
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return a JSON-able form for the outbox; older versions read it where none of the last seven is set."""
+        """Return a JSON-able form for the outbox: only what is set."""
         fields = self._asdict() | {"member": str(self.member)}
-        for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "noted_at", "made_at"):
-            if fields[name] is None or fields[name] == "":
-                del fields[name]
-        return fields
+        return {name: value for name, value in fields.items() if value is not None and value != ""}
 
     @classmethod
     def from_wire(cls, fields: dict[str, Any]) -> "Outcome":
-        """Read back what `to_wire` wrote, with fewer fields than now, or more."""
+        """Read back what `to_wire` wrote; what a later version added is left out."""
         typed: dict[str, Any] = {
             "member": Member.parse(fields["member"]),
             "status": FiringStatus(fields["status"]),
         }
         known = {name: value for name, value in fields.items() if name in cls._fields}
-        if known.get("noted_at") is not None:
+        if "noted_at" in known:
             typed["noted_at"] = NotedAt(*known["noted_at"])
         return cls(**(known | typed))

@@ -126,18 +126,8 @@ def whole(call: Notify, secrets: Secrets) -> Notify:
         url=secrets.get("url", call.url),
         headers=headers,
         body=secrets.get("body", call.body),
-        marks=_marks_of(call, secrets),
         sealed="",
     )
-
-
-def _marks_of(call: Notify, secrets: Secrets) -> SecretMarks:
-    """Return the marks of a masked call, with those that only its secrets tell of: older versions dropped some."""
-    marks = call.marks
-    names = (call.headers[place][0] for place, _ in secrets.get("headers", ()))
-    headers = tuple(name.lower() for name in names if not _is_secret(name, marks))
-    query = call.url.partition("?")[2] == MASK and secrets.get("url", "").partition("?")[2] not in ("", MASK)
-    return SecretMarks(marks.headers + headers, marks.query or query, marks.body or "body" in secrets)
 
 
 def masked_url(url: str, whole_query: bool = False) -> str:
