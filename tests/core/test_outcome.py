@@ -1,10 +1,9 @@
-import json
-
+import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.outcome import NotedAt, Outcome
 from wangtimer.core.flow.slicing import Slice
 
 MOMENTS = st.integers(0, 7_000_000_000_000)
@@ -24,12 +23,15 @@ OUTCOMES = st.builds(
     MAYBE,
     MAYBE,
     MAYBE,
+    failed_at=st.none() | MOMENTS,
+    noted_at=st.none() | st.builds(NotedAt, st.text(), st.text(), st.text(), st.none() | MOMENTS, MAYBE),
+    made_at=st.none() | MOMENTS,
 )
 
 
 @given(OUTCOMES)
 def test_an_outcome_reads_back_from_the_outbox(outcome: Outcome) -> None:
-    assert Outcome.from_wire(json.loads(json.dumps(outcome.to_wire()))) == outcome
+    assert Outcome.from_wire(orjson.loads(orjson.dumps(outcome.to_wire()))) == outcome
 
 
 def test_only_what_is_set_waits_in_the_outbox() -> None:

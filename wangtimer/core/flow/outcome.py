@@ -95,6 +95,8 @@ class Outcome(NamedTuple):
     def to_wire(self) -> dict[str, Any]:
         """Return a JSON-able form for the outbox: only what is set."""
         fields = self._asdict() | {"member": str(self.member)}
+        if self.noted_at is not None:
+            fields["noted_at"] = tuple(self.noted_at)
         return {name: value for name, value in fields.items() if value is not None and value != ""}
 
     @classmethod
