@@ -200,8 +200,8 @@ PROMISES = (
     Promise(
         "what-an-owner-marks-is-not-on-record",
         "a part of a call that its owner marked as secret is not on record where a target repeats it.",
-        breaks="The definition in Redis has no marks.",
-        by=Mutation("definition_text", "if one.notify.marks != UNMARKED:", "if one.notify is UNREAD:"),
+        breaks="A stored call has no marks.",
+        by=Mutation("beside_a_call", "if call.marks != UNMARKED:", "if call is None:"),
         red="tests/callback/test_repeated_secrets.py::test_a_timers_mark_counts_for_what_its_target_gives",
     ),
     Promise(
