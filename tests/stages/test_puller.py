@@ -362,7 +362,7 @@ def test_lanes_that_are_pulled_together_share_the_room_of_the_process() -> None:
 
 
 def test_lanes_in_which_a_call_ended_are_served_before_those_that_wait_for_a_rate() -> None:
-    others = [SharedLane.of_way("shop", "h:80")]
+    others = [SharedLane.of_way(lane_number(0).limited_app or "", "h:80")]
     it = ManyLimited(3, room=1_000, others=others)
     it.look_twice()
     it.clock.sleep(0.06)
