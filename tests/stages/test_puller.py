@@ -40,7 +40,7 @@ class SlowLanes:
 
     def index(self) -> dict[SharedLane, str]:
         self.asked.append("index")
-        return {SharedLane.of_way("shop", host): "token" for host in HOSTS}
+        return {SharedLane.of_way("app", host): "token" for host in HOSTS}
 
     def pull(self, lane: SharedLane, *_how: object) -> Pulled:
         self._clock.sleep(PULL_S)
@@ -89,7 +89,7 @@ def test_a_look_that_takes_longer_than_from_one_to_the_next_starves_no_lane_that
     lanes: SlowLanes, puller: Puller
 ) -> None:
     def end_a_call(lane: SharedLane) -> None:
-        puller.note_ended(lane.key.removeprefix("host:"), "app")
+        puller.note_ended(lane.host or "", "app")
         if lanes.looks == 4:
             puller.stop()
 
@@ -112,12 +112,12 @@ def test_a_lane_that_was_looked_at_is_not_pulled_again_for_what_ended_before(
     puller.note_ended(HOSTS[0], "app")
     lanes.asked.clear()
     puller.pull_freed()
-    assert lanes.asked == [f"host:{HOSTS[0]}"]
+    assert lanes.asked == [f"host:{HOSTS[0]} app"]
 
 
 def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
     clock = lanes._clock
-    rooms = {f"host:{HOSTS[0]}": 1}
+    rooms = {f"host:{HOSTS[0]} app": 1}
     puller = puller_of(lanes, lambda lane: rooms.get(lane.key, 0), clock, no_rules().throttle(None))
     counts = []
     for _ in range(6):
@@ -128,12 +128,12 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         clock.sleep(2 - (clock.monotonic() - before))
     assert counts == [1_000, 1, 1_000, 1, 1_000, 1]
     # A lane that has room again is pulled at the next look.
-    rooms[f"host:{HOSTS[1]}"] = 1
+    rooms[f"host:{HOSTS[1]} app"] = 1
     lanes.asked.clear()
     puller.look()
     lanes.asked.clear()
     puller.look()
-    assert lanes.asked == ["index", f"host:{HOSTS[0]}", f"host:{HOSTS[1]}"]
+    assert lanes.asked == ["index", f"host:{HOSTS[0]} app", f"host:{HOSTS[1]} app"]
 
 
 def test_a_process_that_knows_of_no_lane_looks_seldom_until_it_sends_somebody_to_one(puller: Puller) -> None:
