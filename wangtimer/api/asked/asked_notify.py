@@ -113,7 +113,7 @@ def _by_name(changes: HeaderChanges) -> dict[str, _Headers]:
         if before is not None and not (before and values):
             raise Refused(
                 ErrorCode.BAD_CALLBACK,
-                f"notifyHTTPParam.header.{name[:64]}",
+                f"target.headers.{name[:64]}",
                 "one spelling of it is null, another has a value",
                 "give it once: upper and lower case name the same header",
             )

@@ -9,9 +9,8 @@ from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.api_field import json_name
 from wangtimer.core.kinds.kind import AskedRule, RuleKind
-from wangtimer.core.kinds.kinds import KINDS, asked_names, kind_of
+from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, kind_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.rule import Rule
@@ -22,17 +21,18 @@ from wangtimer.core.timers.cancelling import uncancelled
 from wangtimer.core.timers.spreading import evenly_spread
 from wangtimer.core.timers.timer import Timer
 
-# The bounds of a schedule, with their names in a request.
+# The bounds of a schedule, with their places in a timer of `/v1`.
 BOUNDS = {
-    "start_at": "startAt",
-    "end_at": "endAt",
-    "max_firings": "maxFirings",
-    "jitter_ms": "jitterMs",
-    "exclude_calendar": "excludeCalendar",
+    "start_at": "schedule.startAt",
+    "end_at": "schedule.endAt",
+    "max_firings": "schedule.maxFirings",
+    "jitter_ms": "schedule.jitter",
+    "exclude_calendar": "schedule.excludeCalendar",
 }
 
 # The kinds of rules by the name of a field: a field that asks for the kind, and a field that is a detail of them.
 _ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
+_PLACES = {field.name: field.place for field in asked_fields()}
 _BELONGS_TO = {
     field.name: [kind for kind in KINDS if field in kind.details] for one in KINDS for field in one.details
 }
@@ -134,7 +134,7 @@ def _read(
     )
     start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked, "start_at")
     if start_ms is not None and ending.end_ms is not None and ending.end_ms < start_ms:
-        raise _bad("endAt", "it lies before startAt", "write a later moment")
+        raise _bad("schedule.endAt", "it lies before startAt", "write a later moment")
     schedule = Bounded(
         rule,
         start_ms,
@@ -182,22 +182,22 @@ def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now
     for name in given:
         owners = _BELONGS_TO.get(name, [kind])
         if kind not in owners:
-            whose = " and ".join(owner.asked_by[0].json_name for owner in owners)
-            raise _bad(json_name(name), f"it belongs to {whose}", "leave it out")
+            whose = " and ".join(owner.asked_by[0].place for owner in owners)
+            raise _bad(f"schedule.{_PLACES[name]}", f"it belongs to {whose}", "leave it out")
     # The zone that a timer has already is not before the eyes of whoever writes this.
     return AskedRule(given, timezone, now, partial(read_moment_field, timezone=given.get("timezone", "")))
 
 
 def _bad_number(number: int, mend: str) -> Refused:
     first, *others, last = asked_names()
-    return _bad(first, f"{number} of {', '.join([first, *others])} and {last} are given", mend)
+    return _bad(f"schedule.{first}", f"{number} of {', '.join([first, *others])} and {last} are given", mend)
 
 
 def _refuse_bounds(asked: ScheduleFields, rule: Rule) -> None:
     for attribute, name in BOUNDS.items():
         if getattr(asked, attribute) is not None:
             own = kind_of(rule).asked_by
-            others = [field.json_name for kind in KINDS for field in kind.asked_by if field not in own]
+            others = [field.place for kind in KINDS for field in kind.asked_by if field not in own]
             mend = f"leave it out, or give {' or '.join(others)}"
             raise _bad(name, "a single moment does not use it", mend)
 
@@ -211,7 +211,7 @@ def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
     kind.refuse_over(rule, now)
     given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
     raise _bad(
-        given[-1] if given else asked_names()[0],
+        given[-1] if given else f"schedule.{asked_names()[0]}",
         "the schedule never fires within its bounds",
         "give it bounds with a moment in the future: see startAt, endAt, maxFirings and excludeCalendar",
     )

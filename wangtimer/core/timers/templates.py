@@ -46,7 +46,7 @@ _OTHER_WORDS = {
     "tz": "timezone",
 }
 _BEGINS = "{{"
-_CALL = "notifyHTTPParam"
+_CALL = "target"
 
 
 class Filling(NamedTuple):
@@ -119,7 +119,7 @@ def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
         reason = "its path has {{: placeholders stand in the query, in values of headers and in the body"
         raise InvalidInput(_place(call), reason, "move it to the query")
     places = [(_place(call), query), (f"{_CALL}.body", call.body)]
-    places += [(f"{_CALL}.header.{name[:64]}", value) for name, value in call.headers]
+    places += [(f"{_CALL}.headers.{name[:64]}", value) for name, value in call.headers]
     number = 0
     for field, text in places:
         for begun, name in _begun(text):
@@ -131,7 +131,7 @@ def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
                 raise InvalidInput(field, reason, "set target.numbered to true, or take the placeholder out")
     if number > MOST_PLACEHOLDERS:
         reason = f"the call has {number} placeholders"
-        raise InvalidInput("templates", reason, f"use {MOST_PLACEHOLDERS} at most")
+        raise InvalidInput(f"{_CALL}.templates", reason, f"use {MOST_PLACEHOLDERS} at most")
 
 
 def _place(call: Notify) -> str:

@@ -5,14 +5,16 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from wangtimer.api.asked.asked_schedule import BOUNDS
 from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
 from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.pointers import OWN_NAMES
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY, SPANS, taking_rules
+from wangtimer.core.kinds.kinds import asked_fields
+from wangtimer.core.timers.fields import FIELDS
 
 _SPANS = SPANS | {"jitter_ms": "jitter"}
 
@@ -60,9 +62,22 @@ def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFiel
     return ScheduleFields.of_checked(**schedule.of_rules(path))
 
 
-# Words of the compatible paths, other schedulers and people for a timer's fields here.
+# Words of xTimer, other schedulers and people for a timer's fields here.
 WORDS: Mapping[str, str] = {
-    **OWN_NAMES,
+    "name": "key",
+    **{field.json_name: f"schedule.{field.place}" for field in asked_fields()},
+    **{place.rpartition(".")[2]: place for place in BOUNDS.values()},
+    "timezone": "schedule.timezone",
+    "jitterMs": "schedule.jitter",
+    "notifyHTTPParam": "target",
+    "header": "headers",
+    # `misfire` is an object here.
+    **{
+        one.json_name: one.v1
+        for field in FIELDS
+        for one in field.asked
+        if "." in one.v1 and one.name != "misfire"
+    },
     "cronExpression": "schedule.cron",
     "expression": "schedule.cron",
     "interval": "schedule.every",

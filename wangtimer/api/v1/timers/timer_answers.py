@@ -14,7 +14,6 @@ from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.previews.warnings import warnings_of_call
-from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
@@ -311,10 +310,7 @@ def preview(schedule: Moments, now: int, count: int, warnings: Iterable[Warning]
 
 def shown_warnings(warnings: Iterable[Warning]) -> list[ShownWarning]:
     """Return warnings as answers show them."""
-    return [
-        ShownWarning(code=one.code, text=in_words_of_v1(one.text), text_zh=in_words_of_v1(one.text_zh))
-        for one in warnings
-    ]
+    return [ShownWarning(code=one.code, text=one.text, text_zh=one.text_zh) for one in warnings]
 
 
 def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
