@@ -117,7 +117,7 @@ def _refuse_unrepeatable(body: NewTimerBody) -> None:
     if body.key is None:
         mend = "give each timer a key of your own: a file is applied by it"
         raise Refused(ErrorCode.MISSING_FIELD, "key", "missing", mend)
-    if body.schedule.of_rules().get("delay_ms") is not None:
+    if body.schedule.given().get("delay_ms") is not None:
         mend = "write the moment itself, as in at: 2027-01-01T08:00:00+08:00"
         reason = "a delay counts from each request, and a file is applied again and again"
         raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.delay", reason, mend)
@@ -132,7 +132,7 @@ def _new_timer(
     body: NewTimerBody, app: str, now: int, find_calendar: FindCalendar
 ) -> tuple[TimerToMake, bool]:
     """Return the timer, and whether it has no moment left: one that had some is no mistake in a file."""
-    terms = body.terms(str(body.key))
+    terms = body.asked(str(body.key))
     try:
         new = new_timer(app, terms, now, find_calendar)
     except InvalidInput:

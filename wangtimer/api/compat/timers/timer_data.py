@@ -3,8 +3,8 @@
 from typing import Any
 
 from wangtimer.api.asked.owned_fields import shown_values
-from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.compat.answers import Moment, NotifyData, PlannedTimerData, StoppedData, WarningData, Words
+from wangtimer.api.compat.timers.terms import ScheduleFields
 from wangtimer.api.compat.words import in_xtimers_words
 from wangtimer.core.flow.stopped_moment import StoppedMoment
 from wangtimer.core.kinds.clock_warnings import warnings_of_moment

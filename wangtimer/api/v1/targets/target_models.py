@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.asked_notify import changed_notify, new_notify
 from wangtimer.api.asked.call_forms import refuse_bad_form
+from wangtimer.api.asked.changed_call import changed_call
 from wangtimer.api.http.allowed_places import check_place
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.codes import ErrorCode
@@ -103,7 +103,7 @@ class TargetBody(CallFields):
         self, app: str, name: str, was: NamedTarget | None, seals: Seals, most_ms: int
     ) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
-        asked = new_notify(self.call_to(_url_of(self, None)))
+        asked = self.call_to(_url_of(self, None))
         _refuse_secret_query(asked)
         check_place_or_way_out(asked.url, app)
         refuse_other_kind(asked.url, was)
@@ -114,7 +114,7 @@ class TargetBody(CallFields):
             call = seals.changed(asked, was, _check)
         timeouts = _acknowledged(asked.url, changed_timeouts(AS_DEPLOYED, timeouts_given(self)))
         refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts, most_ms)
-        retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
+        retry = None if self.retry is None else changed_policy(None, self.retry.given())
         form = changed_form(UNTOUCHED, form_given(self))
         refuse_bad_form(asked, form, may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, form)
@@ -143,10 +143,8 @@ class TargetPatch(CallChange):
         if "keep_output" in given:
             changed["keep_output"] = _keep_output(self.keep_output)
         if "retry" in given:
-            changed["retry"] = (
-                None if self.retry is None else changed_policy(was.retry, self.retry.of_rules())
-            )
-        asked = changed_notify(self.changed_call(), was.call)
+            changed["retry"] = None if self.retry is None else changed_policy(was.retry, self.retry.given())
+        asked = changed_call(self.given(), was.call)
         if self.queue is not None or self.celery is not None or self.consumers is not None:
             asked = asked._replace(url=_url_of(self, was))
         elif "method" in given:

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from wangtimer.api.asked.asked_schedule import BOUNDS
 from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
-from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
@@ -32,34 +31,26 @@ class Schedule(Given):
     jitter_ms: Annotated[GivenDuration, duration(JITTER, "30s"), Field(alias="jitter")] = None
     exclude_calendar: ExcludeCalendar = None
 
-    def of_rules(self, path: str = "schedule.") -> dict[str, Any]:
-        """Return the given fields by their names in `ScheduleFields`; raises `Refused`.
-
-        `path` is the prefix of these fields' names.
-        """
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by the names in core; raises `Refused`."""
         asked: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         for name, own in _SPANS.items():
             if asked.get(name) is not None:
-                asked[name] = read_duration_field(asked[name], f"{path}{own}")
+                asked[name] = read_duration_field(asked[name], f"schedule.{own}")
         return asked
 
-    def refuse_unless_one_rule(self, path: str = "schedule") -> None:
-        """Return where exactly one of the rules is given; raises `Refused`."""
+    def whole(self) -> dict[str, Any]:
+        """Return the same of a schedule that stands by itself; raises `Refused`."""
         given = [name for name in ASKED_BY if getattr(self, name) is not None]
         if len(given) != 1:
             *others, last = ASKED_BY.values()
             raise Refused(
                 ErrorCode.BAD_SCHEDULE,
-                path,
+                "schedule",
                 f"{len(given)} of {', '.join(others)} and {last} are given",
                 "give exactly one of them",
             )
-
-
-def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFields:
-    """Return a whole schedule in the terms of the shared rules; raises `Refused`."""
-    schedule.refuse_unless_one_rule(path.rstrip("."))
-    return ScheduleFields.of_checked(**schedule.of_rules(path))
+        return self.given()
 
 
 # Words of xTimer, other schedulers and people for a timer's fields here.

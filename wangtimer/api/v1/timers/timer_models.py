@@ -5,19 +5,20 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from wangtimer.api.asked.asked_notify import MarkedCall, MarkedChange
-from wangtimer.api.asked.owned_fields import OF_V1, taking_terms_of_v1, taking_v1_fields
-from wangtimer.api.asked.terms import (
-    OF_OVERLAPS,
-    Body,
-    ChangedBody,
-    ChangedTerms,
-    ChangedUrl,
-    TimerTerms,
-    Url,
-)
+from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
+from wangtimer.api.asked.call_types import Body, ChangedBody, ChangedUrl, Url
+from wangtimer.api.asked.owned_fields import OF_OVERLAPS, OF_V1, taking_v1_fields
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name, plain
+from wangtimer.api.http.field_types import (
+    ChangedHeaders,
+    ChangedMethod,
+    Given,
+    Headers,
+    Method,
+    Name,
+    plain,
+    plain_at,
+)
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
@@ -48,6 +49,7 @@ from wangtimer.core.timers.timeouts import (
     MOST_CONNECT_TIMEOUT_MS,
     MOST_TIMEOUT_MS,
 )
+from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # An example of a target.
 _CALL = '{"url": "https://shop.example/orders/expire"}'
@@ -183,16 +185,14 @@ _OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
 )
 
 
-TargetName = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=TARGET_CHARACTERS,
-        description="instead of url: a target of the app (PUT /v1/targets/...). The timer gives only what differs",
-        examples=["shop"],
-    ),
-    AfterValidator(plain),
-]
+_TARGET_NAME = Field(
+    min_length=1,
+    max_length=TARGET_CHARACTERS,
+    description="instead of url: a target of the app (PUT /v1/targets/...). The timer gives only what differs",
+    examples=["shop"],
+)
+TargetName = Annotated[str, _TARGET_NAME, AfterValidator(plain)]
+_Named = Annotated[str, _TARGET_NAME, AfterValidator(lambda name: plain_at(name, "target.name"))]
 TargetPart = Annotated[
     str | None,
     Field(
@@ -202,16 +202,6 @@ TargetPart = Annotated[
     ),
     AfterValidator(lambda path: path if path is None else check_path(path)),
 ]
-
-
-@taking_terms_of_v1
-class _Terms(TimerTerms):
-    """All of a timer but its app."""
-
-
-@taking_terms_of_v1
-class _ChangedTerms(ChangedTerms):
-    """What is to change of a timer."""
 
 
 class GivenTask(Given):
@@ -278,21 +268,13 @@ class CallFields(Given):
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
 
-    def call_to(self, url: str, target: str = "") -> MarkedCall:
+    def call_to(self, url: str, target: str = "") -> Notify:
         """Return the call to a URL, or through a target to what stands behind its URL; raises `Refused`."""
-        body, header = _body_of(self, self.headers)
+        body, headers = _body_of(self, self.headers)
         # A method that is not given is the target's.
         method = self.method if "method" in self.model_fields_set or not target else ""
-        return MarkedCall.of_checked(
-            url=url,
-            method=method,
-            header=header,
-            body=body,
-            secret_headers=tuple(self.secret_headers or ()),
-            secret_query=bool(self.secret_query),
-            secret_body=bool(self.secret_body),
-            target=target,
-        )
+        marks = SecretMarks(tuple(self.secret_headers or ()), bool(self.secret_query), bool(self.secret_body))
+        return Notify(url, method, headers, body or "", marks, target=target)
 
 
 class Target(CallFields):
@@ -300,25 +282,23 @@ class Target(CallFields):
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_TIMERS}
 
-    name: TargetName | None = None
+    name: _Named | None = None
     path: TargetPart = None
     celery: _Task = None
     numbered: _Numbered = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return the call, by the names of the shared rules; raises `Refused`."""
+    def call(self) -> Notify:
+        """Return the call; raises `Refused`."""
         _refuse_both(self)
         if self.celery is not None and self.name is None:
             reason, mend = "a URL is called, and runs no Celery task", "name a Celery target in place of url"
             raise Refused(ErrorCode.BAD_VALUE, "target.celery", reason, mend)
         if self.name is not None:
-            notify = self.call_to(self.path or "", self.name)
-        elif self.url is not None:
-            notify = self.call_to(self.url)
-        else:
-            mend = "it is required; or name a target of the app"
-            raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
-        return {"notify": notify} | timeouts_given(self) | form_given(self)
+            return self.call_to(self.path or "", self.name)
+        if self.url is not None:
+            return self.call_to(self.url)
+        mend = "it is required; or name a target of the app"
+        raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
 
 
 class CallChange(Given):
@@ -345,17 +325,13 @@ class CallChange(Given):
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
 
-    def changed_call(self, **place: Any) -> MarkedChange:
-        """Return the change, with what `place` says of where it goes; raises `Refused`."""
-        names = {"headers": "header", "json_": "body"}
+    def given(self) -> dict[str, Any]:
+        """Return what is given of the call itself, as `changed_call` takes it; raises `Refused`."""
         fields = self.model_fields_set & CallChange.model_fields.keys() - _TIMEOUTS.keys() - set(FORM_NAMES)
-        given = {names.get(one, one): getattr(self, one) for one in fields}
+        given = {name: getattr(self, name) for name in fields - {"json_"}}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
-        if given.get("secret_headers") is not None:
-            given["secret_headers"] = tuple(given["secret_headers"])
-        # Null is no word of its own here: it takes the method of the target, or POST.
-        return MarkedChange.of_checked(**given, **place)
+        return given
 
 
 class TargetChange(CallChange):
@@ -371,20 +347,20 @@ class TargetChange(CallChange):
         "celery": _TASK_IN_PATCH,
     }
 
-    name: TargetName | None = None
+    name: _Named | None = None
     path: TargetPart = None
     numbered: _Numbered = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return the change, by the names of the shared rules; raises `Refused`."""
+    def given(self) -> dict[str, Any]:
+        """Return the same, and what is given of where it goes; raises `Refused`."""
         _refuse_both(self)
         if "name" in self.model_fields_set and self.name is None:
             reason, mend = "it is null", "give a url, which takes its place"
             raise Refused(ErrorCode.BAD_VALUE, "target.name", reason, mend)
-        place = {"target": self.name} if self.name is not None else {}
+        place: dict[str, str | None] = {"target": self.name} if self.name is not None else {}
         if "path" in self.model_fields_set:
-            place["path"] = self.path or ""
-        return {"notify": self.changed_call(**place)} | timeouts_given(self) | form_given(self)
+            place["path"] = self.path
+        return super().given() | place
 
 
 def _refuse_both(target: Target | TargetChange) -> None:
@@ -397,7 +373,7 @@ def _refuse_both(target: Target | TargetChange) -> None:
 
 
 def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
-    """Return the time-outs that are given, in ms, by the names of the shared rules; raises `Refused`."""
+    """Return the time-outs that are given, in ms, by the names in core; raises `Refused`."""
     if target.model_fields_set.isdisjoint(_TIMEOUTS):
         return {}
     given = [name for name in _TIMEOUTS if name in target.model_fields_set]
@@ -405,7 +381,7 @@ def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
 
 
 def form_given(target: CallFields | CallChange) -> dict[str, bool | None]:
-    """Return what is given of how the call is written, by the names of the shared rules."""
+    """Return what is given of how the call is written, by the names in core."""
     return {name: getattr(target, name) for name in FORM_NAMES if name in target.model_fields_set}
 
 
@@ -465,8 +441,8 @@ class Misfire(Given):
         Field(alias="catchupWindow"),
     ] = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return what is given, by the names of the shared rules; raises `Refused`."""
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by the names in core; raises `Refused`."""
         asked: dict[str, Any] = {"misfire": self.policy}
         if self.grace is not None:
             asked["misfire_grace_ms"] = _grace(self.grace)
@@ -503,13 +479,13 @@ class TimerFields(OfTimers):
     misfire: Misfire | None = None
     retry: GivenRetry = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return what is given, by the names of the shared rules; raises `Refused`."""
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by the names in core; raises `Refused`."""
         given = self.model_fields_set
         asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
         if "retry" in given:
-            asked["retry"] = None if self.retry is None else self.retry.of_rules()
-        return asked | ({} if self.misfire is None else self.misfire.of_rules())
+            asked["retry"] = None if self.retry is None else self.retry.given()
+        return asked | ({} if self.misfire is None else self.misfire.given())
 
 
 class WholeTimerBody(TimerFields):
@@ -519,11 +495,11 @@ class WholeTimerBody(TimerFields):
     target: Target
     enabled: Annotated[bool, Field(description="false: it does not fire until it is enabled")] = True
 
-    def terms(self, key: str) -> TimerTerms:
-        """Return the timer's terms as the shared rules have them; raises `Refused`."""
-        self.schedule.refuse_unless_one_rule()
-        asked = self.of_rules() | self.schedule.of_rules() | self.target.of_rules()
-        return _Terms.of_checked(name=key, **asked)
+    def asked(self, key: str) -> AskedTimer:
+        """Return the timer that is asked for; raises `Refused`."""
+        schedule = self.schedule.whole()
+        fields, call = self.given(), self.target.call()
+        return AskedTimer(key, schedule, call, fields | timeouts_given(self.target) | form_given(self.target))
 
 
 class NewTimerBody(WholeTimerBody):
@@ -548,14 +524,15 @@ class TimerPatch(TimerFields):
     target: TargetChange | None = None
     enabled: Annotated[bool | None, Field(description="changed in the same commit as all else")] = None
 
-    def changed_terms(self) -> ChangedTerms:
-        """Return the change as the shared rules have it; raises `Refused`."""
-        asked = self.of_rules() | ({} if self.schedule is None else self.schedule.of_rules())
-        if self.target is not None:
-            asked |= self.target.of_rules()
-        if self.key is not None:
-            asked["name"] = self.key
-        return _ChangedTerms.of_checked(**asked)
+    def asked(self) -> AskedChange:
+        """Return the change that is asked for; raises `Refused`."""
+        fields, schedule = self.given(), {} if self.schedule is None else self.schedule.given()
+        if self.target is None:
+            return AskedChange(self.key, schedule, None, fields)
+        call = self.target.given()
+        return AskedChange(
+            self.key, schedule, call, fields | timeouts_given(self.target) | form_given(self.target)
+        )
 
 
 class PreviewBody(OfTimers):
