@@ -11,24 +11,11 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import read_zone
+from wangtimer.core.timers.placeholders import PLACEHOLDERS, SEQ
 from wangtimer.core.timers.timer import Notify
 
 # In all of a call: so what is filled in stays small.
 MOST_PLACEHOLDERS = 100
-# The placeholder that only calls of numbered timers fill in.
-SEQ = "seq"
-# What each placeholder stands for; the documentation shows this.
-PLACEHOLDERS = {
-    "fireAt": "the scheduled moment in UTC (RFC 3339)",
-    "fireAtMs": "the same, in ms since 1970",
-    "scheduledLocal": "the same in the timer's time zone, with its offset (RFC 3339); of a single moment in UTC",
-    "timezone": "the timer's time zone; of a single moment UTC",
-    "firingId": "the firing's id, as in `webhook-id`",
-    "timerId": "the timer's id",
-    "attempt": "the number of the attempt, from 1",
-    SEQ: "the firing's number, of a timer with `numbered`; nothing where it has none",
-    "app": "the app's name",
-}
 _PLACEHOLDER = re.compile(r"\{\{ *([A-Za-z]+) *\}\}")
 # What other templates write for one: with a dot, an underscore, a filter behind it.
 _NEARLY = re.compile(r"\{\{[ .$]*([A-Za-z_]+)")

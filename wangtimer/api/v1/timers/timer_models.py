@@ -1,6 +1,7 @@
 """What v1's callers may say of a timer."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
@@ -22,7 +23,8 @@ from wangtimer.api.http.field_types import (
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.timers.longest_call import ACK_FIELD, CALL_FIELDS
+from wangtimer.api.v1.timers.call_fields import OF_CALLS as FIELDS_OF_CALLS
+from wangtimer.api.v1.timers.call_fields import OF_TIMERS_ALONE, call_fields_given, taking
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
@@ -36,19 +38,9 @@ from wangtimer.api.v1.words_of_targets import (
 )
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
 from wangtimer.core.numbers_as_written import json_text
-from wangtimer.core.time.durations import show_duration
-from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
-from wangtimer.core.timers.templates import PLACEHOLDERS
-from wangtimer.core.timers.timeouts import (
-    LEAST_ACK_MS,
-    LEAST_TIMEOUT_MS,
-    MOST_ACK_MS,
-    MOST_CONNECT_TIMEOUT_MS,
-    MOST_TIMEOUT_MS,
-)
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # An example of a target.
@@ -57,95 +49,9 @@ _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
-_RANGES = {
-    "timeout": (LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS),
-    "connect_timeout": (LEAST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS),
-    "first_byte_timeout": (LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS),
-    "ack_timeout": (LEAST_ACK_MS, MOST_ACK_MS),
-}
-_BOUNDS, _CONNECT_BOUNDS, _, _ACK_BOUNDS = (
-    f"{show_duration(least_ms)} to {show_duration(most_ms)}" for least_ms, most_ms in _RANGES.values()
-)
-_Timeout = Annotated[
-    GivenDuration,
-    duration(
-        f"how long a call may take, {_BOUNDS}: from when it is sent, over a connection that is open by then, to its "
-        "whole answer. By default as long as the deployment's calls may (WANGTIMER_CALLBACK_TIMEOUT_MS), and at most "
-        "WANGTIMER_CALLBACK_LONGEST_TIMEOUT_MS",
-        "2s",
-    ),
-]
-_ConnectTimeout = Annotated[
-    GivenDuration,
-    duration(
-        f"how long it may take to open a connection, {_CONNECT_BOUNDS}: to look up its name, to connect and to begin "
-        "TLS. By default WANGTIMER_CALLBACK_CONNECT_TIMEOUT_MS",
-        "500ms",
-    ),
-    Field(alias="connectTimeout"),
-]
-_FirstByteTimeout = Annotated[
-    GivenDuration,
-    duration(
-        f"how long the first byte of the answer may take, {_BOUNDS}: from when the call is sent. By default as long as "
-        "the whole answer",
-        "1s",
-    ),
-    Field(alias="firstByteTimeout"),
-]
-_AckTimeout = Annotated[
-    GivenDuration,
-    duration(
-        f"for work that goes on after the answer, {_ACK_BOUNDS}: a target that answers 202 is to say within this that "
-        "it is done, by `POST /v1/firings/{firingId}:ack` with the token of the call. Without it 202 is a success",
-        "30m",
-    ),
-    Field(alias="ackTimeout"),
-]
-_Templates = Annotated[
-    bool | None,
-    Field(
-        description="true: placeholders in the query, in values of headers and in the body are filled in, as in "
-        "`{{fireAt}}`: " + ", ".join(PLACEHOLDERS),
-        examples=[True],
-    ),
-]
-_CloudEvents = Annotated[
-    bool | None,
-    Field(
-        alias="cloudEvents",
-        description="true: it is sent as a CloudEvent 1.0 in binary mode, with the headers ce-specversion, ce-id, "
-        "ce-source, ce-type and ce-time. What is among `headers` takes the place of one",
-        examples=[True],
-    ),
-]
-_BodyIsBase64 = Annotated[
-    bool | None,
-    Field(alias="bodyIsBase64", description="true: the body is sent as the bytes that it says in Base64"),
-]
-_AllowControl = Annotated[
-    bool | None,
-    Field(
-        alias="allowControl",
-        description="true: an answer 2xx may stop the timer, put it off, or set its next moment, by the header "
-        "X-WangTimer-Control: stop, delay=30m, or next=2026-12-01T09:00:00Z",
-    ),
-]
-_Numbered = Annotated[
-    bool | None,
-    Field(
-        description="true: firings planned from now on get numbers, and calls tell theirs (X-WangTimer-Sequence), the "
-        "last moment that succeeded (X-WangTimer-Last-Success), and how many were lost since (X-WangTimer-Lost-Since)",
-    ),
-]
-# The names of a call's time-outs in models, and where requests have them.
-_TIMEOUTS = dict(
-    zip(
-        ("timeout", "connect_timeout", "first_byte_timeout", "ack_timeout"),
-        (*CALL_FIELDS, ACK_FIELD),
-        strict=True,
-    )
-)
+
+
+_taking_of_timers = partial(taking, fields=OF_TIMERS_ALONE)
 
 
 def _header_names(names: list[str] | None) -> list[str] | None:
@@ -244,26 +150,24 @@ _Task = Annotated[
 ]
 
 
-class CallFields(Given):
-    """An HTTP call."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+@taking
+class _CallParts(Given):
+    """An HTTP call without its marks."""
 
     url: Url | None = None
     method: Method = "POST"
     headers: Annotated[Headers, Field(default_factory=tuple)]
     body: Body = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
-    timeout: _Timeout = None
-    connect_timeout: _ConnectTimeout = None
-    first_byte_timeout: _FirstByteTimeout = None
-    ack_timeout: _AckTimeout = None
-    templates: _Templates = None
-    cloud_events: _CloudEvents = None
-    body_is_base64: _BodyIsBase64 = None
-    allow_control: _AllowControl = None
+
+
+class CallFields(_CallParts):
+    """An HTTP call."""
+
+    example: ClassVar[str] = _CALL
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
@@ -277,6 +181,7 @@ class CallFields(Given):
         return Notify(url, method, headers, body or "", marks, target=target)
 
 
+@_taking_of_timers
 class Target(CallFields):
     """The HTTP call to make at each moment: to `url`, or through a target of the app, which is named."""
 
@@ -285,7 +190,6 @@ class Target(CallFields):
     name: _Named | None = None
     path: TargetPart = None
     celery: _Task = None
-    numbered: _Numbered = None
 
     def call(self) -> Notify:
         """Return the call; raises `Refused`."""
@@ -301,39 +205,40 @@ class Target(CallFields):
         raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
 
 
-class CallChange(Given):
-    """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+@taking
+class _ChangedParts(Given):
+    """What is to change of an HTTP call, without its marks."""
 
     url: ChangedUrl = None
     method: ChangedMethod = None
     headers: ChangedHeaders = None
     body: ChangedBody = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
-    timeout: _Timeout = None
-    connect_timeout: _ConnectTimeout = None
-    first_byte_timeout: _FirstByteTimeout = None
-    ack_timeout: _AckTimeout = None
-    templates: _Templates = None
-    cloud_events: _CloudEvents = None
-    body_is_base64: _BodyIsBase64 = None
-    allow_control: _AllowControl = None
+
+
+class CallChange(_ChangedParts):
+    """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+
+    example: ClassVar[str] = _CALL
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
 
     def given(self) -> dict[str, Any]:
         """Return what is given of the call itself, as `changed_call` takes it; raises `Refused`."""
-        fields = self.model_fields_set & CallChange.model_fields.keys() - _TIMEOUTS.keys() - set(FORM_NAMES)
+        fields = self.model_fields_set & CallChange.model_fields.keys() - {
+            one.name for one in FIELDS_OF_CALLS
+        }
         given = {name: getattr(self, name) for name in fields - {"json_"}}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
         return given
 
 
+@_taking_of_timers
 class TargetChange(CallChange):
     """What is to change of a timer's call (RFC 7396).
 
@@ -349,7 +254,6 @@ class TargetChange(CallChange):
 
     name: _Named | None = None
     path: TargetPart = None
-    numbered: _Numbered = None
 
     def given(self) -> dict[str, Any]:
         """Return the same, and what is given of where it goes; raises `Refused`."""
@@ -370,30 +274,6 @@ def _refuse_both(target: Target | TargetChange) -> None:
         raise Refused(ErrorCode.BAD_VALUE, f"target.{field}", reason, "give one of them")
     if isinstance(target, Target) and target.path is not None and target.name is None:
         raise Refused(ErrorCode.BAD_VALUE, "target.path", "no target is named", "name the target too")
-
-
-def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
-    """Return the time-outs that are given, in ms, by the names in core; raises `Refused`."""
-    if target.model_fields_set.isdisjoint(_TIMEOUTS):
-        return {}
-    given = [name for name in _TIMEOUTS if name in target.model_fields_set]
-    return {f"{name}_ms": _timeout_ms(getattr(target, name), name) for name in given}
-
-
-def form_given(target: CallFields | CallChange) -> dict[str, bool | None]:
-    """Return what is given of how the call is written, by the names in core."""
-    return {name: getattr(target, name) for name in FORM_NAMES if name in target.model_fields_set}
-
-
-def _timeout_ms(text: str | None, name: str) -> int | None:
-    if text is None:
-        return None
-    least_ms, most_ms = _RANGES[name]
-    timeout_ms = read_duration_field(text, _TIMEOUTS[name])
-    if least_ms <= timeout_ms <= most_ms:
-        return timeout_ms
-    bounds = f"{show_duration(least_ms)} to {show_duration(most_ms)}"
-    raise Refused(ErrorCode.BAD_VALUE, _TIMEOUTS[name], f"it is {text[:30]}", f"write {bounds}")
 
 
 def _body_of(
@@ -499,7 +379,7 @@ class WholeTimerBody(TimerFields):
         """Return the timer that is asked for; raises `Refused`."""
         schedule = self.schedule.whole()
         fields, call = self.given(), self.target.call()
-        return AskedTimer(key, schedule, call, fields | timeouts_given(self.target) | form_given(self.target))
+        return AskedTimer(key, schedule, call, fields | call_fields_given(self.target))
 
 
 class NewTimerBody(WholeTimerBody):
@@ -530,9 +410,7 @@ class TimerPatch(TimerFields):
         if self.target is None:
             return AskedChange(self.key, schedule, None, fields)
         call = self.target.given()
-        return AskedChange(
-            self.key, schedule, call, fields | timeouts_given(self.target) | form_given(self.target)
-        )
+        return AskedChange(self.key, schedule, call, fields | call_fields_given(self.target))
 
 
 class PreviewBody(OfTimers):
