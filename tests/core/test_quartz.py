@@ -144,7 +144,7 @@ def test_it_is_told_in_words(expression: str, english: str, chinese: str) -> Non
 def test_what_it_does_not_have_is_refused(expression: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         quartz(expression)
-    assert refused.value.field == "cron"
+    assert refused.value.field == "schedule.cron"
     assert refused.value.mend
 
 

@@ -34,7 +34,7 @@ _ANYTHING = ("",)
 # Ends a text that was cut off.
 CUT_OFF = "…"
 _Headers = tuple[tuple[str, str], ...]
-_CALL = "notifyHTTPParam"
+_CALL = "target"
 
 
 def masked(call: Notify) -> Notify:
@@ -238,7 +238,7 @@ def _unmasked_headers(
         if value != MASK or not (_is_secret(name, marks) or low in old_marks.headers):
             yield name, value
             continue
-        field = f"{_CALL}.header.{name[:64]}"
+        field = f"{_CALL}.headers.{name[:64]}"
         values = [one for other, one in had if other.lower() == low]
         if number >= len(values):
             raise _nothing_masked(field)

@@ -20,11 +20,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError, OperationalError
 
+from wangtimer.core.api_field import json_name
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChanged
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.origin import origins_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.call_text import SEALED
 from wangtimer.store.seals import Seals
@@ -38,7 +40,7 @@ from wangtimer.store.target_text import target_from, target_text
 MOST_TARGETS = 1_000
 # The audit's names of a target's time-outs.
 _TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
-_FORM = ("templates", "cloudEvents", "bodyIsBase64", "allowControl", "numbered")
+_FORM = tuple(map(json_name, FORM_NAMES))
 # Keys that one statement asks for.
 KEYS_AT_ONCE = 100
 # Of a timer that names a target. As bytes: as characters it takes twice as long.
