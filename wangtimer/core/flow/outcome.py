@@ -98,6 +98,9 @@ class Outcome(NamedTuple):
         for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "noted_at", "made_at"):
             if fields[name] is None or fields[name] == "":
                 del fields[name]
+        if self.noted_at is not None:
+            # orjson takes a tuple, and no kind of tuple.
+            fields["noted_at"] = tuple(self.noted_at)
         return fields
 
     @classmethod
