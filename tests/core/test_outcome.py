@@ -24,6 +24,8 @@ OUTCOMES = st.builds(
     MAYBE,
     MAYBE,
     MAYBE,
+    st.none() | MOMENTS,
+    st.lists(st.tuples(st.text(), st.text() | st.lists(MAYBE)), max_size=2).map(tuple),
 )
 
 
@@ -50,15 +52,25 @@ def test_an_outcome_that_waited_in_the_outbox_from_before_the_cost_was_split_is_
     assert Outcome.from_wire(wire) == read
 
 
-def test_an_outcome_of_a_host_that_answers_is_read_by_the_version_before() -> None:
+def test_an_outcome_takes_no_room_for_what_is_not_said() -> None:
     wire = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000).to_wire()
-    assert not {"host_failing_ms", "host", "reason"} & wire.keys()
+    assert wire.keys() == {"member", "bucket", "status", "due_at"}
+
+
+def test_a_note_of_a_feature_that_is_not_known_here_is_kept() -> None:
+    outcome = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000)
+    noted = outcome.with_note(("made up", {"a": [1, None]})).with_note(("control", "1 stop 0"))
+    read = Outcome.from_wire(json.loads(json.dumps(noted.to_wire())))
+    assert read == noted
+    assert (read.note("made up"), read.note("control"), read.note("alert")) == (
+        {"a": [1, None]},
+        "1 stop 0",
+        None,
+    )
 
 
 def test_an_outcome_of_a_later_version_is_read_without_what_is_not_known_here() -> None:
-    outcome = Outcome(
-        Member(1, 59_000, 2), 3, FiringStatus.FAILED, due_at=59_000, host="a:80", reason="http_503"
-    )
+    outcome = Outcome(Member(1, 59_000, 2), 3, FiringStatus.FAILED, due_at=59_000, error="HTTP 503")
     assert Outcome.from_wire(outcome.to_wire() | {"said_later": 7}) == outcome
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from tests.store.members import outcome_of
 from tests.store.worlds import HotWorld
+from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.redis.outbox import Outbox
 
 ONE, TWO, RETRY = Member(1, 60_000, 1), Member(2, 60_000, 1), Member(1, 60_000, 2)
@@ -41,9 +42,10 @@ def test_an_outcome_is_read_as_it_was_parked(outbox: Outbox) -> None:
 
 
 def test_what_the_judge_of_alerts_is_to_see_waits_too(outbox: Outbox) -> None:
-    marked = outcome_of(ONE, FiringStatus.FAILED, noted_at=NotedAt("shop", "pay.example:443", "", 60_003))
+    at = NotedAt("shop", "pay.example:443", "", 60_003)
+    marked = outcome_of(ONE, FiringStatus.FAILED).with_note(at.note)
     outbox.park([marked])
-    assert list(outbox.read(outbox.page(10)).values()) == [marked]
+    assert list(map(NotedAt.of, outbox.read(outbox.page(10)).values())) == [at]
 
 
 def test_the_outbox_tells_which_members_it_holds(outbox: Outbox) -> None:

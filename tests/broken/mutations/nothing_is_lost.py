@@ -224,8 +224,8 @@ PROMISES = (
         breaks="What is tried again is not noted.",
         by=Mutation(
             "note_outcomes",
-            "marked = [outcome for outcome in outcomes if outcome.is_noted]",
-            "marked = [outcome for outcome in outcomes if outcome.is_noted and not outcome.is_retry]",
+            "marked = [(outcome, at) for outcome in outcomes if (at := NotedAt.of(outcome)) is not None]",
+            "marked = [(one, at) for one in outcomes if (at := NotedAt.of(one)) is not None and not one.is_retry]",
         ),
         red=(
             "tests/store/test_alerts.py::test_the_first_failure_is_told_once_until_it_is_back_to_normal",
