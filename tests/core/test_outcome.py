@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import Slice
 
 MOMENTS = st.integers(0, 7_000_000_000_000)
@@ -23,9 +23,8 @@ OUTCOMES = st.builds(
     MAYBE,
     MAYBE,
     MAYBE,
-    failed_at=st.none() | MOMENTS,
-    noted_at=st.none() | st.builds(NotedAt, st.text(), st.text(), st.text(), st.none() | MOMENTS, MAYBE),
-    made_at=st.none() | MOMENTS,
+    st.none() | MOMENTS,
+    st.lists(st.tuples(st.text(), st.text() | st.lists(MAYBE)), max_size=2).map(tuple),
 )
 
 
@@ -34,15 +33,25 @@ def test_an_outcome_reads_back_from_the_outbox(outcome: Outcome) -> None:
     assert Outcome.from_wire(orjson.loads(orjson.dumps(outcome.to_wire()))) == outcome
 
 
-def test_only_what_is_set_waits_in_the_outbox() -> None:
+def test_an_outcome_takes_no_room_for_what_is_not_said() -> None:
     wire = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000).to_wire()
     assert wire.keys() == {"member", "bucket", "status", "due_at"}
 
 
-def test_an_outcome_of_a_later_version_is_read_without_what_is_not_known_here() -> None:
-    outcome = Outcome(
-        Member(1, 59_000, 2), 3, FiringStatus.FAILED, due_at=59_000, host="a:80", reason="http_503"
+def test_a_note_of_a_feature_that_is_not_known_here_is_kept() -> None:
+    outcome = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000)
+    noted = outcome.with_note(("made up", {"a": [1, None]})).with_note(("control", "1 stop 0"))
+    read = Outcome.from_wire(orjson.loads(orjson.dumps(noted.to_wire())))
+    assert read == noted
+    assert (read.note("made up"), read.note("control"), read.note("alert")) == (
+        {"a": [1, None]},
+        "1 stop 0",
+        None,
     )
+
+
+def test_an_outcome_of_a_later_version_is_read_without_what_is_not_known_here() -> None:
+    outcome = Outcome(Member(1, 59_000, 2), 3, FiringStatus.FAILED, due_at=59_000, error="HTTP 503")
     assert Outcome.from_wire(outcome.to_wire() | {"said_later": 7}) == outcome
 
 

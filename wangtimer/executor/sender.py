@@ -23,6 +23,7 @@ from wangtimer.core.flow.dead_letter import (
     NOT_TAKEN,
     REFUSED,
     TIMED_OUT,
+    Failure,
     of_status,
 )
 from wangtimer.core.flow.disabled_hosts import HostKey
@@ -30,7 +31,7 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.origin import Origin, part_of_path, part_of_target, read_url
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.pauses import Pauses
-from wangtimer.core.flow.reply_control import read_control
+from wangtimer.core.flow.reply_control import CONTROL, read_control
 from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.messages.message_place import is_message_url
 from wangtimer.core.retry import SAY_WHEN, RetryPolicy
@@ -392,10 +393,8 @@ class Sender:
             FiringStatus.FAILED,
             due_at,
             error=error,
-            host=host,
-            reason=reason,
-            failed_at=now,
             made_at=now,
+            notes=(Failure(reason, host, now).note,),
         )
         self._settler.take(Finished(held, self.noted(outcome, place)))
         _hand_on([held])
@@ -438,11 +437,11 @@ class Sender:
             reply.connect_ms,
             reply.first_byte_ms,
             reply.host_failing_ms,
-            *(_failure(attempt.request, reply, self._clock) if status is FiringStatus.FAILED else ()),
+            None if reply.was_sent else int(reply.sent_at_ms),
         )
-        if sent_at is None:
-            outcome = outcome._replace(made_at=int(reply.sent_at_ms))
-        return outcome._replace(control=control) if control else outcome
+        if status is FiringStatus.FAILED:
+            return outcome.with_note(_failure(attempt.request, reply, self._clock).note)
+        return outcome.with_note((CONTROL, control)) if control else outcome
 
     def _control(self, attempt: "Attempt", reply: Reply) -> tuple[str, str]:
         """Return what an answer makes of its timer, as text, and what is wrong with it; one of both is empty."""
@@ -456,8 +455,8 @@ class Sender:
     def _telling(self, attempt: "Attempt", reply: Reply, outcome: Outcome) -> Callable[[], None] | None:
         """Return what is to be told once the outcome has taken effect: what the answer makes of its timer."""
         timer_id = outcome.member.timer_id
-        if outcome.control:
-            return partial(self._note_control, timer_id, outcome.control)
+        if control := outcome.note(CONTROL):
+            return partial(self._note_control, timer_id, control)
         if not reply.succeeded and self._retry_of(attempt).is_gone(_whole_status(reply)):
             return partial(self._note_gone, timer_id, attempt.versions)
         return None
@@ -626,10 +625,12 @@ def failure_of(reply: Reply) -> str:
     return BROKEN_OFF if reply.http_status is None else of_status(reply.http_status)
 
 
-def _failure(request: Request, reply: Reply, clock: Clock) -> tuple[str, str, int]:
-    """Return what a call called that failed for good, why in a word, and when; no host where its URL leads nowhere."""
+def _failure(request: Request, reply: Reply, clock: Clock) -> Failure:
+    """Return how a call failed for good; it names no host where its URL leads nowhere."""
     failed_at = int(clock.now_ms())
-    return ("", NOT_MADE, failed_at) if request.fault else (request.host, failure_of(reply), failed_at)
+    if request.fault:
+        return Failure(NOT_MADE, "", failed_at)
+    return Failure(failure_of(reply), request.host, failed_at)
 
 
 def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Ready]]:

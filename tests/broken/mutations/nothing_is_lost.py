@@ -210,7 +210,11 @@ PROMISES = (
         "what-alerts-tell-is-noted-with-its-outcome",
         "what an alert rule tells of is noted in the transaction of its outcome.",
         breaks="What is tried again is not noted.",
-        by=Mutation("settle_rows", "note_outcomes(sql, part)", ""),
+        by=Mutation(
+            "note_outcomes",
+            "marked = [(outcome, at) for outcome in outcomes if (at := NotedAt.of(outcome)) is not None]",
+            "marked = [(one, at) for one in outcomes if (at := NotedAt.of(one)) is not None and not one.is_retry]",
+        ),
         red=(
             "tests/store/test_alerts.py::test_the_first_failure_is_told_once_until_it_is_back_to_normal",
             "tests/store/test_alerts.py::test_failures_in_a_row_are_told_once_there_are_as_many",
@@ -220,21 +224,14 @@ PROMISES = (
         "what-an-answer-controls-is-kept-with-its-outcome",
         "what an answer makes of its timer is done, though the message that asks for it is lost",
         breaks="a control is only told of, not kept with the outcome",
-        by=Mutation(
-            "settle_rows",
-            """
-            note_outcomes(sql, by_key)
-            keep_controls(sql, by_key)
-            """,
-            "note_outcomes(sql, by_key)",
-        ),
+        by=Mutation("keep_controls", "if rows:", "if False:"),
         red="tests/api/v1/test_reply_controls.py::test_a_sweep_does_what_the_outcome_says_once",
     ),
     Promise(
         "what-failed-for-good-has-a-dead-letter",
         "what has failed for good is a dead letter, written with its outcome, until it is replayed or discarded.",
         breaks="Of a batch with retries in it none is kept.",
-        by=Mutation("settle_rows", "keep_dead_letters(sql, part)", ""),
+        by=Mutation("settle_rows", "for write in ON_SETTLED:", "for write in ON_SETTLED[has_retries:]:"),
         red=(
             "tests/store/test_dead_letters.py::test_of_a_batch_with_retries_those_that_failed_are_kept[mariadb]",
             "tests/store/test_dead_letters.py::test_of_a_batch_with_retries_those_that_failed_are_kept[sqlite]",
