@@ -50,7 +50,7 @@ class NobodyWaits:
     def is_behind(self, _lane: object) -> bool:
         return False
 
-    def note_ended(self, _host: str, _app: str, _stood_in: object, _queue: int) -> None:
+    def note_ended(self, _host: str, _app: str, _stood_in: object, _queue: int, _part: str) -> None:
         pass
 
 

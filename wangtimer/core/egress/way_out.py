@@ -87,7 +87,7 @@ def _to_json(ways: WaysOut) -> dict[str, Any]:
 def _from_json(told: Any) -> WaysOut:
     of_apps = {
         app: WayOut(_egress_of(egress), chain, sealed_key)
-        for app, (egress, chain, sealed_key) in told["apps"].items()
+        for app, (egress, chain, sealed_key, *_) in told["apps"].items()
     }
     return WaysOut(str(told["mark"]), of_apps)
 
