@@ -44,7 +44,8 @@ def serving(database_url: str, store_url: str) -> Iterator[Served]:
 def serving_world(world: World) -> Iterator[Served]:
     """Serve a world's app, and close it afterwards."""
     server = make_server(HOST, 0, world.app, threaded=True)
-    thread = threading.Thread(target=server.serve_forever, name="api", daemon=True)
+    # It looks so often whether it is to end; with the library's 0.5 s each test would wait for that.
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), name="api", daemon=True)
     thread.start()
     try:
         yield Served(world, f"http://{HOST}:{server.port}")

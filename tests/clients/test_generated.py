@@ -29,7 +29,7 @@ def world(sqlite_url: str, redis_url: str) -> Iterator[V1World]:
 def url(world: V1World) -> Iterator[str]:
     """The app, served over HTTP."""
     server = make_server("127.0.0.1", 0, world.app)
-    thread = Thread(target=server.serve_forever)
+    thread = Thread(target=server.serve_forever, args=(0.01,))
     thread.start()
     yield f"http://127.0.0.1:{server.port}"
     server.shutdown()
