@@ -213,6 +213,20 @@ PROMISES = (
         red="tests/api/test_slow_readers.py::test_a_quarter_of_the_threads_export_at_once_and_others_are_told_to_come_again",
     ),
     Promise(
+        "few-large-requests-leave-the-api-its-threads",
+        "large batches, replays and backfills of one app leave most threads to others.",
+        breaks="Any number of them is under way at once.",
+        by=Mutation(
+            "begin_large",
+            "g.end_large = LARGE_REQUESTS.begin(present_caller().app or request.environ.get(_APP))",
+            "pass",
+        ),
+        red=(
+            "tests/api/v1/test_large_requests.py::"
+            "test_an_app_has_a_few_large_requests_at_once_and_its_small_ones_and_other_apps_go_on"
+        ),
+    ),
+    Promise(
         "few-long-looks-leave-the-api-its-threads",
         "requests that look through very many firings leave most threads to others.",
         breaks="Any number of them is under way at once.",

@@ -151,9 +151,10 @@ class ErrorCode(Enum):
     TOO_MANY_AT_ONCE = (
         50303,
         (
-            "This process already runs as many exports as it may, a quarter of its threads, or looks through very many "
-            "timers, firings or entries for two requests; for one app half as many. Ask for one timer, a shorter time "
-            "or what few timers meet, or repeat after `Retry-After` seconds."
+            "This process already runs as many exports as it may, a quarter of its threads, looks through very many "
+            "timers, firings or entries for two requests, or has four large requests: batches of over 100 timers or "
+            "64 KiB, replays, backfills; for one app half as many. Ask for one timer, a shorter time or what few "
+            "timers meet, or repeat after `Retry-After` seconds."
         ),
     )
 

@@ -15,6 +15,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Answer, send
+from wangtimer.api.http.large_requests import begin_large
 from wangtimer.api.http.refusals import AsWritten, Part, Refused, refusal_of, shown
 from wangtimer.api.http.repeated_headers import is_repeated
 from wangtimer.api.http.settings_in_use import work_s
@@ -114,7 +115,7 @@ def read_query() -> dict[str, Any]:
 
 
 def read_body(most_bytes: int) -> dict[str, Any]:
-    """Return the JSON object that is the request's body; raises `Refused`."""
+    """Return the JSON object that is the request's body; raises `Refused`, and `TooManyAtOnce` for a large one."""
     charset = request.mimetype_params.get("charset", "utf-8")
     is_json = request.mimetype == "application/json"
     # RFC 7396; what a PATCH of ours takes.
@@ -126,7 +127,10 @@ def read_body(most_bytes: int) -> dict[str, Any]:
             f"the content type is {shown(request.content_type or '')}",
             "send JSON in UTF-8 with Content-Type: application/json",
         )
-    return read_object(_read_raw(most_bytes))
+    raw = _read_raw(most_bytes)
+    if len(raw) > MOST_BODY_BYTES:
+        begin_large()
+    return read_object(raw)
 
 
 def _read_raw(most_bytes: int) -> bytes:

@@ -16,6 +16,7 @@ from werkzeug.datastructures import Headers
 from wangtimer.api.http.documented import TOO_LONG
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import HEADER, REPLAYED
+from wangtimer.api.http.large_requests import ending_large
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.settings_in_use import work_s
@@ -79,7 +80,7 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
     @wraps(view)
     def read_and_answer(**given: Any) -> Response:
         note_names(named, fields_in, is_call)
-        with work_budget(work_s()):
+        with work_budget(work_s()), ending_large():
             taken = _read(readings, given)
             return response_of(view(**taken))
 

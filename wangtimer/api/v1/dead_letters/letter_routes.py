@@ -9,6 +9,7 @@ from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.kept_answer import REPLAYED
+from wangtimer.api.http.large_requests import begin_if_many
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.dead_letters.letter_answers import (
     DeadLetterPage,
@@ -87,6 +88,7 @@ class DeadLetterResource:
         """
         wiring = self.wiring()
         body.check()
+        begin_if_many(body.ids)
         if body.ids is None:
             wanted = replace(wanted_of(body, header.app, wiring), is_living=True)
             if body.dry_run:
@@ -115,6 +117,7 @@ class DeadLetterResource:
         """
         wiring = self.wiring()
         body.check()
+        begin_if_many(body.ids)
         unknown: list[MemberKey] = []
         if body.ids is None:
             wanted = wanted_of(body, header.app, wiring)

@@ -9,6 +9,7 @@ from flask_openapi.blueprint import APIBlueprint
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import REPLAYED
+from wangtimer.api.http.large_requests import begin_if_many, begin_large
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
@@ -93,6 +94,7 @@ class DemandResource:
         Failed or skipped firings get one more attempt with the same webhook-id, even where the timer is disabled.
         """
         on_demand = self.wiring().on_demand
+        begin_if_many(body.ids)
         if body.ids is None:
             return shown_replays(
                 on_demand.replay_matching(self._filter(header.app, body), body.rate, body.dry_run)
@@ -109,6 +111,7 @@ class DemandResource:
         The moments of the timer's current schedule in (since, until] that have no record fire now, even where the timer
         is disabled.
         """
+        begin_large()
         wiring = self.wiring()
         since, until = (read_moment_field(getattr(body, name), name) for name in ("since", "until"))
         timer_id = path.id_in(header.app, wiring.timers)

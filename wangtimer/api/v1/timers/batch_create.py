@@ -14,6 +14,7 @@ from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import REPLAYED
+from wangtimer.api.http.large_requests import begin_if_many
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import MOST_BODY, read_model
 from wangtimer.api.v1.kept_replies import ActingHeader, once
@@ -97,6 +98,7 @@ class BatchCreateResource:
         Each is accepted or refused on its own. A timer is made and enabled in one commit, so a repeat after a lost
         answer leaves none disabled.
         """
+        begin_if_many(body.timers)
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
         most_ms = wiring.settings.callback_longest_timeout_ms

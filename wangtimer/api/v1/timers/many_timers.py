@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from wangtimer.api.http.large_requests import begin_if_many
 from wangtimer.batches import Batches, Results
 from wangtimer.core.errors import UnknownTimer, Unreadable, WangTimerError
 from wangtimer.core.timers.bad_timers import Readable
@@ -100,7 +101,7 @@ class ManyTimers:
     wiring: Wiring
 
     def change(self, asked: ManyAsked) -> Changed:
-        """Change as many of the timers as the request's CPU allows; raises `StoreAway`."""
+        """Change as many of the timers as the request's CPU allows; raises `StoreAway` and `TooManyAtOnce`."""
         chosen = self._matching(asked) if asked.ids is None else self._given(asked, asked.ids)
         if asked.is_dry_run:
             chosen = replace(chosen, ids=[])
@@ -175,3 +176,4 @@ class ManyTimers:
 def _add(found: Readable[int, Timer], part: Readable[int, Timer]) -> None:
     found.update(part)
     found.bad.update(part.bad)
+    begin_if_many(found)
