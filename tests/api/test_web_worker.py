@@ -159,6 +159,22 @@ def test_a_head_that_never_ends_is_refused(worker: Any, connect: Callable[[], so
         conn.sock.recv(8_192)
 
 
+def test_the_end_of_a_connection_behind_a_large_request_is_no_long_head(
+    worker: Any, connect: Callable[[], socket]
+) -> None:
+    """Head and body that came in one read were called a head that is too long, in the log, at the connection's end."""
+    client = connect()
+    client.sendall(REQUEST)
+    turn(worker)
+    (conn,) = worker.begun
+    conn.sock._early += b"{" * MOST_HEAD_BYTES
+    conn.sock.await_head(5)
+    assert conn.sock.recv(8_192)[: len(REQUEST)] == REQUEST
+    client.close()
+    conn.sock.await_head(5)
+    assert conn.sock.recv(8_192) == b""
+
+
 def test_who_does_not_end_a_head_in_time_is_told(worker: Any, connect: Callable[[], socket]) -> None:
     silent, slow = connect(), connect()
     drip(slow, worker, b"GET")

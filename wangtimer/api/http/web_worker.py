@@ -117,7 +117,7 @@ class PatientSocket(socket):
 
     def await_head(self, within_s: float) -> None:
         """Allow so many seconds for the head of a request."""
-        self._until, self._reads_head = time.monotonic() + within_s, True
+        self._until, self._reads_head, self._is_long = time.monotonic() + within_s, True, False
         self._pace = AnswerPace()
 
     def earn_time(self) -> None:
