@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.api.test_refused import assert_refused
-from tests.api.world import DEF, Answered, World, definition
+from tests.api.world import DEF, URL, Answered, World, definition
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.kept_answer import asked_under
 from wangtimer.core.errors import StoreAway
@@ -30,6 +30,15 @@ def test_the_same_request_again_gets_the_first_answer_to_the_letter(world: World
     assert again.headers["Idempotent-Replayed"] == "true"
     assert (again.status, again.json) == (200, first.json)
     assert world.stored() == (1, 0)
+
+
+def test_of_a_long_answer_the_content_of_the_call_is_not_kept(world: World) -> None:
+    call = {"url": URL, "method": "POST", "header": {"A": ["y" * 4_000]}, "body": "x" * 50_000}
+    first, again = (create(world, "k", notifyHTTPParam=call) for _ in range(2))
+    notify = first.data["notifyHTTPParam"]
+    assert notify["body"] == call["body"]
+    first.data["notifyHTTPParam"] = notify | {"body": "***", "header": {"A": ["***"]}}
+    assert again.json == first.json
 
 
 def test_the_answer_is_replayed_though_the_timer_is_gone_or_its_moment_past(world: World) -> None:

@@ -3,12 +3,15 @@
 from typing import Any
 
 import pytest
+from sqlalchemy import func, select
 
 from tests.api.v1.test_every_operation import DOCUMENT
 from tests.api.v1.test_firings import ONE, ONE_TIMER, settled
 from tests.api.v1.world import TIMERS, URL, Answered, V1World, lose_sql_after_one_transaction
+from wangtimer.api.http.kept_answer import MOST_KEPT
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.sql.kept_answers import LONGEST_REQUEST_MS
+from wangtimer.store.sql.tables import idempotency
 
 DAY = 86_400_000
 KEYED = {
@@ -77,6 +80,26 @@ def test_a_create_gets_its_first_answer_again_though_it_would_be_refused_by_now(
     assert (again.status, again.json) == (first.status, first.json) == (201, first.json)
     for header in ("Location", "ETag"):
         assert again.headers[header] == first.headers[header]
+
+
+def test_of_a_long_answer_the_content_of_the_call_is_not_kept(world: V1World) -> None:
+    """300 creates of 60 KB under keys of their own, each deleted at once, left 18 MB that no limit counted."""
+    call = {"url": URL, "body": "x" * 60_000, "headers": {"A": "y" * 4_000, "B": "z"}}
+    new = {"key": "large", "schedule": {"every": "1h"}, "target": call}
+    verb = f"{TIMERS}/key:large"
+    for ask in (
+        lambda: world.send("POST", TIMERS, new, Idempotency_Key="one"),
+        lambda: world.send("POST", f"{verb}:enable", rule=f"{ONE_TIMER}:enable", Idempotency_Key="two"),
+        lambda: world.send("POST", f"{verb}:disable", rule=f"{ONE_TIMER}:disable", Idempotency_Key="three"),
+    ):
+        first, again = ask(), ask()
+        target = first.json.get("timer", first.json)["target"]
+        assert (target["body"], target["headers"]["B"]) == (call["body"], ["z"])
+        target |= {"body": "***", "headers": {"A": ["***"], "B": ["***"]}}
+        assert (again.status, again.json, again.etag) == (first.status, first.json, first.etag)
+    with world.wiring.database.engine.connect() as sql:
+        kept = sql.execute(select(func.max(func.length(idempotency.c.answer)))).scalar_one()
+    assert kept < MOST_KEPT
 
 
 def test_a_timer_that_was_fired_and_deleted_gets_its_first_answer_again(world: V1World) -> None:

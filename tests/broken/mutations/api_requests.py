@@ -213,6 +213,13 @@ PROMISES = (
         red="tests/api/test_slow_readers.py::test_a_quarter_of_the_threads_export_at_once_and_others_are_told_to_come_again",
     ),
     Promise(
+        "a-long-answer-is-kept-without-its-call",
+        "what is stored for repeats of a request does not grow with the bodies of calls.",
+        breaks="Each answer is stored whole.",
+        by=Mutation("to_keep", "if len(text) <= MOST_KEPT:", "if True:"),
+        red="tests/api/v1/test_kept_replies.py::test_of_a_long_answer_the_content_of_the_call_is_not_kept[sqlite]",
+    ),
+    Promise(
         "few-large-requests-leave-the-api-its-threads",
         "large batches, replays and backfills of one app leave most threads to others.",
         breaks="Any number of them is under way at once.",

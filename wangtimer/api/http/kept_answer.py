@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, Any
 
+import orjson
 from flask import Response
 from pydantic import AfterValidator, BaseModel, Field
 
@@ -13,12 +14,16 @@ from wangtimer.api.http.envelope import Sent, serialized
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.core.errors import NameInUse
+from wangtimer.core.timers.secret_names import MASK
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers, ToKeep
 from wangtimer.store.sql.tables import KEY_CHARACTERS
 
 HEADER = "Idempotency-Key"
 REPLAYED = "Idempotent-Replayed"
+# Characters of an answer that is kept whole. No limit of an app counts what is kept for a day, also behind a delete: of
+# a longer answer the content of the call is left out.
+MOST_KEPT = 4_096
 
 
 _VISIBLE = re.compile("^[!-~]*$")
@@ -56,6 +61,26 @@ class CreateHeader(Given):
     idempotency_key: IdempotencyKey = None
 
 
+def to_keep(text: str) -> str:
+    """Return an answer about a timer, a JSON object, as it is kept: a long one has `***` for its call's content."""
+    if len(text) <= MOST_KEPT:
+        return text
+    answer = orjson.loads(text)
+    for holder in (answer, answer.get("timer"), answer.get("data")):
+        for name in ("target", "notifyHTTPParam"):
+            if isinstance(holder, dict) and isinstance(call := holder.get(name), dict):
+                _mask(call)
+    return orjson.dumps(answer).decode()
+
+
+def _mask(call: dict[str, Any]) -> None:
+    for headers in (call.get("headers"), call.get("header")):
+        for name in headers or ():
+            headers[name] = [MASK]
+    if call["body"]:
+        call["body"] = MASK
+
+
 def asked_under(app: str, key: str, body: BaseModel, kind: str = "") -> Asked:
     """Return the request under a key. Requests of two kinds are different, even with the same body."""
     # Defaults are left out, so a version with one more field sees the same body as the same request.
@@ -79,7 +104,7 @@ def answer_once(
     if held := kept.find(asked.app, asked.key, now):
         return _replay(held, asked, response_of)
     try:
-        timer = create(ToKeep(asked, lambda timer: serialized(answer_of(timer)).decode()))
+        timer = create(ToKeep(asked, lambda timer: to_keep(serialized(answer_of(timer)).decode())))
     except NameInUse:
         if held := kept.find(asked.app, asked.key, now):
             return _replay(held, asked, response_of)

@@ -17,7 +17,7 @@ from flask import Response
 from pydantic import BaseModel
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.kept_answer import HEADER, REPLAYED, IdempotencyKey
+from wangtimer.api.http.kept_answer import HEADER, REPLAYED, IdempotencyKey, to_keep
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.v1.parameters import AppHeader, ChangeHeader
 from wangtimer.api.v1.problems import OfMany
@@ -105,7 +105,8 @@ def asked_under(operation: str, taken: Mapping[str, Any]) -> Asked:
 def kept_text(response: Response) -> str:
     """Return an answer in the form in which it is kept."""
     headers = {name: response.headers[name] for name in ("Location", "ETag") if name in response.headers}
-    return orjson.dumps([response.status_code, headers, response.get_data(as_text=True)]).decode()
+    text = response.get_data(as_text=True)
+    return orjson.dumps([response.status_code, headers, to_keep(text) if text else text]).decode()
 
 
 def replayed(held: KeptAnswer, asked: Asked) -> Response:
