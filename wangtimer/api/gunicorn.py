@@ -9,6 +9,7 @@ from typing import Any
 
 from wangtimer.api import WIRING
 from wangtimer.api.gate.gate import warn_of_no_key
+from wangtimer.api.http.heaps import share_heaps
 from wangtimer.api.http.late_wiring import LateWiring
 from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.logs import (
@@ -68,6 +69,7 @@ def on_starting(_server: object) -> None:
 def post_fork(server: Any, _worker: object) -> None:
     """End when the master ends, however it ends: a request in flight must not keep an orphan alive."""
     dying_with(server.pid)()
+    share_heaps()
 
 
 def post_worker_init(worker: Any) -> None:
