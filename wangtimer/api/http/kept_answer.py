@@ -74,9 +74,9 @@ def to_keep(text: str) -> str:
 
 
 def _mask(call: dict[str, Any]) -> None:
-    for headers in (call.get("headers"), call.get("header")):
-        for name in headers or ():
-            headers[name] = [MASK]
+    for headers in ("headers", "header"):
+        if headers in call:
+            call[headers] = {name: [MASK] for name in call[headers]}
     if call["body"]:
         call["body"] = MASK
 
