@@ -28,6 +28,20 @@ PROMISES = (
         red="tests/store/test_slices.py::test_a_clock_put_ahead_ends_no_lease_of_the_living[redis]",
     ),
     Promise(
+        "a-demoted-redis-is-left",
+        "once Redis' name leads to another server, nobody stays connected to the one that is a replica now.",
+        breaks="A refused write ends as one of a server that is away, and its connections stay.",
+        by=Mutation("RedisConnection._renew", "self.pool.disconnect(inuse_connections=False)", ""),
+        red="tests/store/test_redis_connection.py::test_once_redis_has_moved_no_connection_stays_with_the_server_that_was_demoted[READONLY]",
+    ),
+    Promise(
+        "a-demoted-redis-is-left-by-the-stream",
+        "nor does the stream, which waits there for what consumers are to get.",
+        breaks="Each of its scripts is refused until the process ends.",
+        by=Mutation("StreamRedis._ask", "await self._renew()", "pass"),
+        red="tests/stream/test_stream_redis.py::test_once_redis_has_moved_the_stream_asks_and_listens_there",
+    ),
+    Promise(
         "a-demoted-server-is-left",
         "once SQL's name leads to another server, nobody stays connected to the one that takes no writes any more.",
         breaks="A refused write ends as one that is refused for good, and its connections stay.",
