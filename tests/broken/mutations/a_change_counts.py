@@ -107,6 +107,27 @@ PROMISES = (
         red="tests/store/test_replica.py::test_what_is_told_is_what_sql_has_also_where_it_changes_meanwhile",
     ),
     Promise(
+        "a-pause-is-not-undone-by-a-demoted-server",
+        "nor by a process that is still connected to an SQL server that was demoted; the same holds for limits.",
+        breaks="What any server says is told to Redis.",
+        by=Mutation("PauseStore.all", "return self._database.read_current(", "return self._database.read("),
+        red=(
+            "tests/store/test_moved_sql.py::test_what_redis_is_told_is_read_of_a_server_that_takes_writes",
+            "tests/store/test_moved_sql.py::test_a_pause_on_the_new_server_is_not_taken_back_by_a_process_that_knows_the_old_one",
+        ),
+    ),
+    Promise(
+        "a-pause-is-made-where-writes-are-taken",
+        "a pause or resume goes by what the server has that takes writes.",
+        breaks="What is paused on the demoted server is said to be paused.",
+        by=Mutation(
+            "PauseStore.add",
+            "if (found := _one(sql, pause.name, locks=True)) is not None:",
+            "if (found := _one(sql, pause.name)) is not None:",
+        ),
+        red="tests/store/test_moved_sql.py::test_what_was_paused_or_limited_on_the_old_server_alone_decides_nothing",
+    ),
+    Promise(
         "a-pause-outlasts-a-lost-redis",
         "a pause outlasts a loss of Redis and the restart of every callback process.",
         breaks="A process that finds no rules in Redis pauses nothing.",

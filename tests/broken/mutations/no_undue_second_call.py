@@ -60,6 +60,17 @@ PROMISES = (
         red="tests/store/test_database.py::test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now",
     ),
     Promise(
+        "a-demoted-server-is-not-believed",
+        "what is to be current is told by a server that takes writes, if one can be reached.",
+        breaks="What the demoted server said stands.",
+        by=Mutation(
+            "Database.read_current",
+            "return self.read(work) if is_demoted and (self._renew() or self._renewed_at >= began) else result",
+            "return result",
+        ),
+        red="tests/store/test_moved_sql.py::test_what_is_to_be_current_is_not_told_by_a_server_that_was_demoted",
+    ),
+    Promise(
         "a-demoted-server-is-asked-by-none-of-several",
         "of several that ask at the switch, none is told by the server that was demoted.",
         breaks="Who finds out second keeps what the old server said.",
