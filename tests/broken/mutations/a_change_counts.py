@@ -219,8 +219,8 @@ PROMISES = (
         breaks="What was planned stays.",
         by=Mutation(
             "RulesFollower.sweep",
-            "elif is_newer(own, held) or now >= held.seen_at + SILENT_MS:",
-            "elif now >= held.seen_at + SILENT_MS:",
+            "elif is_newer(own, held) or self._has_gone_silent(held.seen_at, now, silence):",
+            "elif self._has_gone_silent(held.seen_at, now, silence):",
         ),
         red="tests/api/test_rules_follower.py::test_timers_whose_moments_are_others_by_new_rules_are_planned_anew_and_no_others[sqlite]",
     ),
@@ -237,10 +237,21 @@ PROMISES = (
         breaks="It waits for one with newer rules for ever.",
         by=Mutation(
             "RulesFollower.sweep",
-            "elif is_newer(own, held) or now >= held.seen_at + SILENT_MS:",
+            "elif is_newer(own, held) or self._has_gone_silent(held.seen_at, now, silence):",
             "elif is_newer(own, held):",
         ),
         red="tests/api/test_rules_follower.py::test_the_older_rules_count_again_once_nobody_has_the_newer_ones[sqlite]",
+    ),
+    Promise(
+        "older-zone-rules-plan-nothing-after-an-outage",
+        "nor does it after an outage of SQL, in which nobody could say that they are there.",
+        breaks="Who comes first after an outage takes it for silence.",
+        by=Mutation(
+            "RulesFollower._has_gone_silent",
+            "return self.clock.monotonic() >= silence[1] + SILENT_MS / 1_000",
+            "return True",
+        ),
+        red="tests/api/test_rules_follower.py::test_an_outage_of_sql_is_no_silence[sqlite]",
     ),
     Promise(
         "moments-of-older-rules-are-found-later-too",

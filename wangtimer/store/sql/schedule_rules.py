@@ -59,7 +59,9 @@ class ScheduleRuleStore:
 
     def read(self) -> PlannedBy | None:
         """Return by which rules timers are planned; None: nobody has written it yet."""
-        row = self._database.read(lambda sql: sql.execute(select(schedule_rules)).mappings().one_or_none())
+        row = self._database.read_current(
+            lambda sql: sql.execute(select(schedule_rules)).mappings().one_or_none()
+        )
         if row is None:
             return None
         return PlannedBy(row["version"], orjson.loads(row["digests"]), row["seen_at"])
@@ -67,19 +69,27 @@ class ScheduleRuleStore:
     def version(self) -> str | None:
         """Return the version of these rules alone."""
         query = select(schedule_rules.c.version)
-        return self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
+        return self._database.read_current(lambda sql: sql.execute(query).scalar_one_or_none())
 
     def write(self, planned_by: PlannedBy, instead_of: PlannedBy | None) -> None:
-        """Write by which rules timers are planned now, unless somebody else wrote others meanwhile."""
+        """Write by which rules timers are planned now, unless somebody else wrote others meanwhile.
+
+        Nor are others written in place of rules whose processes have said meanwhile that they are there.
+        """
         values = {"version": planned_by.version, "seen_at": planned_by.seen_at}
         if instead_of is None or planned_by.digests is not instead_of.digests:
             values["digests"] = orjson.dumps(dict(planned_by.digests)).decode()
 
         def work(sql: Connection) -> None:
-            held = sql.execute(select(schedule_rules.c.version).with_for_update()).scalar_one_or_none()
+            columns = (schedule_rules.c.version, schedule_rules.c.seen_at)
+            held = sql.execute(select(*columns).with_for_update()).one_or_none()
             if held is None:
                 sql.execute(insert(schedule_rules).values(id=_ONLY_ROW, **values))
-            elif instead_of is not None and held == instead_of.version:
+            elif (
+                instead_of is not None
+                and held.version == instead_of.version
+                and (held.version == planned_by.version or held.seen_at == instead_of.seen_at)
+            ):
                 sql.execute(update(schedule_rules).values(values))
 
         self._database.write(work, waits_for_locks=False)
