@@ -229,18 +229,38 @@ def test_what_an_older_process_planned_all_the_same_is_planned_anew_within_minut
     assert moment + 5 * MINUTE_MS in planned(world, made_late)
 
 
-def test_after_a_day_the_rules_are_followed(world: World, follower: RulesFollower, install: Install) -> None:
+@pytest.mark.parametrize("begins_again", [False, True])
+def test_after_a_day_the_rules_are_followed(
+    world: World, follower: RulesFollower, install: Install, begins_again: bool
+) -> None:
+    """Also by processes that begin again before it is over."""
     timer = daily(world)
     install(HOUR_LATER, NEW)
     follow(follower)
-    for _ in range(10):
+    looks = count_looks(follower)
+    steps = 96
+    for _ in range(steps):
         held = follower.store.read()
         assert held is not None
         assert held.to_follow == {ZONE}
-        world.clock.now += int(rules_follower.LONGEST_REST_S) * 1_000 // 2
-        follower.sweep()
+        world.clock.now += int(rules_follower.FOLLOWED_FOR_S) * 1_000 // steps
+        (another(world) if begins_again else follower).sweep()
     assert follower.store.read() == own_rules()._replace(seen_at=world.clock.now)
     assert definition(world, timer).edited_at < world.clock.now
+    assert len(looks) == (steps if begins_again else 8)
+
+
+def count_looks(follower: RulesFollower) -> list[int]:
+    """Return a list that gets one more with each page of timers that is looked at."""
+    looks: list[int] = []
+    plan_page_anew = follower.store.plan_page_anew
+
+    def page(*arguments: Any) -> Any:
+        looks.append(1)
+        return plan_page_anew(*arguments)
+
+    follower.store.plan_page_anew = page  # type: ignore[method-assign]
+    return looks
 
 
 def test_the_older_rules_count_again_once_nobody_has_the_newer_ones(

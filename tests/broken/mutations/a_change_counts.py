@@ -257,7 +257,7 @@ PROMISES = (
         "moments-of-older-rules-are-found-later-too",
         "what a process with older rules plans after the change of rules is planned anew, for a day.",
         breaks="Timers are looked at once.",
-        by=Mutation("RulesFollower._follow", "self._rest_s *= 2", "self._rest_s = LONGEST_REST_S * 2"),
+        by=Mutation("RulesFollower._follow", "if passed_s >= FOLLOWED_FOR_S:", "if True:"),
         red="tests/api/test_rules_follower.py::test_what_an_older_process_planned_all_the_same_is_planned_anew_within_minutes[sqlite]",
     ),
     Promise(

@@ -17,14 +17,16 @@ from wangtimer.store.sql.tables import firings, schedule_rules, timers
 from wangtimer.store.sql.timer_rows import timer_of
 
 _ONLY_ROW = 1
+# Stands before a moment in place of a digest.
+_SINCE = "since "
 _LIVING = (TimerStatus.ENABLED.value, TimerStatus.DISABLED.value)
 
 
 class PlannedBy(NamedTuple):
     """The versions of the rules by which timers are planned, and a digest by the name of each zone and calendar.
 
-    A process that has them was there at `seen_at` (ms UTC). The digest is "" while timers of that zone or calendar may
-    still have moments of other rules.
+    A process that has them was there at `seen_at` (ms UTC). While timers of a zone or calendar may still have moments of
+    other rules, since when they are looked at stands in place of its digest.
     """
 
     version: str
@@ -34,7 +36,18 @@ class PlannedBy(NamedTuple):
     @property
     def to_follow(self) -> frozenset[str]:
         """The zones and calendars of which timers may have moments of other rules."""
-        return frozenset(name for name, digest in self.digests.items() if not digest)
+        return frozenset(name for name, digest in self.digests.items() if digest.startswith(_SINCE))
+
+    @property
+    def followed_since(self) -> int:
+        """Since when they are looked at, ms UTC."""
+        since = (self.digests[name].removeprefix(_SINCE) for name in self.to_follow)
+        return max(map(int, since), default=0)
+
+
+def followed_from(now: int) -> str:
+    """Return what stands in place of a digest from now on, ms UTC."""
+    return f"{_SINCE}{now}"
 
 
 class AnewPage(NamedTuple):
