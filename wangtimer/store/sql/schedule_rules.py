@@ -25,8 +25,8 @@ _LIVING = (TimerStatus.ENABLED.value, TimerStatus.DISABLED.value)
 class PlannedBy(NamedTuple):
     """The versions of the rules by which timers are planned, and a digest by the name of each zone and calendar.
 
-    A process that has them was there at `seen_at` (ms UTC). While timers of a zone or calendar may still have moments of
-    other rules, since when they are looked at stands in place of its digest.
+    A process that has them was there at `seen_at` (ms UTC). While timers of a zone or calendar may still have moments
+    of other rules, since when they are looked at stands in place of its digest.
     """
 
     version: str
