@@ -209,6 +209,24 @@ def test_what_only_the_server_knows_is_refused_where_it_is_asked_for(tmp_path: P
             "line 2: a second table t: dump one database only",
         ),
         (
+            "USE `x`;\nINSERT INTO t (a) VALUES (1);\nUSE `y`;\nINSERT INTO u (a) VALUES (1);",
+            "line 4: u of a second database or schema, y: dump one only",
+        ),
+        (
+            "COPY x.t (a) FROM stdin;\n1\n\\.\nCOPY y.t (a) FROM stdin;\n1\n\\.\n",
+            "line 4: t of a second .* y:",
+        ),
+        (
+            "\\connect x\nINSERT INTO public.t (a) VALUES (1);\n\\unrestrict k\n\\connect y\n"
+            "INSERT INTO public.t (a) VALUES (1);",
+            "line 5: t of a second .* y.public:",
+        ),
+        (
+            "SET search_path = x, pg_catalog;\nINSERT INTO t (a) VALUES (1);\nSET search_path = y, pg_catalog;\n"
+            "INSERT INTO t (a) VALUES (1);",
+            "line 4: t of a second .* y:",
+        ),
+        (
             "INSERT INTO `` (`a`) VALUES (1);",
             "line 1: its INSERT names no table: write the table's name there",
         ),
@@ -226,7 +244,19 @@ def test_what_only_the_server_knows_is_refused_where_it_is_asked_for(tmp_path: P
 )
 def test_what_cannot_be_read_of_a_dump_is_told_by_its_line(text: str, reason: str) -> None:
     with pytest.raises(BadDump, match=reason):
-        read_dump(text, ["t"])
+        read_dump(text, ["t", "u"])
+
+
+def test_one_database_may_be_named_in_each_way() -> None:
+    rows, _ = read_dump(
+        "USE `X`;\nINSERT INTO t (a) VALUES (1);\nINSERT INTO x.`t` (a) VALUES (2);\n"
+        "USE other;\nINSERT INTO o (a) VALUES (1);\nUSE x;\nINSERT INTO u (a) VALUES (3);",
+        ["t", "u"],
+    )
+    assert {name: [row["a"] for row in those] for name, those in rows.items()} == {
+        "t": ["1", "2"],
+        "u": ["3"],
+    }
 
 
 @pytest.mark.parametrize(
