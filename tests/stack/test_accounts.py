@@ -158,7 +158,9 @@ def test_what_an_operator_changed_in_the_files_of_units_outlives_an_upgrade(tmp_
     settings, operator, web = (tmp_path / f"units/{name}.env" for name in ("settings", "operator", "web"))
     for file in (settings, operator):
         file.write_text(file.read_text().replace("/wangtimer?", "/wangtimer_restored?"))
-    settings.write_text(re.sub("(?m)^WANGTIMER_SECRET_KEYS=.*", r"\g<0>,k0:of-the-dump", settings.read_text()))
+    settings.write_text(
+        re.sub("(?m)^WANGTIMER_SECRET_KEYS=.*", r"\g<0>,k0:of-the-dump", settings.read_text())
+    )
     web.write_text(web.read_text().replace("redis://", "rediss://"))
     written = {file: file.read_text() for file in (settings, operator, web)}
     made_accounts(tmp_path, units=tmp_path / "units")
