@@ -138,7 +138,7 @@ def test_a_task_comes_with_its_arguments(
 ) -> None:
     dump = tmp_path / "dump.sql"
     dump.write_text(text)
-    found = imported(read_django_beat(str(dump), NOW))["weekly-report"]
+    found = imported(read_django_beat(str(dump), None, NOW))["weekly-report"]
     assert found.document["schedule"] == {"cron": "0 9 * * 1", "timezone": "Asia/Shanghai"}
     assert found.document["target"]["json"]["args"] == ["a\nb"]
     told = f"wangtimer: {dump}: rows of other tables are not read: other\n"

@@ -2,6 +2,7 @@
 
 import csv
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_values_are_read_as_each_database_gives_them() -> None:
     }
     assert (number_of(row, "n"), number_of(row, "none"), number_of(row, "gone")) == (7, None, None)
     assert (flag_of(row, "t"), flag_of(row, "f")) == (True, False)
-    assert moment_of(row, "at") == moment_of(row, "naive")
+    assert moment_of(row, "at", None) == moment_of(row, "naive", ZoneInfo("UTC"))
 
 
 def test_a_url_is_shown_without_its_password() -> None:
@@ -58,8 +59,8 @@ def test_what_a_row_does_not_have_is_told() -> None:
     row = {"a": "x", "at": "soon", "unread": Unread("is now()"), "far": "0001-01-01 00:00:00+14:00"}
     for read, name, reason in (
         (number_of, "a", "its a 'x' is not a whole number"),
-        (moment_of, "at", "its at 'soon' is not a moment"),
-        (moment_of, "far", "is not a moment"),
+        (lambda row, name: moment_of(row, name, SHANGHAI), "at", "its at 'soon' is not a moment"),
+        (lambda row, name: moment_of(row, name, SHANGHAI), "far", "is not a moment"),
         (flag_of, "unread", r"its unread is now\(\)"),
     ):
         with pytest.raises(NotTaken, match=reason):

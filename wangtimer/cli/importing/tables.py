@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.entries import NotTaken
 from wangtimer.cli.importing.sql_dump import BadDump, Row, Unread, read_dump
@@ -17,6 +18,7 @@ from wangtimer.cli.terminal.files import BadText, decoded
 MOST_OF_A_FIELD = 16 * 1_048_576
 # As tools write NULL into a CSV file.
 NULLS = ("NULL", r"\N")
+NO_ZONE = "write --timezone UTC if Django has USE_TZ = True, else the zone of its TIME_ZONE"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}(?:\.0{0,9})?")
 
 
@@ -104,8 +106,8 @@ def flag_of(row: Row, name: str) -> bool:
     return text_of(row, name).lower() in ("1", "true", "t", "y", "yes")
 
 
-def moment_of(row: Row, name: str) -> datetime | None:
-    """Return a column with a moment, in UTC where it has no offset; None where it is empty. Raises `NotTaken`."""
+def moment_of(row: Row, name: str, zone: ZoneInfo | None) -> datetime | None:
+    """Return a column with a moment, in `zone` where it has no offset; None where it is empty. Raises `NotTaken`."""
     value = value_of(row, name)
     try:
         if not isinstance(value, datetime):
@@ -113,7 +115,9 @@ def moment_of(row: Row, name: str) -> datetime | None:
             if not text:
                 return None
             value = datetime.fromisoformat(text)
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        if value.tzinfo is None and zone is None:
+            raise NotTaken(f"its {name} {str(value)!r} has no offset: {NO_ZONE}")
+        return (value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise NotTaken(f"its {name} {text_of(row, name)[:40]!r} is not a moment") from None
 
