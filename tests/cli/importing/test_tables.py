@@ -85,11 +85,34 @@ def test_a_csv_file_whose_rows_are_not_those_of_its_head_is_refused(
         read_xxl_job(str(tmp_path / "jobs.csv"), SHANGHAI, NOW)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INSERT INTO t (id, of) VALUES (1, 'a'), (2, 'b'), ({}, 'a');",
+        "INSERT INTO t (id, of) VALUES (2, 'b');\nREPLACE INTO t (id, of) VALUES (1, 'a');\n"
+        "INSERT INTO t (id, of) VALUES ({}, 'a') ON DUPLICATE KEY UPDATE id=7;",
+    ],
+    ids=["twice", "instead"],
+)
+def test_a_second_row_with_the_same_primary_key_is_refused(tmp_path: Path, text: str) -> None:
+    dump = tmp_path / "t.sql"
+    dump.write_text(text.format(3))
+    assert len(read_tables(str(dump), {"T": ("id", "of")})["t"]) > 1
+    dump.write_text(text.format(1))
+    with pytest.raises(BadSource, match=r"t.sql: two rows of t have the same id, of \(1, a\): "):
+        read_tables(str(dump), {"T": ("id", "of")})
+
+
+def test_rows_without_a_primary_key_are_no_twins(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id,of\n,a\nNULL,a\n")
+    assert len(read_tables(str(tmp_path / "t.csv"), {"t": ("id",)})["t"]) == 2
+
+
 def test_a_text_of_a_csv_file_may_have_any_sign(tmp_path: Path) -> None:
     text = "a\u2028b\fc\r\nd"
     rows = [["id", "executor_handler", "executor_param", "trigger_status"], ["1", "h", text, r"\N"]]
     with (tmp_path / "jobs.csv").open("w", newline="") as file:
         csv.writer(file).writerows(rows)
-    assert read_tables(str(tmp_path / "jobs.csv"), ["t"])["t"] == [
+    assert read_tables(str(tmp_path / "jobs.csv"), {"t": ("id",)})["t"] == [
         {"id": "1", "executor_handler": "h", "executor_param": text, "trigger_status": None}
     ]

@@ -56,7 +56,7 @@ class _Reading:
 
 def read_django_beat(source: str, zone: ZoneInfo | None, now: int) -> list[Found]:
     """Return the periodic tasks of a database; `zone` is that of moments without an offset. Raises `BadSource`."""
-    read = read_tables(source, [TASKS, *KINDS.values()])
+    read = read_tables(source, dict.fromkeys((TASKS, *KINDS.values()), ("id",)))
     tasks = table_of(read, TASKS, source, *COLUMNS)
     tables = {name: {number_of(row, "id") or 0: row for row in read.get(name, [])} for name in KINDS.values()}
     reading, key_of = _Reading(tables, zone, now), numbering()

@@ -30,6 +30,10 @@ TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS = (
     "SIMPLE_TRIGGERS",
     "JOB_DETAILS",
 )
+TRIGGER_KEY, JOB_KEY = (
+    ("sched_name", "trigger_name", "trigger_group"),
+    ("sched_name", "job_name", "job_group"),
+)
 COLUMNS = ("trigger_name", "trigger_group", "job_name", "trigger_state", "trigger_type", "start_time")
 IGNORED, SMART = -1, 0
 CRON_MISFIRES = {IGNORED: "fire_all", SMART: "fire_latest", 1: "fire_latest", 2: "skip"}
@@ -55,7 +59,9 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 def read_quartz_tables(source: str, prefix: str = PREFIX) -> list[Found]:
     """Return the triggers of a job store; raises `BadSource`."""
     names = {name: f"{prefix}{name}".lower() for name in (TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS)}
-    tables = read_tables(source, names.values())
+    tables = read_tables(
+        source, {name: JOB_KEY if kind == JOBS else TRIGGER_KEY for kind, name in names.items()}
+    )
     triggers = table_of(tables, names[TRIGGERS], source, *COLUMNS)
     details = {
         kind: {_identity(row): row for row in tables.get(names[kind], [])}

@@ -26,13 +26,21 @@ class BadSource(Exception):
     """A source cannot be read; the message says which and why."""
 
 
-def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
+def read_tables(source: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, list[Row]]:
     """Return the rows of the wanted tables that a source has, by table name; all names in lower case.
 
-    `source` is an SQLAlchemy URL, a dump of SQL statements, a folder with `TABLE.csv` files, or one CSV file with the
-    first wanted table. Tables of a dump that are not wanted are told. Raises `BadSource`.
+    `wanted` are the tables, each with its primary key. `source` is an SQLAlchemy URL, a dump of SQL statements, a folder
+    with `TABLE.csv` files, or one CSV file with the first wanted table. Tables of a dump that are not wanted are told.
+    Raises `BadSource`.
     """
-    names = [name.lower() for name in wanted]
+    keys = {name.lower(): key for name, key in wanted.items()}
+    found = _read(source, list(keys))
+    for name, rows in found.items():
+        _refuse_twins(source, name, rows, keys[name])
+    return found
+
+
+def _read(source: str, names: list[str]) -> dict[str, list[Row]]:
     if "://" in source:
         return _over_sql(source, names)
     path = Path(source)
@@ -51,6 +59,19 @@ def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
     if others:
         show_trouble(f"{source}: rows of other tables are not read: {', '.join(others)}")
     return found
+
+
+def _refuse_twins(source: str, table: str, rows: Iterable[Row], key: tuple[str, ...]) -> None:
+    """Refuse a second row with the same primary key: which one counts, only the database knows."""
+    seen = set()
+    for row in rows:
+        values = tuple("" if row.get(name) is None else str(row[name]).strip() for name in key)
+        if any(values) and values in seen:
+            raise BadSource(
+                f"{shown_source(source)}: two rows of {table} have the same {', '.join(key)} ({', '.join(values)}): "
+                "give a source that has each row once, as the database does"
+            )
+        seen.add(values)
 
 
 def table_of(tables: Mapping[str, list[Row]], name: str, source: str, *columns: str) -> list[Row]:
