@@ -30,6 +30,9 @@ def test_a_folder_has_a_csv_file_of_each_table(tmp_path: Path) -> None:
         "\ufeffSCHED_NAME,TRIGGER_NAME,TRIGGER_GROUP,CRON_EXPRESSION,TIME_ZONE_ID\n"
         "s,close,G,0 0 18 ? * 6,Asia/Shanghai\n"
     )
+    (tmp_path / "QRTZ_JOB_DETAILS.csv").write_text(
+        "SCHED_NAME,JOB_NAME,JOB_GROUP,JOB_CLASS_NAME\ns,closeJob,J,com.example.Close\n"
+    )
     found = imported(read_quartz_tables(str(tmp_path)))["G.close"]
     assert found.document["schedule"]["cron"] == "0 0 18 ? * 6"
     # Friday, 2026-11-27.

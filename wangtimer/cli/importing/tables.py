@@ -29,9 +29,9 @@ class BadSource(Exception):
 def read_tables(source: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, list[Row]]:
     """Return the rows of the wanted tables that a source has, by table name; all names in lower case.
 
-    `wanted` are the tables, each with its primary key. `source` is an SQLAlchemy URL, a dump of SQL statements, a folder
-    with `TABLE.csv` files, or one CSV file with the first wanted table. Tables of a dump that are not wanted are told.
-    Raises `BadSource`.
+    `wanted` are the tables, each with its primary key. `source` is an SQLAlchemy URL, a dump of SQL statements, a
+    folder with `TABLE.csv` files, or one CSV file with the first wanted table. Tables of a dump that are not wanted are
+    told. Raises `BadSource`.
     """
     keys = {name.lower(): key for name, key in wanted.items()}
     found = _read(source, list(keys))
