@@ -1,6 +1,6 @@
 """Measure two commits in turns on this machine, and print the ratio of their figures.
 
-    python -m benchmarks.pair BASE [--head HEAD] [--rows "steady ticking burst"] [--turns 3] [--most 1.02] [--scale 1.0]
+    python -m benchmarks.pair BASE [--head HEAD] [--rows "steady ticking burst"] [--turns 4] [--most 1.02] [--scale 1.0]
 
 The exit code is 1 where a figure of the head is worse than the base's by more than the bound or was not measured, or a
 firing was lost, early or not recorded as succeeded.
@@ -48,7 +48,7 @@ def read_command_line(words: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("base", help="the commit to compare with")
     parser.add_argument("--head", default="HEAD", help="the commit that is judged")
     parser.add_argument("--rows", default=SHOWN, type=str.split, help=f"of {', '.join(ROWS)}")
-    parser.add_argument("--turns", default=3, type=int, help="turns of each commit")
+    parser.add_argument("--turns", default=4, type=int, help="turns of each commit, an even number")
     parser.add_argument("--most", default=1.02, type=float, help="the largest ratio that is kept")
     parser.add_argument("--scale", default=1.0, type=float, help="share of the full numbers and seconds")
     options = parser.parse_args(words)
@@ -63,8 +63,8 @@ def _wrong_in(options: argparse.Namespace) -> str | None:
         return f"no such row: {', '.join(sorted(unknown))}; there are {', '.join(ROWS)}"
     if not options.rows:
         return f"--rows names no row; there are {', '.join(ROWS)}"
-    if options.turns < 1:
-        return f"--turns {options.turns}: take 1 or more"
+    if options.turns < 1 or options.turns % 2:
+        return f"--turns {options.turns}: take an even number, so that each commit is second as often as the other"
     if not 1 <= options.most < inf:
         return f"--most {options.most:g}: take a ratio of 1 or more, such as 1.02 for 2 %"
     if not SMALLEST_SCALE <= options.scale < inf:

@@ -46,10 +46,11 @@ def test_a_millisecond_is_no_difference_of_a_p99() -> None:
 
 
 def test_turns_that_disagree_are_said_to_be_too_few() -> None:
-    assert Compared("steady", CPU, [100, 100], [80, 101], 1.02).verdict == "kept"
-    assert Compared("steady", CPU, [100, 100], [130, 150], 1.02).verdict == "**worse**"
-    for head, words in (([101, 102.5], "kept"), ([101, 104], "**worse**")):
-        disagreed = Compared("steady", CPU, [100, 100], head, 1.02).verdict
+    base = [100, 100, 100, 100]
+    assert Compared("steady", CPU, base, [80, 81, 101, 101], 1.02).verdict == "kept"
+    assert Compared("steady", CPU, base, [130, 131, 150, 151], 1.02).verdict == "**worse**"
+    for head, words in (([101, 101, 102.5, 102.5], "kept"), ([101, 101, 104, 104], "**worse**")):
+        disagreed = Compared("steady", CPU, base, head, 1.02).verdict
         assert disagreed == f"{words}; turns disagree: more of them needed"
 
 
@@ -90,11 +91,27 @@ def test_the_commits_take_turns_and_one_that_is_worse_fails(
     head = cast(Checkout, Recorded("B", taken, cpu_us_per_firing=cpu_us))
     options = pair.read_command_line(["A", "--rows", "steady"])
     turns = pair.take_turns(base, head, options)
-    assert taken == ["A", "B", "B", "A", "A", "B"]
+    assert taken == ["A", "B", "B", "A"] * 2
     assert pair.report(base, head, *turns, options) == code
     printed = capsys.readouterr().out
     assert "| steady | our CPU a firing, µs | 100 (100 to 100) |" in printed
     assert ("worse: steady: our CPU a firing, µs: 1.30 (1.30 to 1.30)" in printed) == bool(code)
+
+
+@pytest.mark.parametrize("turns", [[], ["--turns", "2"]])
+def test_a_commit_is_as_good_as_itself_though_the_second_of_a_turn_uses_more(turns: list[str]) -> None:
+    taken: list[str] = []
+
+    class Second(Recorded):
+        def take_turn(self, rows: list[str], scale: float) -> Turn:
+            self._turn = turn(cpu_us_per_firing=109.0 if len(taken) % 2 else 100.0)
+            return super().take_turn(rows, scale)
+
+    base, head = (cast(Checkout, Second(who, taken)) for who in "AA")
+    options = pair.read_command_line(["A", "--rows", "steady", *turns])
+    of_base, of_head = pair.take_turns(base, head, options)
+    assert compare(of_base, of_head, options.most)[0].verdict == "kept"
+    assert pair.report(base, head, of_base, of_head, options) == 0
 
 
 def fired_of_three(*arrivals: Arrival, not_succeeded: int = 0) -> Fired:
@@ -209,7 +226,8 @@ def test_changes_that_are_not_committed_are_seen(repository: Path) -> None:
         ([], "the following arguments are required: base"),
         (["A", "--rows", "nothing"], "no such row: nothing; there are steady, "),
         (["A", "--rows", " "], "--rows names no row; there are steady, "),
-        (["A", "--turns", "0"], "--turns 0: take 1 or more"),
+        (["A", "--turns", "0"], "--turns 0: take an even number"),
+        (["A", "--turns", "3"], "--turns 3: take an even number"),
         (["A", "--most", "0.9"], "--most 0.9: take a ratio of 1 or more, such as 1.02 for 2 %"),
         # Nothing is more than these, so every figure would be kept.
         (["A", "--most", "nan"], "--most nan: take a ratio"),
