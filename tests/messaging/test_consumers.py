@@ -86,7 +86,7 @@ def a_firing(
 
 def entries_of(client: "redis.Redis[bytes]", group: str = "shop/work") -> list[ConsumerEntry]:
     packed = client.lrange(f"{KEYS.consumer_list}{group}", 0, -1)
-    return [LISTS.read(ConsumerGroup.of_key(group), one) for one in packed]
+    return [LISTS.read(ConsumerGroup(*group.split("/")), one) for one in packed]
 
 
 def test_an_entry_has_the_firing_its_headers_and_until_when_it_is_to_be_acknowledged(
