@@ -150,7 +150,8 @@ class Sweeper:
         if found.bad:
             raise ValueError(next(iter(found.bad.values())))
         outcomes = self._of_known_timers(list(found.values()))
-        locked = {outcome.member for outcome in self.firings.settle(self._with_time_left(outcomes))}
+        outcomes = self._with_time_left(outcomes)
+        locked = {outcome.member for outcome in self.firings.settle(outcomes)}
         written = [outcome for outcome in outcomes if outcome.member not in locked]
         self.hot.add([outcome.retry_firing() for outcome in written if outcome.is_retry], is_repair=True)
         held = {text: texts[text] for text in texts if found[text].member in locked}
