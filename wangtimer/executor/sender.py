@@ -72,6 +72,8 @@ HOST_DISABLED_ERROR = (
     "not called: the host failed for days and is disabled until it answers, or somebody enables it"
 )
 
+NONE_PAUSED: Mapping[Member, SharedLane] = {}
+
 
 class Ready(NamedTuple):
     """A member to be sent as its definition says, not before `due_at` (ms UTC); `bucket` is its row's.
@@ -207,9 +209,15 @@ class Sender:
         self._lease_s = rule.running_lease_ms / 1_000
         self._random = random
 
-    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> Sent:
+    def send(
+        self,
+        ready: Sequence[Ready],
+        deaths: Mapping[Member, int],
+        paused: Mapping[Member, SharedLane] = NONE_PAUSED,
+    ) -> Sent:
         """Submit what is ready; a member on which an executor died while it ran alone is recorded as failed.
 
+        `paused` were so when overlaps were judged: they were not, and wait in these lanes, whatever is paused by now.
         Members that another part is now responsible for are handed on. Raises `EngineStopped`: then the engine has
         none of these.
         """
@@ -217,7 +225,7 @@ class Sender:
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
         behind = LanesBehind(self._puller, self._queue_of, self._engine)
-        may_wait = self.are_any_paused or self._puller.knows_lanes
+        may_wait = bool(paused) or self.are_any_paused or self._puller.knows_lanes
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -231,7 +239,9 @@ class Sender:
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
             app = one.definition.app
-            lane = self.pause_of(one.held, app, one.host_port) if may_wait else None
+            lane = paused.get(one.held.member) if may_wait else None
+            if lane is None and may_wait:
+                lane = self.pause_of(one.held, app, one.host_port)
             disabled = self._disabled_for(one) if lane is None else None
             if disabled is not None:
                 if not self._disabled_hosts.may_try(disabled):
