@@ -229,6 +229,12 @@ def by_claim(held: Iterable[Held]) -> dict[tuple[SliceOrLane, str], list[Member]
     return {(claim.stands_in, claim.id): members for claim, members in _grouped(held).items()}
 
 
+def hand_on(held: Iterable[Held]) -> None:
+    """Note that somebody else is responsible for these now, each by its claim."""
+    for claim, members in _grouped(held).items():
+        claim.hand_on(members)
+
+
 def let_go(held: Iterable[Held]) -> None:
     """Hold these no longer, each by its claim."""
     for claim, members in _grouped(held).items():

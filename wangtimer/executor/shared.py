@@ -1,16 +1,13 @@
 """What a call needs beside its timer's definition: how its app signs, and the target that the timer names."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.core.timers.timer import Definition, Notify
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.targets import SharedTargets
-
-# Returns the call that a firing makes, through the target that its definition names. Raises `UnopenedSecrets`.
-CallOf = Callable[[Definition, NamedTarget | None], Notify]
 
 
 def target_key(one: Definition) -> TargetKey | None:
