@@ -60,9 +60,9 @@ class ReplyReader:
         """Return what goes on record of an attempt, and what is told once it is there."""
         secrets = attempt.made.secrets
         hide = partial(_hidden, secrets, reply) if secrets else None
+        tell: Callable[[], None] | None = None
         if reply.succeeded:
             outcome = self._of_success(attempt, reply)
-            tell = None
             if outcome.control:
                 tell = partial(self._note_control, outcome.member.timer_id, outcome.control)
         else:

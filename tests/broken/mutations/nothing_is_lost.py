@@ -70,7 +70,11 @@ PROMISES = (
         "a-letter-says-when-it-failed",
         "a dead letter says when its last attempt ended, also if that was not sent and long after its moment.",
         breaks="It has the moment at which that was due.",
-        by=Mutation("_failure", "failed_at = int(clock.now_ms())", "failed_at = None"),
+        by=Mutation(
+            "ReplyReader._of_failure",
+            "return outcome._replace(host=host, reason=reason, failed_at=now)",
+            "return outcome._replace(host=host, reason=reason, failed_at=None)",
+        ),
         red="tests/callback/test_failure_reasons.py::test_an_outcome_says_when_it_failed",
     ),
     Promise(
