@@ -4,13 +4,11 @@ The broker is a hint: no acknowledgement mode on Redis is lossless, so leases, l
 message lost, and claims drop whatever came twice. That is why every choice below is the fast or the simple one.
 """
 
-from datetime import timedelta
-
 from kombu import Exchange, Queue
 
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.flow.queues import message_queue
-from wangtimer.settings import FEED_EVERY_S, JUDGE_ALERTS_EVERY_S, RECONCILE_EVERY_S, read_settings
+from wangtimer.settings import read_settings
 
 try:
     _settings = read_settings()
@@ -47,21 +45,9 @@ task_default_queue = "migrate"
 task_default_exchange = "wangtimer"
 task_default_routing_key = "migrate"
 task_create_missing_queues = False
-task_routes = {
-    "wangtimer.schedule": {"queue": "schedule"},
-    "wangtimer.migrate": {"queue": "migrate"},
-    "wangtimer.sweep": {"queue": "migrate"},
-    "wangtimer.judge_alerts": {"queue": "migrate"},
-    "wangtimer.reconcile": {"queue": "migrate"},
-    "wangtimer.feed": {"queue": "migrate"},
-    "wangtimer.purge": {"queue": "migrate"},
-    "wangtimer.feed_lanes": {"queue": "migrate"},
-    "wangtimer.follow": {"queue": "migrate"},
-    "wangtimer.stop_gone": {"queue": "migrate"},
-    "wangtimer.apply_controls": {"queue": "migrate"},
-    "wangtimer.trigger": {"queue": "trigger"},
-    "wangtimer.callback": {"queue": "callback"},
-}
+# What beat sends, and the queues of all tasks: each task says its own (wangtimer/tasks.py).
+beat_schedule: dict[str, dict[str, object]] = {}
+task_routes: dict[str, dict[str, str]] = {}
 
 task_acks_late = False
 task_reject_on_worker_lost = False
@@ -95,54 +81,5 @@ task_send_sent_event = False
 enable_utc = True
 timezone = "UTC"
 
-# Beat: ticks compute from the clock and from stored marks, so one that is lost, late or doubled harms nothing.
-# `relative` puts them 2 to 3 ms after each full second. Celery compares the two nodes' wall clocks for `expires`: with
-# a short one, a worker whose clock is off would drop every tick. So it is long, and ticks that queued up while workers
-# were away are one tick to the task.
-_EXPIRES_S = 86_400
 beat_scheduler = "celery.beat:Scheduler"
 beat_max_loop_interval = 1
-beat_schedule = {
-    "schedule": {
-        "task": "wangtimer.schedule",
-        "schedule": timedelta(seconds=1),
-        "relative": True,
-        "options": {"expires": _EXPIRES_S, "queue": "schedule"},
-    },
-    "migrate": {
-        "task": "wangtimer.migrate",
-        "schedule": timedelta(seconds=_settings.plan_every_s),
-        "relative": True,
-        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
-    },
-    "sweep": {
-        "task": "wangtimer.sweep",
-        "schedule": timedelta(seconds=_settings.sweep_every_s),
-        "relative": True,
-        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
-    },
-    "judge_alerts": {
-        "task": "wangtimer.judge_alerts",
-        "schedule": timedelta(seconds=JUDGE_ALERTS_EVERY_S),
-        "relative": True,
-        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
-    },
-    "feed": {
-        "task": "wangtimer.feed",
-        "schedule": timedelta(seconds=FEED_EVERY_S),
-        "relative": True,
-        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
-    },
-    "reconcile": {
-        "task": "wangtimer.reconcile",
-        "schedule": timedelta(seconds=RECONCILE_EVERY_S),
-        "relative": True,
-        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
-    },
-    "purge": {
-        "task": "wangtimer.purge",
-        "schedule": timedelta(seconds=60),
-        "relative": True,
-        "options": {"expires": _EXPIRES_S, "queue": "migrate"},
-    },
-}

@@ -202,8 +202,8 @@ CREATE TABLE timer (
     notify MEDIUMTEXT NOT NULL,
     -- the name of the target that the call goes through
     target VARCHAR(64) NULL,
-    -- of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row
-    firings_a_day BIGINT,
+    -- of its rule, on a day on which it fires; 0 for a one-shot
+    firings_a_day BIGINT NOT NULL DEFAULT 0,
     -- when the timer was last switched from enabled to disabled or deleted, 0 = never:
     -- firings asked for before are stopped, those asked for afterwards are fired
     disabled_at BIGINT NOT NULL DEFAULT 0,

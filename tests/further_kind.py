@@ -71,7 +71,9 @@ class WorkdayKind(RuleKind[Workday]):
     def read(self, asked: AskedRule, was: Workday | None) -> Workday:
         number = asked.given.get("workday_of_month", 0 if was is None else was.number)
         if not 1 <= number <= MOST:
-            raise InvalidSchedule("workdayOfMonth", f"no month has a workday {number}", f"write 1 to {MOST}")
+            raise InvalidSchedule(
+                "schedule.workdayOfMonth", f"no month has a workday {number}", f"write 1 to {MOST}"
+            )
         return Workday(number, asked.timezone)
 
     def stored(self, rule: Workday) -> StoredRule:

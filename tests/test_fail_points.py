@@ -37,7 +37,7 @@ OPERATORS = (
     + ["schedule_rules.py"] * 2
     + ["secret_rotation.py", "signing_store.py", "target_store.py"]
     + ["timer_batches.py"] * 2
-    + ["total_counts.py"] * 4
+    + ["total_counts.py"] * 3
 )
 PUBLISH = {step for step in Step if step.name.startswith("PUBLISH_")}
 

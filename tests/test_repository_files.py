@@ -129,9 +129,12 @@ def test_contributors_are_told_where_every_folder_is() -> None:
 def test_the_changelog_has_the_sections_that_one_keeps() -> None:
     page = read("CHANGELOG.md")
     assert "https://keepachangelog.com/en/1.1.0/" in page
-    assert re.findall(r"^## (.*)$", page, re.MULTILINE)[0] == "[Unreleased]"
-    newest = re.split(r"^## ", page, flags=re.MULTILINE)[1]
-    assert re.findall(r"^### (.*)$", newest, re.MULTILINE) == SECTIONS
+    releases = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert (releases[0], releases[-1]) == ("[Unreleased]", "[0.2.0] - 2026-11-30")
+    for one in re.split(r"^## ", page, flags=re.MULTILINE)[1:]:
+        sections = re.findall(r"^### (.*)$", one, re.MULTILINE)
+        assert sections == [name for name in SECTIONS if name in sections]
+    assert sections == ["Added"], "the first release changes nothing"
 
 
 def test_a_line_of_the_changelog_is_one_or_two_sentences() -> None:

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 from threading import Event
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from celery.signals import worker_shutdown
@@ -123,3 +125,32 @@ def test_a_planned_stop_cuts_no_call_off_before_its_time_out(
     worker_shutdown.send(sender=None)
     assert parts.waited_s == [timeout_ms / 1_000 + 2]
     assert seconds_to_stop(parts.settings.drain_s) > parts.waited_s[0] + 2
+
+
+def test_beat_sends_each_periodic_task_to_a_queue_that_processes_read() -> None:
+    tasks.app.loader.import_default_modules()
+    queues = {queue.name for queue in tasks.app.conf.task_queues}
+    routes = tasks.app.conf.task_routes
+    sent = {name: routes[entry["task"]]["queue"] for name, entry in tasks.app.conf.beat_schedule.items()}
+    seldom = dict.fromkeys(["migrate", "sweep", "judge_alerts", "feed", "reconcile", "purge"], "migrate")
+    assert sent == {"schedule": "schedule", **seldom}
+    assert {f"wangtimer.{name}" for name in sent} <= set(tasks.app.tasks)
+    assert {route["queue"] for route in routes.values()} <= queues
+
+
+@pytest.mark.parametrize(("is_alone", "ran"), [(True, 1), (False, 2)])
+def test_a_message_that_comes_while_its_work_is_under_way_is_left_out_where_one_is_to_be_alone(
+    monkeypatch: pytest.MonkeyPatch, is_alone: bool, ran: int
+) -> None:
+    pace, runs = Pace(HandClock(), 0.0), []
+    monkeypatch.setattr(tasks, "wiring", lambda: SimpleNamespace(pace=lambda _name, _least_s: pace))
+
+    def work(_parts: Any) -> None:
+        runs.append(1)
+        if len(runs) == 1:
+            run()
+
+    run = tasks.periodic("made_up", is_alone=is_alone)(work)
+    run()
+    assert len(runs) == ran
+    del tasks.app.tasks["wangtimer.made_up"], tasks.app.conf.task_routes["wangtimer.made_up"]

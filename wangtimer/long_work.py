@@ -21,9 +21,9 @@ from wangtimer.core.errors import (
     WrongToken,
 )
 from wangtimer.core.flow.call_order import CallOrder
-from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED
+from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED, Failure
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
-from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.core.flow.outcome import Note, Outcome
 from wangtimer.core.retry import RetryPolicy, policy_of
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
@@ -88,7 +88,7 @@ class LongWork:
         """Record that a firing is done; a repeat changes nothing."""
         member = self._member(timer_id, fire_at, token)
         self._await_answer(member)
-        state, has_begun = self.accepted.acknowledge(member, self._now, self._noted_at(member))
+        state, has_begun = self.accepted.acknowledge(member, self._now, self._notes(member))
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
         if has_begun:
@@ -163,18 +163,18 @@ class LongWork:
             raise WrongToken
         return Member(timer_id, fire_at, attempt)
 
-    def _noted_at(self, member: Member) -> NotedAt | None:
+    def _notes(self, member: Member) -> tuple[Note, ...]:
         """Return what the judge of alerts is to know of a firing that is done; nothing is asked while all is well."""
         if not self.marks.are_any_troubled:
-            return None
+            return ()
         try:
             place = self._place_of(self.timers.definitions({member.timer_id}).get(member.timer_id))
         except StoreAway:
             raise
         except Exception as fault:
             log.error("done_firing_not_judged", member=str(member), error=repr(fault))
-            return None
-        return self.marks.noted(Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at), place).noted_at
+            return ()
+        return self.marks.noted(Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at), place).notes
 
     def _held(self, member: Member) -> AcceptedFiring:
         """Return the firing that is accepted at this attempt; raises what says why it is not."""
@@ -258,7 +258,7 @@ class LongWork:
             wait_ms = None if is_final else policy.wait_ms(one.member.attempt, self.random)
         if wait_ms is None:
             failed = one.outcome(FiringStatus.FAILED, one.member.fire_at, error)
-            return failed._replace(host=host, reason=reason, failed_at=self._now)
+            return failed.with_note(Failure(reason, host, self._now).note)
         return one.outcome(FiringStatus.PENDING, self._now + wait_ms, error)
 
     def _place_of(self, definition: Definition | None) -> AlertPlace:

@@ -154,7 +154,7 @@ class Registrar:
                     taken_by = error.existing_id
                     log.info("created_by_somebody_else", app=app, name=name)
         raise NameInUse(
-            "name",
+            "key",
             "it is created and deleted again and again",
             "repeat it where it is still wanted",
             taken_by,
@@ -365,7 +365,9 @@ def refuse_past(schedule: Schedule, now: int) -> None:
     moment = schedule.only_moment
     if moment is not None and moment < now - LATE_ONCE_MS:
         late_s = (now - moment) // 1_000
-        raise InvalidSchedule("at", f"this moment passed {late_s} s ago", "give a moment in the future")
+        raise InvalidSchedule(
+            "schedule.at", f"this moment passed {late_s} s ago", "give a moment in the future"
+        )
 
 
 def _refuse_finished(schedule: Schedule, now: int) -> None:

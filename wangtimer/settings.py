@@ -35,13 +35,6 @@ NOT_SETTINGS = frozenset(
 # What a misspelt prefix still begins with.
 _MISSPELT_PREFIX = "WANG"
 
-# s; how often the feeder looks whether Redis holds all of the window, and how often the next minute is compared.
-FEED_EVERY_S = 2
-RECONCILE_EVERY_S = 10
-# s; how often what was noted for alert rules is judged.
-JUDGE_ALERTS_EVERY_S = 5
-
-
 # s; how long a stopping callback process waits for its calls beyond their time-out, so that each ends by itself.
 _DRAIN_MARGIN_S = 2.0
 

@@ -1,30 +1,43 @@
 """The Celery tasks: each finds its stage and calls it. Each may run twice; the comment above it says why no harm."""
 
-from functools import cache
+from collections.abc import Callable
+from contextlib import nullcontext
+from datetime import timedelta
+from functools import cache, wraps
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
-from celery import shared_task
 from celery.signals import worker_process_init, worker_ready, worker_shutdown, worker_shutting_down
 
+from wangtimer.broker import MIGRATE, SCHEDULE, TRIGGER
 from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
-from wangtimer.core.flow.queues import is_for_callbacks
+from wangtimer.core.flow.queues import CALLBACK, is_for_callbacks
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.in_turn import do_in_turn
-from wangtimer.settings import FEED_EVERY_S, JUDGE_ALERTS_EVERY_S, RECONCILE_EVERY_S, read_settings
+from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring, build
 from wangtimer.worker import PatientConsumer, Watchdog
 
 log = structlog.get_logger()
 
-# Ticks closer than this come from a second beat, or queued up while this worker was away.
+# s; ticks closer than this come from a second beat, or queued up while this worker was away.
 SAME_TICK_S = 0.3
-SAME_FEEDING_S = 0.3
-SAME_MINUTE_S = 30.0
+# s; how often the feeder looks whether Redis holds all of the window, and how often the next minute is compared.
+FEED_EVERY_S = 2
+RECONCILE_EVERY_S = 10
+# s; how often what was noted for alert rules is judged.
+JUDGE_ALERTS_EVERY_S = 5
+PURGE_EVERY_S = 60
+# s; Celery compares the two nodes' wall clocks for it: with a short one, a worker whose clock is off would drop every
+# tick. So it is long, and ticks that queued up while workers were away are one tick to the task.
+EXPIRES_S = 86_400
 
+Work = TypeVar("Work", bound=Callable[..., None])
+
+_settings = read_settings()
 _one_thread = Lock()
 
 
@@ -39,123 +52,151 @@ def _build() -> Wiring:
     return build(read_settings(), app)
 
 
+def task(name: str, queue: str) -> Callable[[Work], Work]:
+    """Make a function the task of that name, in that queue."""
+    app.conf.task_routes[f"wangtimer.{name}"] = {"queue": queue}
+    made: Callable[[Work], Work] = app.task(name=f"wangtimer.{name}", throws=(StoreAway,))
+    return made
+
+
+def periodic(
+    name: str,
+    every_s: float | None = None,
+    queue: str = MIGRATE,
+    least_s: float | None = None,
+    is_alone: bool = True,
+) -> Callable[[Callable[[Wiring], None]], Callable[[], None]]:
+    """Make work on this process's parts a task that beat sends every so many seconds; None: whoever needs it sends it.
+
+    Messages closer than `least_s`, half of the interval unless given, count as one; so do those that come while the
+    work is under way, if it `is_alone`. The work computes from the clock and from stored marks, so a message that is
+    lost, late or doubled harms nothing.
+    """
+    apart_s = (every_s or 0.0) / 2 if least_s is None else least_s
+
+    def declared(work: Callable[[Wiring], None]) -> Callable[[], None]:
+        @task(name, queue)
+        @wraps(work)
+        def run() -> None:
+            parts = wiring()
+            pace = parts.pace(name, apart_s)
+            with pace.alone() if is_alone else nullcontext(pace.is_due()) as is_due:
+                if is_due:
+                    work(parts)
+
+        if every_s is not None:
+            app.conf.beat_schedule[name] = {
+                "task": f"wangtimer.{name}",
+                "schedule": timedelta(seconds=every_s),
+                # 2 to 3 ms after each full second.
+                "relative": True,
+                "options": {"expires": EXPIRES_S},
+            }
+        return run
+
+    return declared
+
+
 # A tick depends on the clock and the agenda alone; each lock is taken once.
-@shared_task(name="wangtimer.schedule", throws=(StoreAway,))
-def schedule() -> None:
+@periodic("schedule", every_s=1, queue=SCHEDULE, least_s=SAME_TICK_S, is_alone=False)
+def schedule(parts: Wiring) -> None:
     """Send a trigger task for every slice that needs one."""
-    if wiring().pace("schedule", SAME_TICK_S).is_due():
-        wiring().scheduler.tick()
+    parts.scheduler.tick()
 
 
 # A plan whose timer was planned meanwhile is left out; rows that exist are ignored.
-@shared_task(name="wangtimer.migrate", throws=(StoreAway,))
-def migrate() -> None:
+@periodic("migrate", every_s=_settings.plan_every_s)
+def migrate(parts: Wiring) -> None:
     """Plan the next stretch of every timer that needs it."""
-    with wiring().pace("migrate", wiring().settings.plan_every_s / 2).alone() as is_due:
-        if is_due:
-            wiring().migrator.plan_due()
+    parts.migrator.plan_due()
 
 
 # Adding a member that its slice holds does nothing; limits that were told are told again; what is disabled stays so.
-@shared_task(name="wangtimer.sweep", throws=(StoreAway,))
-def sweep() -> None:
+@periodic("sweep", every_s=_settings.sweep_every_s)
+def sweep(parts: Wiring) -> None:
     """Add overdue firings, feed lanes, write parked outcomes, tell what was set; see to calendars and apps."""
-    with wiring().pace("sweep", wiring().settings.sweep_every_s / 2).alone() as is_due:
-        if is_due:
-            do_in_turn(
-                wiring().replicas.tell_again,
-                wiring().sweeper.sweep,
-                wiring().long_work.sweep,
-                wiring().overlaps.sweep,
-                wiring().lane_feeder.feed,
-                wiring().calendar_follower.ask,
-                wiring().app_stopper.sweep,
-                wiring().host_judge.sweep,
-                wiring().control_applier.sweep,
-                wiring().rules_follower.sweep,
-            )
+    do_in_turn(
+        parts.replicas.tell_again,
+        parts.sweeper.sweep,
+        parts.long_work.sweep,
+        parts.overlaps.sweep,
+        parts.lane_feeder.feed,
+        parts.calendar_follower.ask,
+        parts.app_stopper.sweep,
+        parts.host_judge.sweep,
+        parts.control_applier.sweep,
+        parts.rules_follower.sweep,
+    )
 
 
 # A note is judged in the transaction that deletes it; an app that another process is at is left to it.
-@shared_task(name="wangtimer.judge_alerts", throws=(StoreAway,))
-def judge_alerts() -> None:
+@periodic("judge_alerts", every_s=JUDGE_ALERTS_EVERY_S)
+def judge_alerts(parts: Wiring) -> None:
     """Judge what was noted for alert rules, and see which troubles are over."""
-    with wiring().pace("judge_alerts", JUDGE_ALERTS_EVERY_S / 2).alone() as is_due:
-        if is_due:
-            wiring().alert_judge.run()
+    parts.alert_judge.run()
 
 
 # Adding a member that its slice holds does nothing. One process feeds at a time; a minute cut short is fed again.
-@shared_task(name="wangtimer.feed", throws=(StoreAway,))
-def feed() -> None:
+@periodic("feed", every_s=FEED_EVERY_S)
+def feed(parts: Wiring) -> None:
     """Bring what comes due within the window into Redis."""
-    with wiring().pace("feed", FEED_EVERY_S / 2).alone() as is_due:
-        if is_due:
-            wiring().feeder.feed()
-
-
-# Adding a member that its lane holds does nothing; each lane is asked for once a second, and one feeding feeds all.
-@shared_task(name="wangtimer.feed_lanes", throws=(StoreAway,))
-def feed_lanes() -> None:
-    """Bring more of what waits for room from SQL into the lanes that are nearly empty."""
-    with wiring().pace("feed_lanes", SAME_FEEDING_S).alone() as is_due:
-        if is_due:
-            wiring().lane_feeder.feed()
+    parts.feeder.feed()
 
 
 # Adding a member that its slice holds does nothing.
-@shared_task(name="wangtimer.reconcile", throws=(StoreAway,))
-def reconcile() -> None:
+@periodic("reconcile", every_s=RECONCILE_EVERY_S)
+def reconcile(parts: Wiring) -> None:
     """Compare the coming minute's firings in SQL and Redis, and add what is missing."""
-    with wiring().pace("reconcile", RECONCILE_EVERY_S / 2).alone() as is_due:
-        if is_due:
-            wiring().feeder.compare()
+    parts.feeder.compare()
 
 
 # What is gone is gone.
-@shared_task(name="wangtimer.purge", throws=(StoreAway,))
-def purge() -> None:
+@periodic("purge", every_s=PURGE_EVERY_S)
+def purge(parts: Wiring) -> None:
     """Delete what is past its retention, as long as some is left; and count the timers of apps anew."""
-    with wiring().pace("purge", SAME_MINUTE_S).alone() as is_due:
-        while is_due:
-            purger, finished = wiring().purger, wiring().finished_purger
-            do_in_turn(purger.purge, finished.purge, wiring().total_counter.count_all)
-            if wiring().stopping.is_set() or not (purger.has_more or finished.has_more):
-                break
+    while True:
+        do_in_turn(parts.purger.purge, parts.finished_purger.purge, parts.total_counter.count_all)
+        if parts.stopping.is_set() or not (parts.purger.has_more or parts.finished_purger.has_more):
+            break
+
+
+# Adding a member that its lane holds does nothing; each lane is asked for once a second, and one feeding feeds all.
+@periodic("feed_lanes", least_s=0.3)
+def feed_lanes(parts: Wiring) -> None:
+    """Bring more of what waits for room from SQL into the lanes that are nearly empty."""
+    parts.lane_feeder.feed()
 
 
 # Timers that follow already are left as they are; one run at a time in this process.
-@shared_task(name="wangtimer.follow", throws=(StoreAway,))
-def follow() -> None:
+@periodic("follow")
+def follow(parts: Wiring) -> None:
     """Let the timers that name an uploaded calendar follow it."""
-    with wiring().pace("follow", 0.0).alone() as is_due:
-        if is_due:
-            wiring().calendar_follower.follow_all()
+    parts.calendar_follower.follow_all()
 
 
 # Who is disabled stays so; who was changed since is left alone.
-@shared_task(name="wangtimer.stop_gone", throws=(StoreAway,))
+@task("stop_gone", MIGRATE)
 def stop_gone(called: list[tuple[int, int, int]]) -> None:
     """Disable timers whose target answered 410; each has its id, its version, and that of the target it names."""
     wiring().gone_stopper.stop({timer_id: (own, target) for timer_id, own, target in called})
 
 
 # A control is of a timer's version, and what it changes makes a new one.
-@shared_task(name="wangtimer.apply_controls", throws=(StoreAway,))
+@task("apply_controls", MIGRATE)
 def apply_controls(controls: list[tuple[int, str]]) -> None:
     """Do what answers make of timers; each has the timer's id, and the control as text."""
     wiring().control_applier.take(dict(controls))
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.
-@shared_task(name="wangtimer.trigger", throws=(StoreAway,))
+@task("trigger", TRIGGER)
 def trigger(tag: str, token: str, credit: int) -> None:
     """Watch a slice for as long as it has work."""
     wiring().trigger.watch(Slice.parse(tag), token, credit)
 
 
 # Members are claimed once; a second delivery claims nothing.
-@shared_task(name="wangtimer.callback", throws=(StoreAway,))
+@task("callback", CALLBACK)
 def callback(tag: str, members: str) -> None:
     """Fire a chunk."""
     wiring().executor.fire(Chunk.from_wire(tag, members))

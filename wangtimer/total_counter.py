@@ -11,9 +11,8 @@ from wangtimer.store.sql.total_counts import TotalCounts
 
 log = structlog.get_logger()
 
-# ms; how long totals are kept without a count. Each change of a timer moves them. Three things make them differ: a
-# process that does not know yet of an app's first limit, one of an older version, and timers that fired for the last
-# time.
+# ms; how long totals are kept without a count. Each change of a timer moves them. Two things make them differ: a
+# process that does not know yet of an app's first limit, and timers that fired for the last time.
 COUNTED_EVERY_MS = 600_000
 # A count of an app's timers reads each of their rows.
 LONGEST_S = 20.0
@@ -55,8 +54,5 @@ class TotalCounter:
         if not self.totals.are_kept(app):
             self.counts.forget(app)
             return
-        after_id: int | None = 0
-        while after_id is not None:
-            after_id = self.counts.fill_in(app, after_id)
         self.counts.count(app, now)
         log.info("app_totals_counted", app=app)

@@ -95,8 +95,6 @@ SECTIONS = (
             "recorded. Or it stopped, and the call had a time-out longer than the deployment's.",
             "Redis lost or rolled back the claim, or an outcome that waited there for SQL. Or SQL lost the "
             "outcome.",
-            "Processes of an older version run beside new ones ([which "
-            "calls](decisions/0020-what-has-no-room-waits-in-a-lane.md)).",
         ),
         (
             "every message twice",
@@ -134,7 +132,6 @@ SECTIONS = (
             "([why](decisions/0015-executors-believe-redis-for-seconds.md)).",
             "A single firing that is cancelled while SQL or Redis is slow may be sent all the same. Its record "
             "says what became of it.",
-            "An older version's processes believe Redis for longer, and know no pause.",
             "Where Redis could not be told of a pause, it counts from 5 s after a sweep has told it.",
             "After two edits within two steps (`WANGTIMER_STEP_S`), what came due before and no process had taken up "
             "is made only if the newest schedule has its moment. A calendar, new zone rules and an answer that puts a "

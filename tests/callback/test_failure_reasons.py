@@ -7,7 +7,7 @@ import pytest
 from tests.callback.target import answer_with, hold
 from tests.callback.test_sent_by_an_executor import calling, recorded
 from wangtimer.callback import Reply
-from wangtimer.core.flow.dead_letter import REASON_CHARACTERS, REASONS
+from wangtimer.core.flow.dead_letter import REASON_CHARACTERS, REASONS, Failure
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Notify
@@ -41,39 +41,38 @@ def test_the_words_are_short_enough_to_be_stored() -> None:
 def test_the_last_attempt_says_what_was_called_and_why_it_failed(engine, new_target) -> None:
     target = new_target(answer_with(FAILURE))
     outcome = recorded(engine, calling(target.url))
-    assert (outcome.status, outcome.reason) == (FiringStatus.FAILED, "http_503")
-    assert outcome.host == target.url.split("/")[2]
+    assert (outcome.status, Failure.of(outcome).reason) == (FiringStatus.FAILED, "http_503")
+    assert Failure.of(outcome).host == target.url.split("/")[2]
     target.answer = hold
     outcome = recorded(engine, calling(target.url)._replace(timeouts=Timeouts(200)))
-    assert outcome.reason == "timed_out"
+    assert Failure.of(outcome).reason == "timed_out"
 
 
 def test_an_attempt_that_another_follows_says_nothing_of_it(engine, new_target) -> None:
     outcome = recorded(engine, calling(new_target(answer_with(FAILURE)).url), most_attempts=2)
-    assert (outcome.status, outcome.host, outcome.reason) == (FiringStatus.PENDING, "", "")
-    assert not {"host", "reason"} & outcome.to_wire().keys()
+    assert (outcome.status, outcome.notes) == (FiringStatus.PENDING, ())
 
 
 def test_a_call_that_cannot_be_made_has_a_word_too(engine) -> None:
     """Its bytes could not be written."""
     broken = Notify("http://127.0.0.1:1/", headers=(("X-A", "a\nb"),))
     outcome = recorded(engine, calling("")._replace(notify=broken))
-    assert (outcome.status, outcome.reason, outcome.host) == (FiringStatus.FAILED, "not_made", "")
-    assert (outcome.first_sent_at, outcome.made_at) == (None, outcome.failed_at)
+    assert (outcome.status, *Failure.of(outcome)[:2]) == (FiringStatus.FAILED, "not_made", "")
+    assert (outcome.first_sent_at, outcome.made_at) == (None, Failure.of(outcome).failed_at)
 
 
 def test_an_outcome_says_when_it_failed(engine) -> None:
     """Its moment was in 1970, as after a long pause, and nothing listens there."""
     before = time.time() * 1_000 - 1
     outcome = recorded(engine, calling("http://127.0.0.1:1/"))
-    assert outcome.reason == "not_connected"
-    assert outcome.failed_at is not None
-    assert before <= outcome.failed_at <= time.time() * 1_000 + 1
+    assert Failure.of(outcome).reason == "not_connected"
+    assert Failure.of(outcome).failed_at is not None
+    assert before <= Failure.of(outcome).failed_at <= time.time() * 1_000 + 1
 
 
 def test_an_outcome_of_which_nothing_was_sent_says_when_its_call_began(engine) -> None:
     began_at = int(time.time() * 1_000) - 1
     outcome = recorded(engine, calling("http://127.0.0.1:1/"))
     assert outcome.first_sent_at is None
-    assert began_at <= outcome.made_at <= outcome.failed_at
+    assert began_at <= outcome.made_at <= Failure.of(outcome).failed_at
     assert outcome.to_wire()["made_at"] == outcome.made_at

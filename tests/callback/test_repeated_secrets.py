@@ -6,7 +6,6 @@ Definitions are those that an executor reads from Redis.
 from base64 import b64encode
 from typing import Any
 
-import orjson
 import pytest
 
 from tests.callback.calls import MachineClock
@@ -72,13 +71,6 @@ def as_read_from_redis(definition: Definition) -> Definition:
     return _from_text(definition.timer_id, text, NO_DAYS)
 
 
-def as_an_older_version_wrote_it(definition: Definition) -> Definition:
-    version, _, text = definition_text(definition).partition(" ")
-    fields = orjson.loads(text)
-    fields.pop("marks", None)
-    return _from_text(definition.timer_id, f"{version} {orjson.dumps(fields).decode()}".encode(), NO_DAYS)
-
-
 def recorded(engine: Any, definition: Definition, target: NamedTarget | None = None) -> tuple[str, str]:
     """Send one firing; return the output and the error on record."""
     records, clock = Records(), MachineClock()
@@ -99,14 +91,13 @@ def tls() -> None:
 
 @pytest.mark.parametrize("status", ANSWERS)
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("read", [as_read_from_redis, as_an_older_version_wrote_it])
-def test_of_a_timer_nothing_is_on_record(engine, new_target, kind: str, status: str, read: Any) -> None:
+def test_of_a_timer_nothing_is_on_record(engine, new_target, kind: str, status: str) -> None:
     target = new_target(repeat(status))
     call, form = KINDS[kind]
     whole = call._replace(url=target.url + call.url)
     form = form._replace(allow_control=True)
     one = calling(target.url)._replace(notify=SEALS.seal(whole, "shop", 1), form=form)
-    output, error = recorded(engine, read(one))
+    output, error = recorded(engine, as_read_from_redis(one))
     assert any(secret in str(target.requests) for secret in (CANARY, BASIC))
     assert "***" in output
     assert CANARY not in output + error

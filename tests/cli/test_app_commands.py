@@ -180,22 +180,6 @@ def test_disabling_an_app_ends_where_its_timers_do_not_get_fewer(
     assert (ended.exit_code, "5 timers of ads are still enabled" in ended.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("name", ["team/shop", "a/b/c", "a b/ü?%2F"])
-def test_an_app_with_a_slash_that_an_older_version_let_in_is_managed_too(
-    operator: Run, keyed: KeyedWorld, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(app_commands, "BELIEVED_S", 0)
-    keyed.app_of(name)
-    assert operator("apps", "create", name).exit_code == 1
-    assert json_of(operator("apps", "limit", name, "--calls-at-once", 3, "--json"))["name"] == name
-    made = json_of(operator("keys", "create", "one", "--app", name, "--json"))
-    assert made["id"] in {one["id"] for one in json_of(operator("keys", "list", "--app", name, "--json"))}
-    revoked = json_of(operator("keys", "revoke", made["id"], "--app", name, "--json"))
-    assert (revoked["app"], revoked["revokedAt"] is None) == (name, False)
-    assert operator("apps", "disable", name).exit_code == 0
-    assert json_of(operator("apps", "show", name, "--json"))["disabledAt"] is not None
-
-
 def test_a_wrong_app_is_refused_in_one_line(operator: Run, keyed: KeyedWorld) -> None:
     keyed.app_of("shop")
     unknown = operator("apps", "show", "shpo")

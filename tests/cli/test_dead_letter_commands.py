@@ -5,8 +5,7 @@ import pytest
 from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.served import Served
-from tests.store.members import outcome_of
-from wangtimer.core.flow.firing import FiringStatus
+from tests.store.members import failed_of
 
 
 @pytest.fixture
@@ -19,7 +18,7 @@ def failed(small_world: World) -> list[str]:
     said.append({"reason": "timed_out", "error": "timed out after 10000 ms"})
     small_world.wiring.firings.settle(
         [
-            outcome_of(one.firing.member, FiringStatus.FAILED, host="shop.test:80", **fields)
+            failed_of(one.firing.member, host="shop.test:80", **fields)
             for one, fields in zip(records, said, strict=True)
         ]
     )

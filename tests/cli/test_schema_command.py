@@ -42,7 +42,7 @@ def test_it_prints_what_would_be_run_and_runs_nothing(database: Database, databa
     assert statements[0].startswith("CREATE TABLE calendar (")
     assert statements[1:] == [
         "CREATE INDEX calendar_followed ON calendar (followed_at, updated_at)",
-        "ALTER TABLE timer ADD COLUMN misfire_grace_ms BIGINT NOT NULL DEFAULT 60000",
+        "ALTER TABLE timer ADD COLUMN misfire_grace_ms BIGINT NOT NULL DEFAULT 0",
         "CREATE INDEX timer_updated ON timer (updated_at)",
     ]
     assert len(database.read(lacks)) == 4

@@ -21,12 +21,13 @@ from wangtimer.core.alerts.alert_rule import (
 from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.alerts.judging import Happened, by_trouble, judge
 from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
+from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.alerts.robots import refusal
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.core.timers.named_target import NamedTarget
@@ -68,8 +69,8 @@ def alert(name: str = "bill", **fields: object) -> Alert:
 def test_an_outcome_is_noted_where_some_rule_of_its_app_may_tell_of_it(
     one: Outcome, app: str, is_noted: bool
 ) -> None:
-    assert noted(one, AlertPlace(app), WITH_RULES).is_noted is is_noted
-    assert not noted(one, AlertPlace(app), NOBODY).is_noted
+    assert bool(noted(one, AlertPlace(app), WITH_RULES).notes) is is_noted
+    assert not noted(one, AlertPlace(app), NOBODY).notes
 
 
 def test_a_host_and_a_named_target_are_two_places_whatever_they_are_named() -> None:
@@ -78,16 +79,16 @@ def test_a_host_and_a_named_target_are_two_places_whatever_they_are_named() -> N
 
 def test_an_answer_of_a_host_in_trouble_is_noted_once_a_second() -> None:
     answered, down, up = outcome(S.SUCCEEDED), AlertPlace("shop", "down:80"), AlertPlace("shop", "up:80")
-    assert noted(answered, down, WITH_RULES).noted_at == NotedAt("shop", "down:80", "")
-    assert not noted(outcome(S.ACCEPTED), down, WITH_RULES).is_noted
-    assert not noted(answered, down, WITH_RULES, lambda _app, _place: False).is_noted
-    assert not noted(answered, up, WITH_RULES).is_noted
-    assert not noted(answered, down._replace(app="bank"), WITH_RULES).is_noted
+    assert NotedAt.of(noted(answered, down, WITH_RULES)) == NotedAt("shop", "down:80", "")
+    assert not noted(outcome(S.ACCEPTED), down, WITH_RULES).notes
+    assert not noted(answered, down, WITH_RULES, lambda _app, _place: False).notes
+    assert not noted(answered, up, WITH_RULES).notes
+    assert not noted(answered, down._replace(app="bank"), WITH_RULES).notes
     clock = HandClock()
     marks = AlertMarks(lambda: WITH_RULES, clock)
-    assert [marks.noted(answered, down).is_noted for _ in range(3)] == [True, False, False]
+    assert [bool(marks.noted(answered, down).notes) for _ in range(3)] == [True, False, False]
     clock.sleep(1)
-    assert marks.noted(answered, down).is_noted
+    assert marks.noted(answered, down).notes
 
 
 def test_a_failure_says_whether_its_place_was_well_since_the_last_one() -> None:
@@ -96,7 +97,7 @@ def test_a_failure_says_whether_its_place_was_well_since_the_last_one() -> None:
 
     def noted_at(status: FiringStatus) -> NotedAt | None:
         clock.sleep(1)
-        return marks.noted(outcome(status), place).noted_at
+        return NotedAt.of(marks.noted(outcome(status), place))
 
     assert noted_at(S.FAILED) == NotedAt("shop", "up:80", "", NOW + 1_000)
     assert noted_at(S.SUCCEEDED) is None
@@ -108,16 +109,16 @@ def test_a_failure_says_whether_its_place_was_well_since_the_last_one() -> None:
 def test_the_first_success_after_a_failure_is_noted_though_one_was_just_now() -> None:
     clock, down = HandClock(NOW), AlertPlace("shop", "down:80")
     marks = AlertMarks(lambda: WITH_RULES, clock)
-    assert marks.noted(outcome(S.SUCCEEDED), down).is_noted
+    assert marks.noted(outcome(S.SUCCEEDED), down).notes
     clock.sleep(0.2)
     marks.noted(outcome(S.FAILED), down)
-    assert [marks.noted(outcome(S.SUCCEEDED), down).is_noted for _ in range(2)] == [True, False]
+    assert [bool(marks.noted(outcome(S.SUCCEEDED), down).notes) for _ in range(2)] == [True, False]
 
 
 def test_the_mark_waits_with_its_outcome_and_nothing_else_is_lost() -> None:
     marked = noted(outcome(S.FAILED, host_failing_ms=0), AlertPlace("shop", "h:80", "t"), WITH_RULES)
     assert Outcome.from_wire(marked.to_wire()) == marked
-    assert "noted_at" not in outcome(S.FAILED).to_wire()
+    assert "notes" not in outcome(S.FAILED).to_wire()
 
 
 def test_a_message_is_stored_whole_and_names_no_more_than_has_room() -> None:

@@ -150,14 +150,14 @@ def test_every_macro_is_the_expression_it_stands_for() -> None:
         ("0 0 * * 6L", "weekday '6L' cannot be read"),
         (
             "0 0 9 ? * 6L",
-            '"cronDialect": "quartz" knows it, with seconds first and one ? (6L is the last Friday there)',
+            '"dialect": "quartz" knows it, with seconds first and one ? (6L is the last Friday there)',
         ),
-        ("0 0 9 ? * FRIL", '"cronDialect": "quartz" knows it, with seconds first and one ?'),
+        ("0 0 9 ? * FRIL", '"dialect": "quartz" knows it, with seconds first and one ?'),
         ("0 0 LW * *", "day 'LW' cannot be read"),
-        ("0 0 LW * *", '"cronDialect": "quartz" knows it'),
-        ("0 0 L-3 * *", '"cronDialect": "quartz" knows it'),
+        ("0 0 LW * *", '"dialect": "quartz" knows it'),
+        ("0 0 L-3 * *", '"dialect": "quartz" knows it'),
         ("@every 5m", "is an interval"),
-        ("rate(5 minutes)", "write the interval as everyMs"),
+        ("rate(5 minutes)", "write the interval as every"),
         ("*/0 * * * *", "minute '*/0' cannot be read"),
         ("? * * * *", "minute '?' cannot be read"),
         ("0 0 0 1 1 * 2100", "year '2100' cannot be read"),
@@ -186,7 +186,7 @@ def test_a_refused_expression_is_told_what_is_wrong_and_what_to_write(
     with pytest.raises(InvalidSchedule, match="cron: ") as refused:
         Cron.parse(expression)
     assert complaint in f"{refused.value.reason}; {refused.value.mend}"
-    assert refused.value.field == "cron"
+    assert refused.value.field == "schedule.cron"
     assert refused.value.mend
 
 
@@ -196,7 +196,7 @@ def test_a_refused_expression_is_told_what_is_wrong_and_what_to_write(
 def test_only_names_of_iana_zones_are_accepted(zone: str) -> None:
     with pytest.raises(InvalidSchedule, match="not an IANA time zone") as refused:
         Cron.parse("* * * * *", zone)
-    assert refused.value.field == "timezone"
+    assert refused.value.field == "schedule.timezone"
 
 
 def test_a_year_that_is_over_is_refused_as_seen_from_the_given_moment() -> None:
@@ -548,11 +548,11 @@ def test_a_moment_matches_exactly_if_it_is_among_the_moments(
         ("0 9 1 Sept mo", "unix", "month 'Sept' cannot be read", "0 9 1 sep mon"),
         ("0 9 1 ju *", "unix", "month 'ju' cannot be read", None),
         ("0 9 * * foo-foo", "unix", "weekday 'foo-foo' cannot be read", None),
-        ("cron(0 9 * * ? *)", "unix", """write 0 0 9 * * ? with "cronDialect": "quartz\"""", None),
+        ("cron(0 9 * * ? *)", "unix", """write 0 0 9 * * ? with "dialect": "quartz\"""", None),
         ("cron(0 9 ? * 2 2027)", "quartz", "write 0 0 9 ? * 2 2027 with", None),
         ("CRON_TZ=Asia/Tokyo 0 9 * * *", "unix", """as "timezone": "Asia/Tokyo\"""", "0 9 * * *"),
         ("TZ=Asia/Tokyo @daily", "unix", "has its zone in it", "@daily"),
-        ("0 9 LW-1 * *", "unix", """"cronDialect": "quartz" has L-1W, the Monday to Friday""", None),
+        ("0 9 LW-1 * *", "unix", """"dialect": "quartz" has L-1W, the Monday to Friday""", None),
         (
             "0 0 9 LW-1 * ?",
             "quartz",

@@ -53,11 +53,11 @@ def test_it_ends_where_time_does() -> None:
 @pytest.mark.parametrize(
     ("interval", "zone", "field"),
     [
-        (999, "UTC", "everyMs"),
-        (0, "UTC", "everyMs"),
-        (-5, "UTC", "everyMs"),
-        (10**14, "UTC", "everyMs"),
-        (60_000, "Mars/Olympus", "timezone"),
+        (999, "UTC", "schedule.every"),
+        (0, "UTC", "schedule.every"),
+        (-5, "UTC", "schedule.every"),
+        (10**14, "UTC", "schedule.every"),
+        (60_000, "Mars/Olympus", "schedule.timezone"),
     ],
 )
 def test_what_cannot_be_is_refused_and_the_field_named(interval: int, zone: str, field: str) -> None:

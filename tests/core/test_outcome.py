@@ -1,5 +1,4 @@
-import json
-
+import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,41 +23,35 @@ OUTCOMES = st.builds(
     MAYBE,
     MAYBE,
     MAYBE,
+    st.none() | MOMENTS,
+    st.lists(st.tuples(st.text(), st.text() | st.lists(MAYBE)), max_size=2).map(tuple),
 )
 
 
 @given(OUTCOMES)
 def test_an_outcome_reads_back_from_the_outbox(outcome: Outcome) -> None:
-    assert Outcome.from_wire(json.loads(json.dumps(outcome.to_wire()))) == outcome
+    assert Outcome.from_wire(orjson.loads(orjson.dumps(outcome.to_wire()))) == outcome
 
 
-def test_an_outcome_that_waited_in_the_outbox_from_before_the_cost_was_split_is_read_too() -> None:
-    wire = {
-        "member": "1:59000:2",
-        "bucket": 3,
-        "status": "failed",
-        "due_at": 59_000,
-        "first_sent_at": 59_003,
-        "lateness_ms": 3,
-        "cost_ms": 12,
-        "http_status": 500,
-        "output": "",
-        "error": "HTTP 500",
-    }
-    failed = FiringStatus.FAILED
-    read = Outcome(Member(1, 59_000, 2), 3, failed, 59_000, 59_003, 3, 12, 500, "", "HTTP 500")
-    assert Outcome.from_wire(wire) == read
-
-
-def test_an_outcome_of_a_host_that_answers_is_read_by_the_version_before() -> None:
+def test_an_outcome_takes_no_room_for_what_is_not_said() -> None:
     wire = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000).to_wire()
-    assert not {"host_failing_ms", "host", "reason"} & wire.keys()
+    assert wire.keys() == {"member", "bucket", "status", "due_at"}
+
+
+def test_a_note_of_a_feature_that_is_not_known_here_is_kept() -> None:
+    outcome = Outcome(Member(1, 59_000, 2), 3, FiringStatus.SUCCEEDED, due_at=59_000)
+    noted = outcome.with_note(("made up", {"a": [1, None]})).with_note(("control", "1 stop 0"))
+    read = Outcome.from_wire(orjson.loads(orjson.dumps(noted.to_wire())))
+    assert read == noted
+    assert (read.note("made up"), read.note("control"), read.note("alert")) == (
+        {"a": [1, None]},
+        "1 stop 0",
+        None,
+    )
 
 
 def test_an_outcome_of_a_later_version_is_read_without_what_is_not_known_here() -> None:
-    outcome = Outcome(
-        Member(1, 59_000, 2), 3, FiringStatus.FAILED, due_at=59_000, host="a:80", reason="http_503"
-    )
+    outcome = Outcome(Member(1, 59_000, 2), 3, FiringStatus.FAILED, due_at=59_000, error="HTTP 503")
     assert Outcome.from_wire(outcome.to_wire() | {"said_later": 7}) == outcome
 
 

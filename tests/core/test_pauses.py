@@ -20,13 +20,13 @@ def test_a_call_waits_in_the_lane_of_the_widest_pause() -> None:
 @pytest.mark.parametrize(
     ("name", "lane", "is_held"),
     [
-        ("all", SharedLane.of_host(HOST), True),
+        ("all", SharedLane.of_way(APP, HOST), True),
         ("app:shop", SharedLane.of_app(APP), True),
         ("app:shop", SharedLane.of_limit(APP), True),
         ("app:shop", SharedLane.of_pause("app:shop"), True),
         ("app:shop", SharedLane.of_pause("all"), False),
-        ("app:shop", SharedLane.of_host(HOST), False),
-        ("host:shop.test:443", SharedLane.of_host(HOST), True),
+        ("app:shop", SharedLane.of_way("other", HOST), False),
+        ("host:shop.test:443", SharedLane.of_way(APP, HOST), True),
         ("timer:17", SharedLane.of_pause("timer:17"), True),
         ("timer:17", SharedLane.of_app(APP), False),
     ],

@@ -144,12 +144,12 @@ def test_it_is_told_in_words(expression: str, english: str, chinese: str) -> Non
 def test_what_it_does_not_have_is_refused(expression: str) -> None:
     with pytest.raises(InvalidSchedule) as refused:
         quartz(expression)
-    assert refused.value.field == "cron"
+    assert refused.value.field == "schedule.cron"
     assert refused.value.mend
 
 
 @given(weekday_fields | day_fields)
-def test_it_is_stored_so_that_a_version_without_dialects_refuses_it(field: str) -> None:
+def test_it_is_stored_so_that_a_version_that_does_not_know_it_refuses_it(field: str) -> None:
     kind, _, text = field.partition(":")
     cron = quartz(f"0 0 9 {text} * ?" if kind == "day" else f"0 0 9 ? * {text}")
     assert cron_from(cron_text(cron), "UTC") == cron

@@ -46,11 +46,10 @@ def test_each_has_a_name_of_its_own() -> None:
 LATER: list[tuple[ReplicaKind[Any], object, object]] = [
     (
         CALL_LIMITS,
-        {"apps": {"a": [5, 3, 99], "b": [None, 2, None, {}]}, "more": 1},
+        {"apps": {"a": [5, 3, 99], "b": [None, 2, None, {}]}, "hosts": {}, "toOneHost": {}, "more": 1},
         CallLimits({"a": CallLimit(5, 3), "b": CallLimit(None, 2)}),
     ),
-    (CALL_LIMITS, {}, CallLimits()),
-    (ALERTED_APPS, {"a": {"more": 1}}, AlertedApps({"a": None})),
+    (ALERTED_APPS, {"a": {"lateMs": None, "troubled": [], "more": 1}}, AlertedApps({"a": None})),
     (
         WAYS_OUT,
         {"mark": "m", "apps": {"a": ['{"httpsOnly":true}', "", "", 9]}, "more": 1},

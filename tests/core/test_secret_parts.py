@@ -147,9 +147,9 @@ def test_a_mask_for_which_there_is_no_secret_is_refused(asked: Notify, was: Noti
 @pytest.mark.parametrize(
     ("was", "field"),
     [
-        (Notify(f"{URL}?a=b", marks=ALL), "notifyHTTPParam.url"),
-        (Notify(URL, headers=(("X-Tenant", "t"),), marks=ALL), "notifyHTTPParam.header.X-Tenant"),
-        (Notify(URL, body="b", marks=ALL), "notifyHTTPParam.body"),
+        (Notify(f"{URL}?a=b", marks=ALL), "target.url"),
+        (Notify(URL, headers=(("X-Tenant", "t"),), marks=ALL), "target.headers.X-Tenant"),
+        (Notify(URL, body="b", marks=ALL), "target.body"),
     ],
 )
 def test_a_mark_is_taken_away_only_with_the_value_given_anew(was: Notify, field: str) -> None:

@@ -58,15 +58,15 @@ def test_the_buckets_of_an_own_queue_are_others_than_all_before() -> None:
 
 
 def test_a_host_has_a_lane_for_each_queue_and_an_app_has_one() -> None:
-    lane = SharedLane.of_host("shop.test:80", 3)
+    lane = SharedLane.of_host_limit("shop.test:80").in_queue(3)
     assert (lane.key, lane.queue, lane.shown, lane.name) == (
-        "q3:host:shop.test:80",
+        "q3:host-limit:shop.test:80",
         3,
-        "host:shop.test:80",
+        "host-limit:shop.test:80",
         "shop.test:80",
     )
-    assert lane.in_queue(0) == SharedLane.of_host("shop.test:80")
-    assert SharedLane.of_host("shop.test:80").in_queue(3) == lane
+    assert lane.in_queue(0) == SharedLane.of_host_limit("shop.test:80")
+    assert SharedLane.of_host_limit("shop.test:80").in_queue(3) == lane
     for of_app in (SharedLane.of_app("q1:x"), SharedLane.of_limit("q1:x")):
         assert (of_app.in_queue(3), of_app.queue, of_app.app, of_app.shown) == (of_app, 0, "q1:x", of_app.key)
     assert (lane.app, SharedLane.of_app("x").limited_app, SharedLane.of_limit("x").limited_app) == (
@@ -106,4 +106,4 @@ def test_a_lane_of_an_app_at_a_host_names_the_whole_app_however_long_the_host_is
 def test_a_lane_of_a_way_tells_its_host_its_part_and_its_app(host: str, part: str) -> None:
     lane = SharedLane.of_way("shop", host, part)
     assert (lane.key, lane.host, lane.part, lane.app) == (f"host:{host}{part} shop", host, part, "shop")
-    assert (SharedLane.of_app_at_host("shop", host).part, SharedLane.of_host(host).host) == ("", host)
+    assert (SharedLane.of_app_at_host("shop", host).part, SharedLane.of_host_limit(host).host) == ("", host)

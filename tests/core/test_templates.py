@@ -85,13 +85,13 @@ def test_in_xml_it_is_text(kind: str) -> None:
 @pytest.mark.parametrize(
     ("call", "field", "word"),
     [
-        (Notify("http://a/?x={{firedAt}}"), "notifyHTTPParam.url", "did you mean {{fireAt}}?"),
-        (Notify("http://a/", headers=(("X-A", "{{Attempt}}"),)), "notifyHTTPParam.header.X-A", "{{attempt}}"),
-        (Notify("http://a/", body="{{"), "notifyHTTPParam.body", "{{fireAt}}"),
-        (Notify("http://a/", body="{{nothing.like.it}}"), "notifyHTTPParam.body", "leave templates out"),
-        (Notify("http://a/{{attempt}}"), "notifyHTTPParam.url", "query"),
+        (Notify("http://a/?x={{firedAt}}"), "target.url", "did you mean {{fireAt}}?"),
+        (Notify("http://a/", headers=(("X-A", "{{Attempt}}"),)), "target.headers.X-A", "{{attempt}}"),
+        (Notify("http://a/", body="{{"), "target.body", "{{fireAt}}"),
+        (Notify("http://a/", body="{{nothing.like.it}}"), "target.body", "leave templates out"),
+        (Notify("http://a/{{attempt}}"), "target.url", "query"),
         (Notify("/x/{{attempt}}", target="shop"), "target.path", "query"),
-        (Notify("http://a/", body="{{app}}" * (MOST_PLACEHOLDERS + 1)), "templates", "100 at most"),
+        (Notify("http://a/", body="{{app}}" * (MOST_PLACEHOLDERS + 1)), "target.templates", "100 at most"),
     ],
     ids=["near", "case", "open", "unknown", "path", "path of a target", "many"],
 )

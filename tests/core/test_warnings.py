@@ -256,8 +256,8 @@ def test_an_interval_knows_no_clock() -> None:
             [
                 (
                     "weekday 5 is Friday here; where ? is from, in Quartz, weekdays count from 1, Sunday: write "
-                    "cronDialect quartz if that is meant, or names such as MON",
-                    "这里的星期 5 是周五；而 ? 来自 Quartz，那里的星期从 1（周日）数起：若是此意，请写 cronDialect 为 "
+                    "dialect quartz if that is meant, or names such as MON",
+                    "这里的星期 5 是周五；而 ? 来自 Quartz，那里的星期从 1（周日）数起：若是此意，请写 dialect 为 "
                     "quartz，或写 MON 这样的名字",
                 )
             ],
@@ -270,8 +270,8 @@ def test_an_interval_knows_no_clock() -> None:
             [
                 (
                     "minute */90 steps past the end of its field, so it is its first value alone; for an interval "
-                    "use everyMs",
-                    "分字段 */90 的步长超出了该字段，因此只有第一个值；按间隔触发请用 everyMs",
+                    "use every",
+                    "分字段 */90 的步长超出了该字段，因此只有第一个值；按间隔触发请用 every",
                 )
             ],
         ),
@@ -279,13 +279,12 @@ def test_an_interval_knows_no_clock() -> None:
             "*/45 */5 * * *",
             [
                 (
-                    "minute */45 is not every 45: from 45 to the next 0 it is 15; for an interval use "
-                    "everyMs",
-                    "分字段 */45 不是每 45 一次：从 45 到下一个 0 隔 15；按间隔触发请用 everyMs",
+                    "minute */45 is not every 45: from 45 to the next 0 it is 15; for an interval use every",
+                    "分字段 */45 不是每 45 一次：从 45 到下一个 0 隔 15；按间隔触发请用 every",
                 ),
                 (
-                    "hour */5 is not every 5: from 20 to the next 0 it is 4; for an interval use everyMs",
-                    "时字段 */5 不是每 5 一次：从 20 到下一个 0 隔 4；按间隔触发请用 everyMs",
+                    "hour */5 is not every 5: from 20 to the next 0 it is 4; for an interval use every",
+                    "时字段 */5 不是每 5 一次：从 20 到下一个 0 隔 4；按间隔触发请用 every",
                 ),
             ],
         ),

@@ -207,18 +207,6 @@ def test_what_stands_in_redis_is_sealed_for_its_group_and_attempt(
     assert newer.read(group, packed) == LISTS.read(group, packed)
 
 
-def test_an_older_executors_entry_is_read_and_an_older_stream_reads_none_of_ours(
-    client: "redis.Redis[bytes]", make: MakeEngine, outcomes: Outcomes
-) -> None:
-    group, event = ConsumerGroup("shop", "work"), b'{"id":"7-1","body":"a b"}'
-    assert LISTS.read(group, b"1000 2 3 7-1 " + event) == ConsumerEntry("7-1", 3, 1_000, event, 2)
-    make().submit([a_firing(outcomes)])
-    outcomes.wait(1)
-    (packed,) = client.lrange(f"{KEYS.consumer_list}{group.key}", 0, -1)
-    *_, attempt = packed.split(b" ", 4)[:3]  # which it reads as a number
-    assert (attempt, attempt.isdigit()) == (b"2:1-%d" % FIRE_AT, False)
-
-
 def test_a_firing_that_could_not_be_acknowledged_is_not_made() -> None:
     with pytest.raises(ValueError, match="cannot acknowledge"):
         refuse_unacknowledged(consumers_place("work").url)

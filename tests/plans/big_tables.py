@@ -14,7 +14,7 @@ DAY_MS = 86_400_000
 
 # The present of these tables; a firing each 100 ms or so, settled before it, pending behind.
 NOW = 1_800_000_000_000
-LANE = SharedLane.of_host("a.example:80")
+LANE = SharedLane.of_way("shop", "a.example:80")
 # An app with as many timers as that, and one whose timers are a hundredth of all; the others have ten each.
 SMALL_APP, LARGE_APP = "small", "large"
 SMALL_APP_TIMERS = 20

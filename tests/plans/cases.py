@@ -632,7 +632,6 @@ class Stores:
         last = self.tables.rows - 1
         return [
             Case("TotalCounts.to_count", lambda: self.totals.to_count(NOW, 100)),
-            Case("TotalCounts.fill_in", lambda: self.totals.fill_in(LARGE_APP, 0)),
             Case("TotalCounts.count", lambda: self.totals.count(LARGE_APP, NOW)),
             Case("TotalCounts.forget", lambda: self.totals.forget("app7")),
             Case("AttemptStore.history", lambda: self.attempts.history(*self._a_settled())),

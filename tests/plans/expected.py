@@ -306,7 +306,6 @@ EXPECTED: dict[str, frozenset[str]] = {
     "PlannedLoad.minutes": frozenset(["firing.firing_due, timer.PRIMARY"]),
     "PlannedLoad.first_unplanned": frozenset(["one end of an index"]),
     "TotalCounts.to_count": frozenset(["app.app_counted"]),
-    "TotalCounts.fill_in": frozenset(["timer.timer_of_app", "timer.PRIMARY"]),
     "TotalCounts.count": frozenset(
         ["app.PRIMARY", "app_total.PRIMARY", "insert", "app.PRIMARY, timer.timer_of_app, app_total.PRIMARY"]
     ),

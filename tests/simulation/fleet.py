@@ -8,7 +8,6 @@ from random import Random
 from types import SimpleNamespace
 from typing import Any
 
-import celeryconfig
 from tests.fakes.faked_wiring import FakedWiring, sql_fakes
 from tests.fakes.never_signed import NeverSigned
 from tests.simulation.evidence import Evidence
@@ -28,10 +27,11 @@ from wangtimer.core.flow.slicing import MINUTE_MS, TriggerOrder
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor.claim import Claims
 from wangtimer.registrar import Registrar
-from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
+from wangtimer.settings import Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.replica import Replica
+from wangtimer.tasks import EXPIRES_S, FEED_EVERY_S, RECONCILE_EVERY_S, SAME_TICK_S
 from wangtimer.testing.doubles import MemoryBroker, MemoryReplicaTexts
 from wangtimer.testing.doubles.hand_clock import START_MS
 from wangtimer.wiring import once
@@ -41,10 +41,6 @@ from wangtimer.wiring import once
 SETTINGS = Settings.model_construct(step_s=60, plan_every_s=10, window_s=30, window_memory_mb=0)
 ALWAYS_HELD_MS = 10_000
 TRIGGER_THREADS, EXECUTOR_THREADS = 4, 3
-# Celery beat's own pace, and what `wangtimer.tasks` lets through.
-SAME_TICK_S = 0.3
-# Ticks are the only messages with a moment of their sender's wall clock; the receiver holds its own against it.
-EXPIRES_S = min(entry["options"]["expires"] for entry in celeryconfig.beat_schedule.values())
 WISH_TRIES = 6
 SNAPSHOT_EVERY_MS = 150
 # How long a slow call of a limited app takes: it ends within its time-out although its process was frozen for a lease.

@@ -14,7 +14,6 @@ from wangtimer.stack.own_keys import provide_keys
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.tables import calendars
 
 
 @pytest.fixture
@@ -72,15 +71,6 @@ def test_a_key_that_counts_no_more_is_made_anew(directory: DataDirectory, spoilt
     provide_keys(directory, app)
     assert stored(directory)[1] == [app, "an operator"]
     assert directory.key_file.read_text() != before
-
-
-def test_apps_from_before_apps_had_rows_are_taken_over(directory: DataDirectory) -> None:
-    with closing(Database(directory.database_url, pool_size=2)) as database:
-        database.create_tables()
-        row = {"app": "bank", "name": "days", "content": "{}", "updated_at": 1}
-        database.write(lambda sql: sql.execute(calendars.insert().values(row)))
-    provide_keys(directory, "shop")
-    assert stored(directory)[0] == ["bank", "shop"]
 
 
 @pytest.mark.parametrize("app", ["", " shop", "a/b", "x" * 65, "a\tb"])

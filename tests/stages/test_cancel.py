@@ -199,7 +199,7 @@ def test_a_cancelled_moment_does_not_become_the_only_one(idle: World) -> None:
     cancel(idle, timer, moment)
     with pytest.raises(Conflict) as caught:
         to(idle, timer, Once(moment))
-    assert caught.value.field == "at"
+    assert caught.value.field == "schedule.at"
     assert to(idle, timer, Once(moment + 1)).definition.schedule == Once(moment + 1)
 
 

@@ -287,7 +287,7 @@ def test_a_single_moment_long_past_is_refused(idle: World) -> None:
     timer = idle.timer("* * * * *")
     with pytest.raises(InvalidInput) as caught:
         idle.registrar.edit(APP, timer.id, to(Once(idle.now - 61_000)))
-    assert caught.value.field == "at"
+    assert caught.value.field == "schedule.at"
 
 
 def test_what_came_due_before_an_edit_is_made_though_nobody_could_make_it_then(

@@ -15,8 +15,8 @@ from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.mover import Move, Mover
 from wangtimer.executor.sql_rest import LONG_S, REST_S
 
-LANE = SharedLane.of_host("a.test:80")
-OTHER_LANE = SharedLane.of_host("b.test:80")
+LANE = SharedLane.of_way("shop", "a.test:80")
+OTHER_LANE = SharedLane.of_way("shop", "b.test:80")
 
 
 class Moving:

@@ -33,11 +33,11 @@ def test_failures_of_an_app_with_a_rule_are_marked_and_no_others(make_world: Mak
     seen = settled(world)
     world.run_for(3)
     assert seen
-    assert not any(one.is_noted for one in seen)
+    assert not any(one.notes for one in seen)
     seen.clear()
     world.target.answer = lambda _arrival: Answer(404)
     world.run_for(3)
     failed = [one for one in seen if one.http_status == 404]
     assert {one.member.timer_id for one in failed} == {mine.id, others.id}
-    assert {one.member.timer_id for one in failed if one.is_noted} == {mine.id}
-    assert all(one.is_noted for one in failed if one.member.timer_id == mine.id)
+    assert {one.member.timer_id for one in failed if one.notes} == {mine.id}
+    assert all(one.notes for one in failed if one.member.timer_id == mine.id)

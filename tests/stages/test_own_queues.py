@@ -203,8 +203,8 @@ def test_what_waits_for_a_limit_is_pulled_by_the_processes_of_the_queue(divided:
     assert len(arrivals_of(divided, OWN_HOST)) >= 5 * 30
 
 
-def test_while_older_triggers_run_beside_nothing_is_lost(divided: World) -> None:
-    """They know one queue: what they send is called by the processes of the common queue."""
+def test_while_triggers_that_know_no_own_queue_run_beside_nothing_is_lost(divided: World) -> None:
+    """Their settings name one queue: what they send is called by the processes of the common queue."""
     rooted = divided.message_queue_of
     own, others = start_both(divided)
     divided.message_queue_of = lambda _queue: CALLBACK  # type: ignore[method-assign]

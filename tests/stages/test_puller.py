@@ -40,7 +40,7 @@ class SlowLanes:
 
     def index(self) -> dict[SharedLane, str]:
         self.asked.append("index")
-        return {SharedLane.of_host(host): "token" for host in HOSTS}
+        return {SharedLane.of_way("app", host): "token" for host in HOSTS}
 
     def pull(self, lane: SharedLane, *_how: object) -> Pulled:
         self._clock.sleep(PULL_S)
@@ -89,7 +89,7 @@ def test_a_look_that_takes_longer_than_from_one_to_the_next_starves_no_lane_that
     lanes: SlowLanes, puller: Puller
 ) -> None:
     def end_a_call(lane: SharedLane) -> None:
-        puller.note_ended(lane.key.removeprefix("host:"), "app")
+        puller.note_ended(lane.host or "", "app")
         if lanes.looks == 4:
             puller.stop()
 
@@ -112,12 +112,12 @@ def test_a_lane_that_was_looked_at_is_not_pulled_again_for_what_ended_before(
     puller.note_ended(HOSTS[0], "app")
     lanes.asked.clear()
     puller.pull_freed()
-    assert lanes.asked == [f"host:{HOSTS[0]}"]
+    assert lanes.asked == [f"host:{HOSTS[0]} app"]
 
 
 def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
     clock = lanes._clock
-    rooms = {f"host:{HOSTS[0]}": 1}
+    rooms = {f"host:{HOSTS[0]} app": 1}
     puller = puller_of(lanes, lambda lane: rooms.get(lane.key, 0), clock, no_rules().throttle(None))
     counts = []
     for _ in range(6):
@@ -128,12 +128,12 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
         clock.sleep(2 - (clock.monotonic() - before))
     assert counts == [1_000, 1, 1_000, 1, 1_000, 1]
     # A lane that has room again is pulled at the next look.
-    rooms[f"host:{HOSTS[1]}"] = 1
+    rooms[f"host:{HOSTS[1]} app"] = 1
     lanes.asked.clear()
     puller.look()
     lanes.asked.clear()
     puller.look()
-    assert lanes.asked == ["index", f"host:{HOSTS[0]}", f"host:{HOSTS[1]}"]
+    assert lanes.asked == ["index", f"host:{HOSTS[0]} app", f"host:{HOSTS[1]} app"]
 
 
 def test_a_process_that_knows_of_no_lane_looks_seldom_until_it_sends_somebody_to_one(puller: Puller) -> None:
@@ -362,7 +362,7 @@ def test_lanes_that_are_pulled_together_share_the_room_of_the_process() -> None:
 
 
 def test_lanes_in_which_a_call_ended_are_served_before_those_that_wait_for_a_rate() -> None:
-    others = [SharedLane.of_host("h:80")]
+    others = [SharedLane.of_way(lane_number(0).limited_app or "", "h:80")]
     it = ManyLimited(3, room=1_000, others=others)
     it.look_twice()
     it.clock.sleep(0.06)
@@ -383,7 +383,9 @@ def test_a_limited_lane_that_cannot_be_read_holds_up_no_other() -> None:
 
 @pytest.mark.test_all
 def test_a_long_look_holds_up_no_rate() -> None:
-    it = ManyLimited(2, room=1_000, others=[SharedLane.of_host(f"h{number}:80") for number in range(200)])
+    it = ManyLimited(
+        2, room=1_000, others=[SharedLane.of_way("shop", f"h{number}:80") for number in range(200)]
+    )
     pull_all = it.pull_all
 
     def slow(orders: Sequence[PullOrder], *how: object, **named: bool) -> list[Pulled]:

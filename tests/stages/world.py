@@ -29,9 +29,10 @@ from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.room import Room
 from wangtimer.executor.throttle import GATHER_S
 from wangtimer.in_turn import do_in_turn
-from wangtimer.settings import FEED_EVERY_S, RECONCILE_EVERY_S, Settings
+from wangtimer.settings import Settings
 from wangtimer.store.app_queues import NOTE_EVERY_S
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.tasks import FEED_EVERY_S, RECONCILE_EVERY_S
 from wangtimer.testing.doubles import (
     UNLIMITED,
     MemoryBroker,

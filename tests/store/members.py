@@ -1,5 +1,6 @@
 """Members and outcomes as tests write them."""
 
+from wangtimer.core.flow.dead_letter import NOT_MADE, Failure
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 
@@ -20,6 +21,17 @@ def outcome_of(
 ) -> Outcome:
     """Return an outcome; `moment` is the next attempt's, where it is a retry."""
     return Outcome(member, 0, status, moment or member.fire_at, **fields)
+
+
+def failed_of(
+    member: Member,
+    reason: str = NOT_MADE,
+    host: str = "",
+    failed_at: int | None = None,
+    **fields: object,
+) -> Outcome:
+    """Return the outcome of a firing that failed for good."""
+    return outcome_of(member, FiringStatus.FAILED, **fields).with_note(Failure(reason, host, failed_at).note)
 
 
 def row_at(moment: int, timer_id: int = 1, bucket: int = 0) -> Firing:

@@ -50,7 +50,7 @@ def test_without_names_in_the_settings_nothing_is_asked_for_any_app() -> None:
     known.server.away = True
     assert [known.queues.number_of("shop"), known.queues.serving(0), known.queues.serving(3)] == [0, 0, 0]
     assert known.queues.message_queue_of(3) == "callback"
-    assert known.queues.of_lane(SharedLane.of_host("h:80", 3)) == 0
+    assert known.queues.of_lane(SharedLane.of_host_limit("h:80").in_queue(3)) == 0
     assert known.queues.is_served(0)
     assert known.queues.is_served(3)
     assert known.queues.unserved() == []
@@ -105,8 +105,8 @@ def test_a_queue_that_no_app_has_any_more_is_nobody_s() -> None:
     known = Known()
     known.told.write({"shop": "mail"})
     assert [known.queues.message_queue_of(number) for number in (1, 2)] == ["callback", "callback.mail"]
-    assert known.queues.of_lane(SharedLane.of_host("h:80", 1)) == 0
-    assert known.queues.of_lane(SharedLane.of_host("h:80", 2)) == 2
+    assert known.queues.of_lane(SharedLane.of_host_limit("h:80").in_queue(1)) == 0
+    assert known.queues.of_lane(SharedLane.of_host_limit("h:80").in_queue(2)) == 2
     assert known.queues.of_lane(SharedLane.of_limit("shop")) == 2
     assert known.queues.is_served(1)
 

@@ -293,8 +293,6 @@ def test_a_count_finds_what_was_not_counted(office: Office) -> None:
     office.made("a")
     office.most, most = WITHOUT_LIMIT, office.most
     office.enabled("b")
-    as_older_versions_do = update(timers).values(firings_a_day=None)
-    office.database.write(lambda sql: sql.execute(as_older_versions_do))
     office.most = most
     assert office.total == Total(1, 0)
     counter = TotalCounter(office.counts, office.totals, HandClock(NOW + COUNTED_EVERY_MS + 1))

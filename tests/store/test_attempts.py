@@ -12,7 +12,6 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.attempts import AttemptRecord, AttemptStore
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_rows import MEASURED
 from wangtimer.store.sql.tables import attempts, firings
 
 AT = 1_800_000_000_000
@@ -118,9 +117,7 @@ def test_what_was_not_sent_says_when_it_was_made(sql: SqlWorld, database: Databa
     assert (history.record.first_sent_at, history.record.lateness_ms) == (AT + 2_000, 2_000)
 
 
-def test_what_an_older_version_recorded_of_an_attempt_that_was_not_sent_has_no_moment(
-    sql: SqlWorld, database: Database
-) -> None:
+def test_a_failure_without_an_attempt_has_no_moment(sql: SqlWorld, database: Database) -> None:
     settle_each(sql, outcome_of(Member(1, AT, 1), FAILED, cost_ms=3, error="no connection"))
     assert found(database) == [AttemptRecord(1, FAILED, None, 3, None, None, None, "", "no connection", None)]
 
@@ -283,26 +280,6 @@ def test_a_purged_firings_attempts_go_with_it_and_others_stay(sql: SqlWorld, dat
 
 
 # rows as planned
-
-
-def test_a_row_of_a_version_that_planned_nothing_but_nulls_is_settled_alike(
-    sql: SqlWorld, database: Database
-) -> None:
-    database.write(lambda it: it.execute(update(firings).values(dict.fromkeys(MEASURED))))
-    sql.firings.settle([RETRY_1])
-    sql.firings.settle([attempted(2, SUCCEEDED)])
-    (record,) = sql.firings.records(1, 9)
-    assert (record.first_sent_at, record.lateness_ms, record.cost_ms) == (AT + 1_000, 1_000, 20)
-    assert found(database) == [FIRST, recorded(2, SUCCEEDED)]
-
-
-def test_a_first_send_that_a_process_of_an_older_version_took_for_known_is_not_on_record(
-    sql: SqlWorld, database: Database
-) -> None:
-    sql.firings.settle([attempted(1, SUCCEEDED)])
-    database.write(lambda it: it.execute(update(firings).values(first_sent_at=0, lateness_ms=0)))
-    (record,) = sql.firings.records(1, 9)
-    assert (record.first_sent_at, record.lateness_ms, record.cost_ms) == (None, None, 10)
 
 
 def test_outcomes_are_written_in_place(mariadb: Database) -> None:

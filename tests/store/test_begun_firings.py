@@ -14,6 +14,7 @@ from tests.store.worlds import real_sql
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.timers.overlap import Course, Overlap, cancelled_by
 from wangtimer.core.timers.timer import NewTimer
@@ -169,7 +170,7 @@ def test_what_the_answer_to_a_cancelled_one_makes_of_its_timer_is_not_kept(make:
     held.judge(FIRST)
     held.judge(SECOND)
     for at in (FIRST, SECOND):
-        held.settle(at, SUCCEEDED, first_sent_at=at, http_status=200, control="1 stop 0")
+        held.settle(at, SUCCEEDED, first_sent_at=at, http_status=200, notes=((CONTROL, "1 stop 0"),))
     assert ReplyControlStore(held.database).behind(FIRST_KEY, 9) == {(held.id, SECOND): "1 stop 0"}
 
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import delete, insert
 
 from tests.store.definitions import NOTIFY
-from tests.store.members import outcome_of, row_at
+from tests.store.members import failed_of, outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.scopes import ALL_SCOPES
@@ -52,12 +52,8 @@ def timer(sql: SqlWorld, name: str = "a", app: str = "shop") -> Timer:
 
 def failed(one: Firing, **fields: object) -> Outcome:
     """Return the outcome of a call that failed 1.5 s after its moment."""
-    said = {
-        "failed_at": one.fire_at + 1_500,
-        "http_status": 503,
-        "error": "HTTP 503",
-    }
-    return outcome_of(one.member, FAILED, **(said | {"host": HOST, "reason": "http_503"} | fields))
+    said = {"failed_at": one.fire_at + 1_500, "http_status": 503, "error": "HTTP 503"}
+    return failed_of(one.member, **(said | {"host": HOST, "reason": "http_503"} | fields))
 
 
 def fail(sql: SqlWorld, timer_id: int, *moments: int, **fields: object) -> None:

@@ -18,7 +18,7 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, SecretMarks, TimerStatus
 from wangtimer.store import bounds
-from wangtimer.store.bounds import calendar_fields, kept_by_days
+from wangtimer.store.bounds import kept_by_days
 from wangtimer.store.redis import definitions
 from wangtimer.store.redis.calendar_days import MOST_OF_APP
 from wangtimer.store.redis.connection import RedisConnection
@@ -30,7 +30,6 @@ from wangtimer.store.redis.definitions import (
     definition_text,
 )
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.sql.timer_rows import notify_text
 from wangtimer.testing.doubles import HandClock
 
 LONG = Notify("http://a", body="x" * 60_000)
@@ -85,22 +84,9 @@ def test_marks_of_secrets_are_read_as_they_were_written(hot: HotWorld) -> None:
         assert hot.definitions.get([1]).definitions == {1: written}
 
 
-def test_a_call_without_marks_is_written_as_an_older_version_writes_it() -> None:
-    text = definition_text(definition())
-    assert "marks" not in text
-    sealed = Notify(
-        "http://a", headers=(("X-Tenant", "***"),), marks=SecretMarks(("x-tenant",)), sealed="1.k1.AAAA"
-    )
-    fields = orjson.loads(definition_text(definition()._replace(notify=sealed)).partition(" ")[2])
-    assert (len(fields["notify"]), fields["marks"]) == (5, [["x-tenant"], False, False])
-
-
-def test_an_older_version_cannot_read_a_masked_call() -> None:
-    sealed = Notify("http://a", headers=(("Cookie", "***"),), sealed="1.k1.AAAA")
-    text = definition_text(definition()._replace(notify=sealed))
-    # It takes four parts, no more, and of a row its `headers`.
-    assert len(orjson.loads(text.partition(" ")[2])["notify"]) == 5
-    assert "headers" not in orjson.loads(notify_text(sealed))
+def test_only_what_is_set_is_written() -> None:
+    fields = orjson.loads(definition_text(definition()).partition(" ")[2])
+    assert fields.keys().isdisjoint({"sealed", "target", "marks", "retry", "form", "overlap"})
 
 
 def test_an_unknown_timer_is_absent(hot: HotWorld) -> None:
@@ -268,16 +254,6 @@ def test_a_timer_whose_days_redis_lost_is_absent_until_they_are_told_again(
     assert (told.definitions, list(told.sizes)) == ({2: definition(2)}, [1, 2])
     hot.definitions_elsewhere.put([written])
     assert hot.definitions_elsewhere.get([1]).definitions == {1: written}
-
-
-def test_days_that_an_older_version_wrote_are_read(in_redis: tuple[HotWorld, Redis]) -> None:
-    hot, raw = in_redis
-    written = definition(schedule=Bounded(EVERY_MINUTE, excluded=LONG_CALENDAR))
-    version, _, text = definition_text(written).partition(" ")
-    fields = orjson.loads(text)
-    fields["bounds"]["excluded"] = calendar_fields(LONG_CALENDAR)
-    raw.set("wt:def:1", f"{version} {orjson.dumps(fields).decode()}")
-    assert hot.definitions.get([1]).definitions == {1: written}
 
 
 def test_a_deleted_timer_s_definition_has_no_call_and_no_days() -> None:

@@ -12,6 +12,7 @@ from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, Per
 from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
 from wangtimer.core.alerts.judging import Happened, by_trouble, judge
+from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.alerts.trouble import KNOWN_MS, QUIET_MS, Trouble, TroubleKey
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.time.zones import DAY_MS
@@ -96,8 +97,8 @@ def test_accepted_work_that_is_done_ends_the_trouble_of_its_host(world: CallsWor
     world.ends(other, 20, ACCEPTED)
     assert world.events_until(25, 200) == []
     done = outcome_of(other.member._replace(attempt=1), SUCCEEDED)
-    noted_at = world.marks.noted(done, AlertPlace("shop", HOST)).noted_at
-    AcceptedFirings(world.database).acknowledge(done.member, world.now, noted_at)
+    notes = world.marks.noted(done, AlertPlace("shop", HOST)).notes
+    AcceptedFirings(world.database).acknowledge(done.member, world.now, notes)
     assert world.events_until(205, 215) == [RECOVERED]
 
 
@@ -108,9 +109,9 @@ def test_what_was_late_and_is_done_before_it_is_judged_is_late(world: CallsWorld
     assert world.events_until(5, 15) == [FOR_GOOD]
     world.fire(other := world.timer("other"), 20, ACCEPTED, lateness_ms=9_000, first_sent_at=1)
     done = outcome_of(Member(other, NOW + 20 * SECOND, 1), SUCCEEDED)
-    noted_at = world.marks.noted(done, AlertPlace("shop", HOST)).noted_at
-    assert noted_at is not None
-    AcceptedFirings(world.database).acknowledge(done.member, world.now, noted_at)
+    notes = world.marks.noted(done, AlertPlace("shop", HOST)).notes
+    assert notes
+    AcceptedFirings(world.database).acknowledge(done.member, world.now, notes)
     assert world.events_until(25, 40) == [AlertEvent.LATE]
 
 
@@ -150,7 +151,7 @@ def test_a_success_before_the_row_began_ends_it_for_no_process(processes: int) -
         clock.move_to(NOW + DAY_MS + number * 600_000)
         now = int(clock.now_ms())
         failed = outcome_of(Member(100 + number, now, 1), PENDING, error="HTTP 503")
-        at = marks[number % processes].noted(failed, place).noted_at
+        at = NotedAt.of(marks[number % processes].noted(failed, place))
         assert at is not None
         note = AlertNote(failed.member, PENDING, None, 503, "HTTP 503", place, at.known_at, at.well_at)
         happened = [Happened(note, "shop", f"order-{number}")]

@@ -15,6 +15,7 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import WITHDRAWN, Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
+from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Once
 from wangtimer.core.time.zones import DAY_MS
@@ -96,7 +97,7 @@ def test_one_that_an_answer_is_still_to_put_off_stays(database: Database, store:
     timer, other = enabled(store, "paces itself"), finished(database, "other")
     member = Member(timer.id, AT, 1)
     control = f"{timer.definition.version} delay {AT + 60_000}"
-    FiringStore(database).settle([outcome_of(member, control=control)])
+    FiringStore(database).settle([outcome_of(member).with_note((CONTROL, control))])
     assert purge(database) == 1
     assert (is_there(store, timer), is_there(store, other)) == (True, False)
     ReplyControlStore(database).forget([member.key], {})

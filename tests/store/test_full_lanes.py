@@ -7,7 +7,7 @@ from tests.store.worlds import LANE_FIRINGS, LEASES, HotWorld
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
 
-LANE = SharedLane.of_host("a.example:80")
+LANE = SharedLane.of_way("shop", "a.example:80")
 OTHER = SharedLane.of_app("shop")
 MINE, THEIRS = "me/1", "them/1"
 FEEDER, SECOND = "feeder", "second feeder"

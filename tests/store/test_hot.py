@@ -233,7 +233,7 @@ def test_a_firing_that_waits_in_a_lane_stands_there_and_in_the_index_and_in_no_s
     hot: HotWorld, way_in: HotStore
 ) -> None:
     moment = int(hot.clock.now_ms()) - 1_000
-    lane = SharedLane.of_host("a.example:80")
+    lane = SharedLane.of_way("shop", "a.example:80")
     firing = row_at(moment)._replace(lane=lane.key)
     way_in.add([firing])
     assert list(hot.lanes.index()) == [lane]

@@ -17,7 +17,7 @@ AT, ROWS, LIMIT, TIMER = 1_800_000_000_000, 3_000, 50, 7
 # Of the statement itself: tables opened, indexes looked at for a plan, temporary tables.
 BESIDES = 60
 
-LANE = SharedLane.of_host("a.example:80")
+LANE = SharedLane.of_way("shop", "a.example:80")
 AT_ONE_MOMENT = [row_at(AT, timer_id) for timer_id in range(1, ROWS + 1)]
 AT_MANY = [row_at(AT + number, TIMER) for number in range(ROWS)]
 

@@ -8,7 +8,7 @@ from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.lanes import PullOrder
 
-LANE = SharedLane.of_host("a.example:80")
+LANE = SharedLane.of_way("shop", "a.example:80")
 MINE, THEIRS = "me/1", "them/1"
 
 
@@ -147,7 +147,7 @@ def test_what_waits_for_limits_is_counted_and_nothing_else(hot: HotWorld) -> Non
 
 @pytest.mark.parametrize("name", ["a.example:80", "x" * 900])
 def test_a_lanes_name_fits_its_column(name: str) -> None:
-    assert len(SharedLane.of_host(name).key) <= 300
+    assert len(SharedLane.of_way("shop", name).key) <= 300
 
 
 def test_several_lanes_are_pulled_in_one_trip(hot: HotWorld) -> None:

@@ -41,7 +41,7 @@ def test_what_moves_together_is_one_statement_and_few_trips(
         store = HotStore(hot.slices, hot.agenda, hot.window, hot.clock, hot.lanes, ALWAYS_HELD_MS)
         mover = Mover(sql.firings, store, hot.slices, hot.clock, 6.0)
         for row in rows:
-            lane = SharedLane.of_host(f"{row.timer_id % LANES}.test:80")
+            lane = SharedLane.of_way("shop", f"{row.timer_id % LANES}.test:80")
             mover.take(Move(Held(claim, row.member), lane, row.due_at))
         trips: list[object] = []
         command = connection.command
@@ -61,5 +61,5 @@ def test_what_moves_together_is_one_statement_and_few_trips(
         assert len(trips) == LANES / SCRIPTS_A_TRIP + 2
         noted = sql.firings.rows([row.member for row in rows])
         assert {row.timer_id: row.lane for row in noted.values()} == {
-            row.timer_id: f"host:{row.timer_id % LANES}.test:80" for row in rows
+            row.timer_id: f"host:{row.timer_id % LANES}.test:80 shop" for row in rows
         }

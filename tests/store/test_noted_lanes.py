@@ -8,7 +8,7 @@ from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT
 
 AT = 1_800_000_000_000
-LANE = SharedLane.of_host("a.example:80")
+LANE = SharedLane.of_way("shop", "a.example:80")
 FIRST = Member(1, AT, 1)
 SENT: dict[str, object] = {"first_sent_at": AT + 4, "error": "timed out"}
 
@@ -74,7 +74,7 @@ def test_what_is_pending_can_be_read_with_lanes_or_without(sql: SqlWorld) -> Non
 
 
 def test_what_is_pending_can_be_read_of_some_lanes_page_by_page(sql: SqlWorld) -> None:
-    other, third = SharedLane.of_host("b.example:80"), SharedLane.of_app("shop")
+    other, third = SharedLane.of_way("shop", "b.example:80"), SharedLane.of_app("shop")
     sql.insert([row_at(AT, timer_id) for timer_id in range(1, 7)])
     for timer_id, lane in enumerate([LANE, other, third, LANE, other], start=1):
         sql.firings.note_lanes({lane: [Member(timer_id, AT, 1)]})
@@ -96,7 +96,7 @@ def test_what_waits_in_a_lane_is_tallied_in_no_slice(sql: SqlWorld) -> None:
 
 
 def test_each_is_noted_in_its_own_lane(sql: SqlWorld) -> None:
-    lanes = [SharedLane.of_host(f"{number}.example:80") for number in range(300)]
+    lanes = [SharedLane.of_way("shop", f"{number}.example:80") for number in range(300)]
     rows = [row_at(AT - timer_id, timer_id) for timer_id in range(1, 601)]
     sql.insert(rows)
     by_lane = {lane: [row.member for row in rows[place::300]] for place, lane in enumerate(lanes)}

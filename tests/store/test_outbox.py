@@ -4,6 +4,7 @@ import pytest
 
 from tests.store.members import outcome_of
 from tests.store.worlds import HotWorld
+from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.redis.outbox import Outbox
@@ -38,6 +39,13 @@ def test_an_outcome_is_read_as_it_was_parked(outbox: Outbox) -> None:
     skipped = outcome_of(TWO, FiringStatus.SKIPPED, error="disabled")
     outbox.park([ANSWERED, skipped])
     assert sorted(outbox.read(outbox.page(10)).values(), key=lambda one: one.member) == [ANSWERED, skipped]
+
+
+def test_what_the_judge_of_alerts_is_to_see_waits_too(outbox: Outbox) -> None:
+    at = NotedAt("shop", "pay.example:443", "", 60_003)
+    marked = outcome_of(ONE, FiringStatus.FAILED).with_note(at.note)
+    outbox.park([marked])
+    assert list(map(NotedAt.of, outbox.read(outbox.page(10)).values())) == [at]
 
 
 def test_the_outbox_tells_which_members_it_holds(outbox: Outbox) -> None:

@@ -445,7 +445,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.outbox.forget(hot.outbox.page(1))
         hot.load.reserve({HERE.minute: 1})
         connection.run("control_pace", [Keys("wt").control_pace("a")], [1_000_000, 10])
-        lane = SharedLane.of_host("a.example:80")
+        lane = SharedLane.of_way("shop", "a.example:80")
         hot.lanes.add({lane: [member]}, is_repair=True)
         hot.lanes.pull(lane, "c", 1, keep_leases=False)
         hot.lanes.feed(lane, "t")

@@ -69,7 +69,7 @@ def test_texts_are_read_in_the_order_of_their_names(hot: HotWorld) -> None:
     assert hot.replica_texts.read(["b"]) == [None]
 
 
-def test_what_a_version_writes_of_the_kinds_that_it_knows_takes_no_other_away(hot: HotWorld) -> None:
+def test_what_is_written_of_one_kind_takes_no_other_away(hot: HotWorld) -> None:
     hot.replica_texts.write("alerted-apps", '{"shop":{}}')
     hot.replica_texts.write("limits", "{}")
     assert hot.replica_texts.read(["alerted-apps"]) == ['{"shop":{}}']

@@ -80,9 +80,9 @@ def test_what_is_to_be_sealed_anew_is_known() -> None:
 @pytest.mark.parametrize(
     ("call", "field"),
     [
-        (CALL, "notifyHTTPParam.header.Authorization"),
-        (CALL._replace(headers=()), "notifyHTTPParam.url"),
-        (PLAIN._replace(marks=SecretMarks(body=True)), "notifyHTTPParam.body"),
+        (CALL, "target.headers.Authorization"),
+        (CALL._replace(headers=()), "target.url"),
+        (PLAIN._replace(marks=SecretMarks(body=True)), "target.body"),
     ],
 )
 def test_without_a_key_a_secret_is_refused_by_its_field(call: Notify, field: str) -> None:

@@ -103,15 +103,6 @@ def test_a_row_that_changes_between_look_and_lock_keeps_its_change(database: Dat
     assert stored(database, deleted.id)[0] == NO_CALL_TEXT
 
 
-def test_deleted_timers_of_an_older_version_lose_their_calls(database: Database, make: Make) -> None:
-    gone = make("gone", SECRET)
-    plain_timers(database).delete("shop", gone.id, NOW)
-    assert stored(database, gone.id)[0] == NO_CALL_TEXT
-    write(database, gone.id, notify_text(SECRET))
-    assert rotated(database, OLD) == ([gone.id], {})
-    assert stored(database, gone.id)[0] == NO_CALL_TEXT
-
-
 def test_a_process_without_keys_reads_what_is_sealed_and_shows_nothing(
     database: Database, make: Make
 ) -> None:

@@ -17,11 +17,11 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timeouts import Timeouts
-from wangtimer.core.timers.timer import Definition, NewTimer, Notify, SecretMarks, TimerStatus
-from wangtimer.store.call_text import call_from_stored, notify_of, notify_text, stored_call
+from wangtimer.core.timers.timer import NewTimer, Notify, SecretMarks, TimerStatus
+from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.definitions import DefinitionStore, definition_text
+from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.marked_copies import MarkedCopies
 from wangtimer.store.redis.target_copies import TargetCopies
@@ -323,7 +323,6 @@ OWN = Notify("/expire?order=7", "", (("X-Order", "7"),), "7", target="orders")
 def test_a_call_through_a_target_is_stored_and_read_back() -> None:
     for call in (OWN, SEALS.seal(OWN._replace(headers=(("X-Key", "sesame"),)), "shop", 7)):
         assert notify_of(notify_text(call)) == call
-        assert call_from_stored(stored_call(call)) == call
 
 
 def test_a_definition_through_a_target_is_read_back(redis_url: str) -> None:
@@ -332,19 +331,6 @@ def test_a_definition_through_a_target_is_read_back(redis_url: str) -> None:
         store = DefinitionStore(connection, Keys("wt"), HandClock(), 60, BadTimers())
         store.put([one])
         assert store.get([7]).definitions == {7: one}
-
-
-def test_an_older_version_sees_secrets_it_cannot_open_and_no_url_to_call() -> None:
-    """It leaves such firings to others, fails none, and copies the call as it is: see decision 39."""
-    as_read = stored_call(OWN)
-    older = Definition(7, "shop", 1, TimerStatus.ENABLED, Once(NOW), as_read._replace(target=""))
-    assert older.notify.url == "http://named-target.invalid/***"
-    for key_id in ("1", "2", '["orders"', "orders"):
-        with pytest.raises(UnopenedSecrets):
-            Seals({key_id: b"n" * 32}).call_of(older)
-    # What it copies from SQL to Redis, or writes back, is read here as it was.
-    assert definition_text(older) == definition_text(older._replace(notify=OWN))
-    assert notify_text(older.notify) == notify_text(OWN)
 
 
 def test_the_row_of_a_timer_names_its_target(database: Database, store: TargetStore) -> None:

@@ -93,7 +93,7 @@ def test_a_name_in_use_is_a_conflict(timers: TimerStore) -> None:
     first = timers.create(new(), NOW)
     with pytest.raises(Conflict) as caught:
         timers.create(new(), NOW)
-    assert (caught.value.field, caught.value.existing_id) == ("name", first.id)
+    assert (caught.value.field, caught.value.existing_id) == ("key", first.id)
 
 
 @pytest.mark.parametrize("other", [("bill", "bank"), ("Bill", "shop"), ("账单", "shop"), ("🙂", "shop")])
@@ -199,7 +199,7 @@ def test_a_name_in_use_makes_no_firing(sql: SqlWorld) -> None:
     first = sql.timers.create(new(), NOW)
     with pytest.raises(Conflict) as caught:
         sql.timers.create_enabled(new(), NOW, near(2))
-    assert (caught.value.field, caught.value.existing_id) == ("name", first.id)
+    assert (caught.value.field, caught.value.existing_id) == ("key", first.id)
     assert rows(sql, first) == []
 
 

@@ -1,4 +1,4 @@
-"""A database of an older version gets what it lacks, and keeps all it has."""
+"""A database that lacks much gets it, and keeps all it has."""
 
 import re
 from collections.abc import Iterator
@@ -13,14 +13,11 @@ from tests.store.members import row_at
 from tests.store.test_schema import table_in
 from tests.store.test_timers import NOW, new
 from tests.store.worlds import real_sql
-from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.drift import lacks
-from wangtimer.store.sql.firing_rows import MEASURED
 from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
-CLI_PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 OLD_SCHEMA = Path(__file__).with_name("schema-of-2026-11-20.sql")
 OLD_FIRING = (
     "INSERT INTO firing (fire_at, timer_id, bucket, kind, status, due_at, attempt, first_sent_at, lateness_ms, cost_ms,"
@@ -34,7 +31,7 @@ OLD_TIMER = (
 
 
 def old_statements(is_sqlite: bool) -> list[str]:
-    """Return the older schema; SQLite gets it in its own words."""
+    """Return a schema that lacks much; SQLite gets it in its own words."""
     code = re.sub(r"--.*", "", OLD_SCHEMA.read_text())
     if is_sqlite:
         code = re.sub(r"\).ENGINE[^;]*;", ");", code)
@@ -51,7 +48,7 @@ def old_statements(is_sqlite: bool) -> list[str]:
 
 @pytest.fixture
 def old(empty_database_url: str) -> Iterator[Database]:
-    """A database of the oldest schema, with a timer."""
+    """A database that lacks much, with a timer."""
     with closing(Database(empty_database_url, pool_size=2)) as database:
 
         def fill(sql: Connection) -> None:
@@ -92,7 +89,7 @@ def test_the_program_runs_on_it_and_finds_the_timers_there_were(
     old.ping()
     world = real_sql(old)
     timer = world.timers.get("shop", 1)
-    assert (timer.name, timer.definition.misfire.grace_ms) == ("old", 60_000)
+    assert (timer.name, timer.definition.misfire.grace_ms) == ("old", 0)
     assert timer.definition.misfire.policy.value == "fire_all"
     made = world.timers.create(new(), NOW)
     assert world.insert([row_at(NOW, made.id)])
@@ -109,7 +106,7 @@ def test_a_firing_that_had_its_outcome_keeps_it(old: Database, empty_database_ur
 def test_a_process_of_the_older_version_can_still_insert(old: Database, empty_database_url: str) -> None:
     upgrade(empty_database_url)
     old.write(lambda sql: sql.exec_driver_sql(OLD_TIMER.format(name="later")))
-    assert real_sql(old).timers.get("shop", 2).definition.misfire.grace_ms == 60_000
+    assert real_sql(old).timers.get("shop", 2).definition.misfire.grace_ms == 0
 
 
 def test_an_upgrade_that_was_cut_off_goes_on(old: Database, empty_database_url: str) -> None:
@@ -131,9 +128,7 @@ def test_nothing_is_dropped_or_changed(old: Database) -> None:
             r"|ALTER TABLE firing DROP INDEX firing_due, ADD INDEX firing_due \(status, due_at, "
             r"|DROP INDEX firing_due$"
             # Save for words behind those that a column has.
-            r"|ALTER TABLE firing MODIFY COLUMN status ENUM\('pending',[a-z',]*,'accepted'\) NOT NULL$"
-            # Rows of apps, which nothing had before.
-            r"|INSERT INTO app ",
+            r"|ALTER TABLE firing MODIFY COLUMN status ENUM\('pending',[a-z',]*,'accepted'\) NOT NULL$",
             lack.statement,
         )
 
@@ -154,16 +149,6 @@ def test_on_mariadb_it_becomes_what_schema_sql_makes_save_for_defaults_and_order
 
 def plain(lines: list[str]) -> list[str]:
     return sorted(re.sub(r" DEFAULT \S+$", "", line) for line in lines)
-
-
-def test_cli_md_says_how_an_older_table_of_firings_gets_its_defaults(empty_mariadb_url: str) -> None:
-    (told,) = re.findall(r"```sql\n(.*?);\n```", CLI_PAGE.read_text(), re.DOTALL)
-    with closing(Database(empty_mariadb_url, pool_size=2)) as old:
-        old.write(lambda sql: [sql.execute(text(one)) for one in old_statements(is_sqlite=False)])
-        upgrade(empty_mariadb_url)
-        old.write(lambda sql: sql.execute(text(told)))
-        defaults = [line for line in table_in(old, "firing") if line.endswith("DEFAULT 0")]
-        assert sorted(line.split("`")[1] for line in defaults) == sorted(MEASURED)
 
 
 def test_a_new_database_gets_every_table(empty_database_url: str) -> None:
@@ -260,15 +245,3 @@ def test_a_unique_index_over_fewer_columns_is_left_to_a_person(mariadb: Database
     )
     (lack,) = mariadb.read(lacks)
     assert lack.statement is None
-
-
-def test_the_apps_there_were_become_rows(old: Database, empty_database_url: str) -> None:
-    missing = [lack.what for lack in old.read(lacks)]
-    assert missing[-1] == "rows of table app"
-    upgrade(empty_database_url)
-    apps = AppStore(old)
-    assert apps.names() == ["shop"]
-    old.write(lambda sql: sql.exec_driver_sql(OLD_TIMER.format(name="b").replace("'shop'", "'bank'")))
-    assert upgrade(empty_database_url) == ["rows of table app"]
-    assert apps.names() == ["bank", "shop"]
-    assert upgrade(empty_database_url) == []

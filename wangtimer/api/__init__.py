@@ -7,6 +7,7 @@ from wangtimer import VERSION
 from wangtimer.api.compat.record_routes import record_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
+from wangtimer.api.compat.words import tell_in_xtimers_words
 from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
 from wangtimer.api.gate.gate import guard
@@ -62,6 +63,6 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     keep_settings(app, read_settings if wiring is None else lambda: wiring.settings)
     refuse_other_hosts(app)
     guard(app, late)
-    answer_failures(app, {"/v1/": tell_problem})
+    answer_failures(app, {"/v1/": tell_problem, "/api/": tell_in_xtimers_words})
     add_security_headers(app)
     return app

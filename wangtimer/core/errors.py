@@ -54,7 +54,7 @@ class WangTimerError(Exception):
 class InvalidInput(WangTimerError):
     """Input that cannot be taken.
 
-    `field` is the name, in the compatible paths, of the field at fault (dotted when nested, "" for the whole body),
+    `field` is the place of the field at fault in a timer of `/v1` (dotted when nested, "" for the whole body),
     `reason` what is wrong with it, `mend` what to write instead; `meant` is the word that was meant, where that can be
     told.
     """

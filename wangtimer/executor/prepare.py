@@ -182,7 +182,7 @@ def stamps_of(
 def _sent(headers: Headers) -> tuple[Headers, bool]:
     """Return the owner's headers without reserved names, and whether one of them is the content type.
 
-    The API refuses reserved names, but timers that were stored earlier may have them.
+    The API refuses reserved names; a timer may have one that was reserved after it was made.
     """
     kept = tuple((name, value) for name, value in headers if not is_ours(name))
     return kept, any(name.lower() == "content-type" for name, _ in kept)

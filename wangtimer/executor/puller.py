@@ -363,8 +363,4 @@ def lanes_of(host: str, app: str, queue: int = 0, part: str = "") -> tuple[Share
 @lru_cache(maxsize=LANES_KEPT)
 def _lanes_with_room(host: str, app: str, queue: int, part: str) -> tuple[SharedLane, ...]:
     """Return the lanes for which there may be room once a call of this app has ended."""
-    return (
-        *lanes_of(host, app, queue, part),
-        SharedLane.of_way(app, host),
-        SharedLane.of_host(host, queue),
-    )
+    return (*lanes_of(host, app, queue, part), SharedLane.of_way(app, host))

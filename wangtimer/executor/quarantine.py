@@ -19,9 +19,8 @@ log = structlog.get_logger()
 # A firing is tried alone once so many executors died on it, or lost its lease otherwise. The scripts that take leases
 # back (turn.lua, lane_pull.lua) count up to this.
 ALONE_AFTER = 2
-# Redis notes this for a firing on which an executor died while it ran alone: it has failed. The version before noted 3
-# and 4 for firings tried in groups; those are tried alone.
-DIED_ALONE = 5
+# Redis notes this for a firing on which an executor died while it ran alone: it has failed.
+DIED_ALONE = 3
 LOOK_EACH_S = 0.005
 # Once a target took longer than this to answer, its other firings come last.
 SLOW_S = 0.5

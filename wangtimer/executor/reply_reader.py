@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
 
-from wangtimer.callback import Reply, Request
+from wangtimer.callback import Reply
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
 from wangtimer.core.alerts.alert_marks import AlertMarks
@@ -16,11 +16,12 @@ from wangtimer.core.flow.dead_letter import (
     NOT_TAKEN,
     REFUSED,
     TIMED_OUT,
+    Failure,
     of_status,
 )
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.reply_control import read_control
+from wangtimer.core.flow.reply_control import CONTROL, read_control
 from wangtimer.core.retry import SAY_WHEN, RetryPolicy, policy_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.secret_parts import without
@@ -63,8 +64,8 @@ class ReplyReader:
         tell: Callable[[], None] | None = None
         if reply.succeeded:
             outcome = self._of_success(attempt, reply)
-            if outcome.control:
-                tell = partial(self._note_control, outcome.member.timer_id, outcome.control)
+            if control := outcome.note(CONTROL):
+                tell = partial(self._note_control, outcome.member.timer_id, control)
         else:
             # Rules are known here: before, no call begins.
             policy = policy_of(attempt.order.retry, attempt.order.app, self._retries.known, self._usual)
@@ -91,10 +92,8 @@ class ReplyReader:
             FiringStatus.FAILED,
             due_at,
             error=error,
-            host=host,
-            reason=reason,
-            failed_at=now,
             made_at=now,
+            notes=(Failure(reason, host, now).note,),
         )
         return Finished(held, self.noted(outcome, place))
 
@@ -110,7 +109,7 @@ class ReplyReader:
         outcome = _outcome(attempt, reply, status, due_at, error)
         if reply.told and order.form.allow_control:
             control, error = self._control(attempt, reply)
-            outcome = outcome._replace(control=control, error=error)
+            outcome = outcome._replace(error=error, notes=((CONTROL, control),) if control else ())
         return outcome
 
     def _of_failure(self, attempt: Attempt, reply: Reply, policy: RetryPolicy) -> Outcome:
@@ -119,8 +118,10 @@ class ReplyReader:
         if wait_ms is not None:
             return _outcome(attempt, reply, FiringStatus.PENDING, now + wait_ms, error)
         outcome = _outcome(attempt, reply, FiringStatus.FAILED, attempt.due_at_ms, error)
-        host, reason = _called(attempt.request, reply)
-        return outcome._replace(host=host, reason=reason, failed_at=now)
+        # No host where the URL leads nowhere.
+        fault, host = attempt.request.fault, attempt.request.host
+        failure = Failure(NOT_MADE, "", now) if fault else Failure(failure_of(reply), host, now)
+        return outcome.with_note(failure.note)
 
     def _control(self, attempt: Attempt, reply: Reply) -> tuple[str, str]:
         """Return what an answer makes of its timer, as text, and what is wrong with it; one of both is empty."""
@@ -165,7 +166,7 @@ def _outcome(attempt: Attempt, reply: Reply, status: FiringStatus, due_at: int, 
         reply.connect_ms,
         reply.first_byte_ms,
         reply.host_failing_ms,
-        made_at=None if was_sent else at_ms,
+        None if was_sent else at_ms,
     )
 
 
@@ -192,8 +193,3 @@ def failure_of(reply: Reply) -> str:
     if reply.error:
         return TIMED_OUT if reply.error.startswith(TIME_OVER) else BROKEN_OFF
     return BROKEN_OFF if reply.http_status is None else of_status(reply.http_status)
-
-
-def _called(request: Request, reply: Reply) -> tuple[str, str]:
-    """Return what a call called that failed for good, and why in a word; no host where its URL leads nowhere."""
-    return ("", NOT_MADE) if request.fault else (request.host, failure_of(reply))

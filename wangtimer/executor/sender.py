@@ -217,5 +217,5 @@ def _leads_elsewhere(held: Held, host: str, app: str, part: str) -> bool:
     lane = held.claim.stands_in
     if not isinstance(lane, SharedLane) or lane.paused is not None:
         return False
-    here = (*lanes_of(host, app, 0, part), SharedLane.of_way(app, host), SharedLane.of_host(host))
+    here = (*lanes_of(host, app, 0, part), SharedLane.of_way(app, host))
     return lane.in_queue(0) not in here

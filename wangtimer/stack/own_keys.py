@@ -15,7 +15,6 @@ from wangtimer.stack.data_directory import DataDirectory
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.drift import rows_of_apps
 
 DEFAULT_APP = "default"
 NAME = "wangtimer up"
@@ -34,19 +33,11 @@ def provide_keys(directory: DataDirectory, app: str) -> None:
     now = int(time.time() * 1_000)
     with closing(Database(directory.database_url, pool_size=1)) as database:
         database.create_tables()
-        _take_over_apps(database)
         with calling(Caller(None, NAME, None, ALL_SCOPES, "")):
             AppStore(database).create_missing(app, {}, now)
             keys = ApiKeyStore(database)
             _provide(keys, directory.key_file, app, APP_SCOPES, now)
             _provide(keys, directory.operator_key_file, None, ALL_SCOPES, now)
-
-
-def _take_over_apps(database: Database) -> None:
-    """Make the rows of apps that had timers before apps had rows."""
-    lacks = database.read(lambda sql: list(rows_of_apps(sql)))
-    for statement in (lack.statement for lack in lacks if lack.statement is not None):
-        database.write(lambda sql, text=statement: sql.exec_driver_sql(text))  # type: ignore[misc]
 
 
 def _provide(keys: ApiKeyStore, file: Path, app: str | None, scopes: frozenset[Scope], now: int) -> None:

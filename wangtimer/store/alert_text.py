@@ -61,7 +61,7 @@ def rule_from(row: Any, seals: Seals, *, may_be_unopened: bool = False) -> Alert
         row.updated_at,
         row.told_at,
         row.error,
-        Per(fields.get("per", Per.HOST)),
+        Per(fields["per"]),
     )
 
 

@@ -153,9 +153,9 @@ def _bound_to(app: str, owner: int | str) -> bytes:
 
 def _no_key(call: Notify) -> InvalidInput:
     masked, secrets = parted(call)
-    field = "notifyHTTPParam.url" if "url" in secrets else "notifyHTTPParam.body"
+    field = "target.url" if "url" in secrets else "target.body"
     if "headers" in secrets:
-        field = f"notifyHTTPParam.header.{masked.headers[secrets['headers'][0][0]][0][:64]}"
+        field = f"target.headers.{masked.headers[secrets['headers'][0][0]][0][:64]}"
     return InvalidInput(
         field,
         "it is a secret, and this deployment has no key to encrypt secrets with",

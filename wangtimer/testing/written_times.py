@@ -18,7 +18,7 @@ def zone_of(name: str) -> ZoneInfo:
     try:
         return read_zone(name)
     except KeyError:
-        raise ValueError(str(unknown_zone(name))) from None
+        raise ValueError(str(unknown_zone(name)).removeprefix("schedule.")) from None
 
 
 def moment_ms(written: datetime | str, zone: ZoneInfo) -> int:

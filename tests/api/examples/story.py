@@ -7,6 +7,7 @@ from tests.api.examples.recorder import Recorder
 from tests.api.world import World
 from tests.certificates import self_signed
 from wangtimer.alert_trial import AlertTrial
+from wangtimer.core.flow.dead_letter import Failure
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -329,7 +330,7 @@ def _settle_oldest(world: World, timer_id: int) -> int:
             error="HTTP 503",
             connect_ms=1,
             first_byte_ms=11,
-            **({"host": "localhost:8080", "reason": "http_503"} if status is FiringStatus.FAILED else {}),
+            notes=(Failure("http_503", "localhost:8080").note,) if status is FiringStatus.FAILED else (),
         )
         world.wiring.firings.settle([outcome])
     return firing.fire_at

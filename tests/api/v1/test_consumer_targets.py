@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.api.v1.test_targets import TARGETS, get, patch, put
+from tests.api.v1.test_targets import get, patch, put
 from tests.api.v1.world import TIMERS, URL, V1World
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.message_place import place_from
 from wangtimer.core.messages.named_broker import read_brokers
-from wangtimer.core.timers.timer import Notify, SecretMarks
 from wangtimer.store.sql.firings import insert_missing
 
 
@@ -96,20 +95,6 @@ def test_nothing_of_where_it_leads_is_marked_as_secret(world: V1World) -> None:
     body = {"key": "a", "schedule": {"delay": "1m"}, "target": {"name": "orders", "secretQuery": True}}
     refused = world.send("POST", TIMERS, body)
     assert (refused.status, refused.json["pointer"]) == (400, "/target/secretQuery")
-
-
-def test_one_that_an_earlier_state_stored_so_is_shown_and_mended(world: V1World) -> None:
-    put(world, {"consumers": {"group": "reports"}})
-    call = place_from("queue://consumers/consumers?name=reports").url
-    marked = world.wiring.seals.seal(Notify(call, marks=SecretMarks((), True, False)), "shop", "orders")
-    store = world.wiring.target_store
-    store.change("shop", "orders", lambda was: was.changed_to(marked), world.clock.now)
-    assert get(world).json["consumers"] == {"group": "***"}
-    assert len(world.send("GET", TARGETS, rule=TARGETS).json["items"]) == 1
-    rows = [{"key": "a", "schedule": {"delay": "1m"}, "target": {"name": "orders"}}]
-    assert world.send("POST", f"{TIMERS}:batchCreate", {"timers": rows}).json["items"][0]["created"]
-    assert put(world, {"consumers": {"group": "reports"}}).status == 200
-    assert get(world).json["consumers"] == {"group": "reports"}
 
 
 def test_a_firing_that_waits_for_a_consumer_is_shown(world: V1World) -> None:

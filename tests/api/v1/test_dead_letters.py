@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from tests.api.v1.world import URL, V1World
-from tests.store.members import outcome_of
-from wangtimer.core.flow.firing import FiringStatus
+from tests.store.members import failed_of
 
 LETTERS = "/v1/dead-letters"
 
@@ -17,9 +16,7 @@ def failed(world: V1World, number: int = 1, **fields: Any) -> list[str]:
     world.clock.now += 10_000
     records = world.wiring.firings.records(timer_id, 99)[::-1][:number]
     said = {"host": "target.example:8080", "reason": "http_503", "http_status": 503, "error": "HTTP 503"}
-    world.wiring.firings.settle(
-        [outcome_of(one.firing.member, FiringStatus.FAILED, **(said | fields)) for one in records]
-    )
+    world.wiring.firings.settle([failed_of(one.firing.member, **(said | fields)) for one in records])
     return [one.firing.member.firing_id for one in records]
 
 

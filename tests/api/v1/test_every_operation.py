@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.test_our_words import DOCUMENT, PYDANTIC, every_breach, sample
 from tests.api.v1.world import Answered, V1World
-from wangtimer.api.v1.pointers import pointer
+from wangtimer.api.v1.problems import pointer
 from wangtimer.core.apps.scopes import OPERATOR_SCOPES
 
 PATHS = {path: methods for path, methods in DOCUMENT["paths"].items() if path.startswith("/v1/")}

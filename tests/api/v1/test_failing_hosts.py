@@ -50,9 +50,10 @@ def test_an_app_sees_its_own_failing_hosts_alone(keyed: KeyedWorld) -> None:
 def test_operators_see_those_of_all_apps_and_how_many_wait(keyed: KeyedWorld) -> None:
     operators = keyed.key(None)
     told(keyed)
-    _wait(keyed, SharedLane.of_host("a:80"), 3)
+    _wait(keyed, SharedLane.of_way("shop", "a:80"), 3)
+    _wait(keyed, SharedLane.of_way("bank", "a:80"), 1)
     found = items(keyed, "/v1/failing-hosts:allApps", operators)
-    assert [(one["app"], one["waiting"]) for one in found] == [("shop", 3), ("bank", 3)]
+    assert [(one["app"], one["waiting"]) for one in found] == [("shop", 3), ("bank", 1)]
 
 
 def test_what_waits_for_a_limit_of_a_failing_host_counts_and_what_is_paused_does_not(
@@ -60,12 +61,12 @@ def test_what_waits_for_a_limit_of_a_failing_host_counts_and_what_is_paused_does
 ) -> None:
     operators = keyed.key(None)
     told(keyed)
-    _wait(keyed, SharedLane.of_host("a:80"), 1)
+    _wait(keyed, SharedLane.of_way("shop", "a:80"), 1)
     _wait(keyed, SharedLane.of_host_limit("a:80"), 2)
     _wait(keyed, SharedLane.of_app_at_host("shop", "a:80"), 4)
     _wait(keyed, SharedLane.of_pause("host:a:80"), 8)
     found = items(keyed, "/v1/failing-hosts:allApps", operators)
-    assert [(one["app"], one["waiting"]) for one in found] == [("shop", 7), ("bank", 3)]
+    assert [(one["app"], one["waiting"]) for one in found] == [("shop", 7), ("bank", 2)]
 
 
 def _wait(keyed: KeyedWorld, lane: SharedLane, number: int) -> None:

@@ -10,7 +10,7 @@ from wangtimer.control_applier import CALLER, LONGEST_S, MOST_AWAY
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.reply_control import LEAST_AHEAD_MS, ControlKind, ReplyControl
+from wangtimer.core.flow.reply_control import CONTROL, LEAST_AHEAD_MS, ControlKind, ReplyControl
 from wangtimer.core.schedules.schedule import as_bounded
 from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar
@@ -35,7 +35,8 @@ class Answered:
     def outcome(self, control: str, before_s: int = 60) -> Outcome:
         member = Member(self.timer_id, self.world.clock.now - before_s * 1_000, 1)
         self.wiring.database.write(lambda sql: insert_missing(sql, [Firing.planned(*member.key, 0)]))
-        return Outcome(member, 0, FiringStatus.SUCCEEDED, 0, member.fire_at, 0, 9, 200, control=control)
+        outcome = Outcome(member, 0, FiringStatus.SUCCEEDED, 0, member.fire_at, 0, 9, 200)
+        return outcome.with_note((CONTROL, control))
 
     def settle(self, *outcomes: Outcome) -> None:
         """Write them by way of the outbox, as where SQL was away, and once more."""

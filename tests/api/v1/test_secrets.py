@@ -212,7 +212,9 @@ def test_a_deleted_timer_keeps_no_call(world: V1World, way: str) -> None:
     assert "***" not in definition_text(row)
 
 
-def test_a_row_of_an_older_version_is_masked_and_sealed_once_its_call_changes(small_world: V1World) -> None:
+def test_what_was_no_secret_when_it_was_stored_is_masked_and_sealed_once_its_call_changes(
+    small_world: V1World,
+) -> None:
     made = small_world.made(target={"url": URL}).json
     plain = '{"url":"http://target.example/?key=sesame","method":"POST","headers":[["Cookie","sesame"]],"body":""}'
     with small_world.wiring.database.engine.begin() as sql:

@@ -222,6 +222,7 @@ def test_a_change_that_redis_missed_is_told_by_the_sweep(
     ("target", "pointer"),
     [
         ({"name": "other"}, "/target/name"),
+        ({"name": "orders "}, "/target/name"),
         ({"name": "orders", "url": URL}, "/target/name"),
         ({"path": "/a"}, "/target/path"),
         ({"path": "/a", "url": URL}, "/target/path"),

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.api.v1.world import TIMERS, URL, V1World
+from wangtimer.api.compat.words import in_xtimers_words
 from wangtimer.cli.timers.cron_command import cron as cron_command
-from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
 ONE = "/v1/timers/{which}"
 PLACE = f"{TIMERS}/key:expire"
@@ -78,7 +78,7 @@ def test_nothing_that_v1_or_the_command_line_says_has_words_of_the_compatible_pa
 
 
 def test_what_a_caller_wrote_stays_as_it_is() -> None:
-    assert in_words_of_v1("'everyMs' is the app's; use everyMs") == "'everyMs' is the app's; use every"
+    assert in_xtimers_words("'every' is the app's; use every") == "'every' is the app's; use everyMs"
 
 
 def test_other_values_for_a_span_get_it_too(small_world: V1World) -> None:

@@ -67,14 +67,14 @@ PROMISES = (
     ),
     Promise(
         "a-stored-secret-is-shown-masked",
-        "no answer shows a secret of a timer, also one that an older version stored.",
+        "no answer shows a secret of a timer, also one that was none when it was stored.",
         breaks="The call is shown as it is stored.",
         by=Mutation(
             "call_fields",
             "notify, marks = masked(notify), notify.marks",
             "notify, marks = notify, notify.marks",
         ),
-        red="tests/api/v1/test_secrets.py::test_a_row_of_an_older_version_is_masked_and_sealed_once_its_call_changes",
+        red="tests/api/v1/test_secrets.py::test_what_was_no_secret_when_it_was_stored_is_masked_and_sealed_once_its_call_changes",
     ),
     Promise(
         "a-target-in-redis-is-sealed",
@@ -200,8 +200,8 @@ PROMISES = (
     Promise(
         "what-an-owner-marks-is-not-on-record",
         "a part of a call that its owner marked as secret is not on record where a target repeats it.",
-        breaks="The definition in Redis has no marks.",
-        by=Mutation("definition_text", "if one.notify.marks != UNMARKED:", "if one.notify is UNREAD:"),
+        breaks="A stored call has no marks.",
+        by=Mutation("beside_a_call", "if call.marks != UNMARKED:", "if call is None:"),
         red="tests/callback/test_repeated_secrets.py::test_a_timers_mark_counts_for_what_its_target_gives",
     ),
     Promise(

@@ -215,8 +215,8 @@ PROMISES = (
         breaks="Every outcome is noted.",
         by=Mutation(
             "note_outcomes",
-            "marked = [outcome for outcome in outcomes if outcome.is_noted]",
-            "marked = list(outcomes)",
+            "marked = [(outcome, at) for outcome in outcomes if (at := NotedAt.of(outcome)) is not None]",
+            "marked = [(outcome, NotedAt.of(outcome) or NotedAt('', '', '')) for outcome in outcomes]",
         ),
         red="tests/store/test_alerts.py::test_an_app_without_rules_costs_no_statement_and_one_with_a_rule_one_for_many",
     ),

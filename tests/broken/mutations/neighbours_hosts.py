@@ -79,7 +79,7 @@ PROMISES = (
         by=Mutation(
             "SharedLane.of_way",
             'return cls._of_both("host", app, f"{host}{part}")',
-            "return cls.of_host(host)",
+            'return cls(f"host:{host}")',
         ),
         red=(
             "tests/stages/test_failing_hosts.py::test_an_app_that_a_host_fails_holds_up_no_other_app_there",

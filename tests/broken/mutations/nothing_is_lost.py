@@ -72,8 +72,8 @@ PROMISES = (
         breaks="It has the moment at which that was due.",
         by=Mutation(
             "ReplyReader._of_failure",
-            "return outcome._replace(host=host, reason=reason, failed_at=now)",
-            "return outcome._replace(host=host, reason=reason, failed_at=None)",
+            'failure = Failure(NOT_MADE, "", now) if fault else Failure(failure_of(reply), host, now)',
+            "failure = Failure(failure_of(reply), host, attempt.due_at_ms)",
         ),
         red="tests/callback/test_failure_reasons.py::test_an_outcome_says_when_it_failed",
     ),
@@ -108,18 +108,6 @@ PROMISES = (
             "page, next_key = self.accepted.overdue(0, PAGE, self._swept_to)",
         ),
         red="tests/testing/test_long_work.py::test_without_a_word_in_time_it_is_tried_again_as_often_as_its_policy_says_and_is_a_dead_letter",
-    ),
-    Promise(
-        "an-older-version-calls-no-wrong-url",
-        "a version that knows no targets calls no wrong URL for a timer that names one, and fails none of its"
-        " firings.",
-        breaks="What a timer gives beside its target is stored as a call.",
-        by=Mutation(
-            "stored_call",
-            'return call._replace(url=_NO_URL, sealed=_THROUGH_A_TARGET + text, target="")',
-            'return call._replace(sealed=_THROUGH_A_TARGET + text, target="")',
-        ),
-        red="tests/store/test_target_store.py::test_an_older_version_sees_secrets_it_cannot_open_and_no_url_to_call",
     ),
     Promise(
         "an-unknown-target-fails-nothing",
@@ -226,7 +214,11 @@ PROMISES = (
         "what-alerts-tell-is-noted-with-its-outcome",
         "what an alert rule tells of is noted in the transaction of its outcome.",
         breaks="What is tried again is not noted.",
-        by=Mutation("settle_rows", "note_outcomes(sql, part)", ""),
+        by=Mutation(
+            "note_outcomes",
+            "marked = [(outcome, at) for outcome in outcomes if (at := NotedAt.of(outcome)) is not None]",
+            "marked = [(one, at) for one in outcomes if (at := NotedAt.of(one)) is not None and not one.is_retry]",
+        ),
         red=(
             "tests/store/test_alerts.py::test_the_first_failure_is_told_once_until_it_is_back_to_normal",
             "tests/store/test_alerts.py::test_failures_in_a_row_are_told_once_there_are_as_many",
@@ -236,21 +228,14 @@ PROMISES = (
         "what-an-answer-controls-is-kept-with-its-outcome",
         "what an answer makes of its timer is done, though the message that asks for it is lost",
         breaks="a control is only told of, not kept with the outcome",
-        by=Mutation(
-            "settle_rows",
-            """
-            note_outcomes(sql, by_key)
-            keep_controls(sql, by_key)
-            """,
-            "note_outcomes(sql, by_key)",
-        ),
+        by=Mutation("keep_controls", "if rows:", "if False:"),
         red="tests/api/v1/test_reply_controls.py::test_a_sweep_does_what_the_outcome_says_once",
     ),
     Promise(
         "what-failed-for-good-has-a-dead-letter",
         "what has failed for good is a dead letter, written with its outcome, until it is replayed or discarded.",
         breaks="Of a batch with retries in it none is kept.",
-        by=Mutation("settle_rows", "keep_dead_letters(sql, part)", ""),
+        by=Mutation("settle_rows", "for write in ON_SETTLED:", "for write in ON_SETTLED[has_retries:]:"),
         red=(
             "tests/store/test_dead_letters.py::test_of_a_batch_with_retries_those_that_failed_are_kept[mariadb]",
             "tests/store/test_dead_letters.py::test_of_a_batch_with_retries_those_that_failed_are_kept[sqlite]",

@@ -14,7 +14,7 @@ PROMISES = (
             'return cron.expression if cron.dialect is CronDialect.UNIX else f"{cron.dialect} {cron.expression}"',
             "return cron.expression",
         ),
-        red="tests/core/test_quartz.py::test_it_is_stored_so_that_a_version_without_dialects_refuses_it",
+        red="tests/core/test_quartz.py::test_it_is_stored_so_that_a_version_that_does_not_know_it_refuses_it",
     ),
     Promise(
         "a-timer-goes-on-after-its-closed-days",

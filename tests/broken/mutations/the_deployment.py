@@ -71,15 +71,15 @@ PROMISES = (
         red="tests/messaging/test_rabbitmq.py::test_what_the_operator_has_not_allowed_is_never_sent",
     ),
     Promise(
-        "an-older-version-hides-no-alert-rule",
-        "processes of an older version hide no app's alert rules while both run",
-        breaks="All that operators and apps set stands in one key, which an older version writes",
+        "a-limit-hides-no-alert-rule",
+        "what is written of one kind that operators and apps set takes no other kind away.",
+        breaks="All that operators and apps set stands in one key.",
         by=Mutation(
             "Keys.replica",
             'return f"{self._prefix}:{name}"',
             'return f"{self._prefix}:limits"',
         ),
-        red="tests/store/test_replica.py::test_what_a_version_writes_of_the_kinds_that_it_knows_takes_no_other_away[redis]",
+        red="tests/store/test_replica.py::test_what_is_written_of_one_kind_takes_no_other_away[redis]",
     ),
     Promise(
         "nobody-commands-a-worker",

@@ -1,17 +1,18 @@
-"""Reads a schedule and its ending from a request."""
+"""Reads a schedule and its ending from a request.
 
-from collections.abc import Callable
+What a request gives of it is `asked`: values by the names of fields in core, None for null, spans of time in ms.
+"""
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused
-from wangtimer.core.api_field import json_name
 from wangtimer.core.kinds.kind import AskedRule, RuleKind
-from wangtimer.core.kinds.kinds import KINDS, asked_names, kind_of
+from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, kind_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.rule import Rule
@@ -22,21 +23,23 @@ from wangtimer.core.timers.cancelling import uncancelled
 from wangtimer.core.timers.spreading import evenly_spread
 from wangtimer.core.timers.timer import Timer
 
-# The bounds of a schedule, with their names in a request.
+# The bounds of a schedule, with their places in a timer of `/v1`.
 BOUNDS = {
-    "start_at": "startAt",
-    "end_at": "endAt",
-    "max_firings": "maxFirings",
-    "jitter_ms": "jitterMs",
-    "exclude_calendar": "excludeCalendar",
+    "start_at": "schedule.startAt",
+    "end_at": "schedule.endAt",
+    "max_firings": "schedule.maxFirings",
+    "jitter_ms": "schedule.jitter",
+    "exclude_calendar": "schedule.excludeCalendar",
 }
 
 # The kinds of rules by the name of a field: a field that asks for the kind, and a field that is a detail of them.
 _ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
+_PLACES = {field.name: field.place for field in asked_fields()}
 _BELONGS_TO = {
     field.name: [kind for kind in KINDS if field in kind.details] for one in KINDS for field in one.details
 }
-_FIELDS = tuple(ScheduleFields.model_fields)
+# In the order in which one of another kind is refused.
+_FIELDS = (*_PLACES, "timezone", *BOUNDS)
 
 # Finds a calendar by its name; raises `Refused`.
 FindCalendar = Callable[[str], Calendar]
@@ -51,7 +54,7 @@ class AskedSchedule:
 
 
 def schedule_of(
-    asked: ScheduleFields, now: int, find_calendar: FindCalendar, must_fire: bool = True
+    asked: Mapping[str, Any], now: int, find_calendar: FindCalendar, must_fire: bool = True
 ) -> AskedSchedule:
     """Return the schedule of a new timer; `now` (ms UTC) is when it is created.
 
@@ -64,20 +67,20 @@ def schedule_of(
 
 
 def edited_schedule(
-    asked: ScheduleFields, timer: Timer, now: int, find_calendar: FindCalendar
+    asked: Mapping[str, Any], timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
     """Return the schedule of an edited timer: a field that is absent stays, null removes it.
 
     A schedule that does not change may have run out. Raises as `schedule_of`.
     """
-    if asked.model_fields_set.isdisjoint(_FIELDS):
+    if not asked:
         return AskedSchedule(timer.definition.schedule, timer.ending)
     rule = _changed_rule(asked, rule_of(timer.definition.schedule), now)
     return _changed(timer, _read(asked, rule, timer, now, find_calendar), asked, now)
 
 
 def replaced_schedule(
-    asked: ScheduleFields, timer: Timer, now: int, find_calendar: FindCalendar
+    asked: Mapping[str, Any], timer: Timer, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
     """Return the schedule that replaces a timer's.
 
@@ -88,7 +91,7 @@ def replaced_schedule(
     return _changed(timer, replace(read, schedule=_spread_for(timer.id, read.schedule)), asked, now)
 
 
-def _changed(timer: Timer, read: AskedSchedule, asked: ScheduleFields, now: int) -> AskedSchedule:
+def _changed(timer: Timer, read: AskedSchedule, asked: Mapping[str, Any], now: int) -> AskedSchedule:
     """Return the new schedule; where nothing changes, the timer's own. `maxFirings` may go on counting."""
     was = timer.definition.schedule
     if _is_counted_alike(read, timer):
@@ -119,7 +122,7 @@ def _spread_for(timer_id: int, schedule: Schedule) -> Schedule:
 
 
 def _read(
-    asked: ScheduleFields, rule: Rule, timer: Timer | None, now: int, find_calendar: FindCalendar
+    asked: Mapping[str, Any], rule: Rule, timer: Timer | None, now: int, find_calendar: FindCalendar
 ) -> AskedSchedule:
     """Return the rule within the bounds that are given; the timer's bounds stand for the others."""
     if rule.only_moment is not None:
@@ -127,24 +130,24 @@ def _read(
         return AskedSchedule(rule)
     old = Bounded(rule) if timer is None else as_bounded(timer.definition.schedule)
     old_ending = ENDLESS if timer is None else timer.ending
-    stays = set(BOUNDS) - asked.model_fields_set
+    stays = BOUNDS.keys() - asked.keys()
     ending = Ending(
         old_ending.end_ms if "end_at" in stays else _moment_or_none(asked, "end_at"),
-        old_ending.most if "max_firings" in stays else asked.max_firings,
+        old_ending.most if "max_firings" in stays else asked["max_firings"],
     )
     start_ms = old.start_ms if "start_at" in stays else _moment_or_none(asked, "start_at")
     if start_ms is not None and ending.end_ms is not None and ending.end_ms < start_ms:
-        raise _bad("endAt", "it lies before startAt", "write a later moment")
+        raise _bad("schedule.endAt", "it lies before startAt", "write a later moment")
     schedule = Bounded(
         rule,
         start_ms,
         excluded=old.excluded if "exclude_calendar" in stays else _calendar(asked, find_calendar),
-        spread=_spread(old.jitter_ms if "jitter_ms" in stays else asked.jitter_ms, timer, now),
+        spread=_spread(old.jitter_ms if "jitter_ms" in stays else asked["jitter_ms"], timer, now),
     )
     return AskedSchedule(ending.applied_to(schedule), ending)
 
 
-def _new_rule(asked: ScheduleFields, replaced: Rule | None, now: int) -> Rule:
+def _new_rule(asked: Mapping[str, Any], replaced: Rule | None, now: int) -> Rule:
     """Return the rule that is given; `replaced` is the timer's rule so far."""
     given = _given(asked)
     wanted = [name for name in given if name in _ASKS_FOR]
@@ -156,7 +159,7 @@ def _new_rule(asked: ScheduleFields, replaced: Rule | None, now: int) -> Rule:
     return rule
 
 
-def _changed_rule(asked: ScheduleFields, was: Rule, now: int) -> Rule:
+def _changed_rule(asked: Mapping[str, Any], was: Rule, now: int) -> Rule:
     """Return the timer's new rule: one of another kind, or the old one with the given fields changed."""
     given = _given(asked)
     wanted = [name for name in given if name in _ASKS_FOR]
@@ -168,10 +171,9 @@ def _changed_rule(asked: ScheduleFields, was: Rule, now: int) -> Rule:
     return rule
 
 
-def _given(asked: ScheduleFields) -> dict[str, Any]:
+def _given(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of the schedule that are given and not null."""
-    said = vars(asked)
-    return {name: said[name] for name in _FIELDS if said[name] is not None}
+    return {name: asked[name] for name in _FIELDS if asked.get(name) is not None}
 
 
 def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now: int) -> AskedRule:
@@ -182,43 +184,44 @@ def _asked_rule(given: dict[str, Any], kind: RuleKind[Any], usual_zone: str, now
     for name in given:
         owners = _BELONGS_TO.get(name, [kind])
         if kind not in owners:
-            whose = " and ".join(owner.asked_by[0].json_name for owner in owners)
-            raise _bad(json_name(name), f"it belongs to {whose}", "leave it out")
+            whose = " and ".join(owner.asked_by[0].place for owner in owners)
+            raise _bad(f"schedule.{_PLACES[name]}", f"it belongs to {whose}", "leave it out")
     # The zone that a timer has already is not before the eyes of whoever writes this.
     return AskedRule(given, timezone, now, partial(read_moment_field, timezone=given.get("timezone", "")))
 
 
 def _bad_number(number: int, mend: str) -> Refused:
     first, *others, last = asked_names()
-    return _bad(first, f"{number} of {', '.join([first, *others])} and {last} are given", mend)
+    return _bad(f"schedule.{first}", f"{number} of {', '.join([first, *others])} and {last} are given", mend)
 
 
-def _refuse_bounds(asked: ScheduleFields, rule: Rule) -> None:
+def _refuse_bounds(asked: Mapping[str, Any], rule: Rule) -> None:
     for attribute, name in BOUNDS.items():
-        if getattr(asked, attribute) is not None:
+        if asked.get(attribute) is not None:
             own = kind_of(rule).asked_by
-            others = [field.json_name for kind in KINDS for field in kind.asked_by if field not in own]
+            others = [field.place for kind in KINDS for field in kind.asked_by if field not in own]
             mend = f"leave it out, or give {' or '.join(others)}"
             raise _bad(name, "a single moment does not use it", mend)
 
 
-def _refuse_never(schedule: Schedule, asked: ScheduleFields, now: int) -> None:
+def _refuse_never(schedule: Schedule, asked: Mapping[str, Any], now: int) -> None:
     rule = rule_of(schedule)
     kind = kind_of(rule)
     kind.refuse_never(rule)
     if rule.only_moment is not None or schedule.first_after(now) is not None:
         return
     kind.refuse_over(rule, now)
-    given = [name for attribute, name in BOUNDS.items() if getattr(asked, attribute) is not None]
+    given = [name for attribute, name in BOUNDS.items() if asked.get(attribute) is not None]
     raise _bad(
-        given[-1] if given else asked_names()[0],
+        given[-1] if given else f"schedule.{asked_names()[0]}",
         "the schedule never fires within its bounds",
         "give it bounds with a moment in the future: see startAt, endAt, maxFirings and excludeCalendar",
     )
 
 
-def _calendar(asked: ScheduleFields, find_calendar: FindCalendar) -> Calendar | None:
-    return None if asked.exclude_calendar is None else find_calendar(asked.exclude_calendar)
+def _calendar(asked: Mapping[str, Any], find_calendar: FindCalendar) -> Calendar | None:
+    name = asked["exclude_calendar"]
+    return None if name is None else find_calendar(name)
 
 
 def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | None:
@@ -226,9 +229,9 @@ def _spread(jitter_ms: int | None, timer: Timer | None, now: int) -> Spread | No
     return Spread(jitter_ms, 0 if timer is None else timer.id, ((now, 0),)) if jitter_ms else None
 
 
-def _moment_or_none(asked: ScheduleFields, name: str) -> int | None:
-    given = getattr(asked, name)
-    return None if given is None else read_moment_field(given, BOUNDS[name], asked.timezone or "")
+def _moment_or_none(asked: Mapping[str, Any], name: str) -> int | None:
+    given = asked[name]
+    return None if given is None else read_moment_field(given, BOUNDS[name], asked.get("timezone") or "")
 
 
 def _bad(field: str, reason: str, mend: str) -> Refused:

@@ -1,8 +1,9 @@
 """Reads the timer that a request asks for."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any, NamedTuple
 
-from wangtimer.api.asked.asked_notify import changed_notify, new_notify
 from wangtimer.api.asked.asked_schedule import (
     FindCalendar,
     edited_schedule,
@@ -10,10 +11,11 @@ from wangtimer.api.asked.asked_schedule import (
     schedule_of,
 )
 from wangtimer.api.asked.call_forms import refuse_bad_form
-from wangtimer.api.asked.owned_fields import asked_values, default_of
-from wangtimer.api.asked.terms import ChangedTerms, TimerTerms
+from wangtimer.api.asked.changed_call import changed_call
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.notify_rules import check_headers, check_path, check_same_place, check_url
+from wangtimer.core.timers.field import TimerField
+from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
@@ -21,31 +23,51 @@ from wangtimer.store.sql.timer_rows import terms
 from wangtimer.store.sql.widths import refuse_wide
 
 
-def new_timer(app: str, asked: TimerTerms, now: int, find: FindCalendar) -> NewTimer:
+class AskedTimer(NamedTuple):
+    """A whole timer as a request gives it: values by the names of fields in core, None where it gives null.
+
+    `schedule` has those of the rule and its bounds, `fields` those that `FIELDS` ask for.
+    """
+
+    name: str
+    schedule: Mapping[str, Any]
+    call: Notify
+    fields: Mapping[str, Any]
+
+
+class AskedChange(NamedTuple):
+    """What a request gives of a timer that it changes: what is absent stays. `call` is as `changed_call` takes it."""
+
+    name: str | None
+    schedule: Mapping[str, Any]
+    call: Mapping[str, Any] | None
+    fields: Mapping[str, Any]
+
+
+def new_timer(app: str, asked: AskedTimer, now: int, find: FindCalendar) -> NewTimer:
     """Return the timer to create at `now` (ms UTC); raises `InvalidInput`."""
-    schedule = schedule_of(asked, now, find)
-    notify = new_notify(asked.notify)
-    _check_way_out(notify, app)
+    schedule = schedule_of(asked.schedule, now, find)
+    _check_way_out(asked.call, app)
     new = NewTimer(
         app,
         asked.name,
         schedule.schedule,
-        notify,
+        asked.call,
         ending=schedule.ending,
-        **asked_values(asked, default_of),
+        **_values(asked.fields, _default_of),
     )
     refuse_bad_form(new.notify, new.form)
     refuse_wide(terms(new))
     return new
 
 
-def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
+def edited_timer(asked: AskedChange, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
     """Return the edited timer, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
-    schedule = edited_schedule(asked, timer, now, find)
+    schedule = edited_schedule(asked.schedule, timer, now, find)
     was = timer.definition
     notify, call = was.notify, masked(was.notify)
-    if asked.notify is not None:
-        call = changed_notify(asked.notify, notify)
+    if asked.call is not None:
+        call = changed_call(asked.call, notify)
         _check_way_out(call, was.app)
         notify = seals.changed(call, was, _check)
     edited = replace(
@@ -54,23 +76,31 @@ def edited_timer(asked: ChangedTerms, timer: Timer, now: int, find: FindCalendar
         name=timer.name if asked.name is None else asked.name,
         ending=schedule.ending,
     )
-    return _fitting(edited.with_values(asked_values(asked, timer.value_of)), call)
+    return _fitting(edited.with_values(_values(asked.fields, timer.value_of)), call)
 
 
-def replaced_timer(asked: TimerTerms, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
+def replaced_timer(asked: AskedTimer, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
     """Return the timer with all its terms replaced, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`.
 
     `***` stands for the secret that the timer has there.
     """
-    schedule = replaced_schedule(asked, timer, now, find)
+    schedule = replaced_schedule(asked.schedule, timer, now, find)
     was = timer.definition
-    call = new_notify(asked.notify)
-    _check_way_out(call, was.app)
-    notify = seals.changed(call, was, _check)
+    _check_way_out(asked.call, was.app)
+    notify = seals.changed(asked.call, was, _check)
     replaced = replace(
         timer, definition=was._replace(schedule=schedule.schedule, notify=notify), ending=schedule.ending
     )
-    return _fitting(replaced.with_values(asked_values(asked, default_of)), call)
+    return _fitting(replaced.with_values(_values(asked.fields, _default_of)), asked.call)
+
+
+def _values(given: Mapping[str, Any], was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
+    """Return a timer's new values of all `FIELDS`, by name; raises `InvalidInput`."""
+    return {field.name: field.read(given, was(field)) for field in FIELDS}
+
+
+def _default_of(field: TimerField[Any]) -> Any:
+    return field.default
 
 
 def _check_way_out(call: Notify, app: str) -> None:

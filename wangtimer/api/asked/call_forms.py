@@ -29,4 +29,4 @@ def _refuse_no_base64(body: str) -> None:
     except ValueError as error:
         reason = f"it is no Base64 ({str(error)[:80]}), and bodyIsBase64 is true"
         mend = "give body (not json) by RFC 4648, with padding, or leave bodyIsBase64 out"
-        raise InvalidInput("notifyHTTPParam.body", reason, mend) from None
+        raise InvalidInput("target.body", reason, mend) from None

@@ -12,7 +12,7 @@ def find_calendar(calendars: CalendarStore, app: str, name: str) -> Calendar:
     if calendar is None:
         raise Refused(
             ErrorCode.BAD_SCHEDULE,
-            "excludeCalendar",
+            "schedule.excludeCalendar",
             f"there is no calendar {shown(name)}",
             f"name one of {', '.join(built_in())}, or upload it first",
         )

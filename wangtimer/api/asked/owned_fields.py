@@ -1,19 +1,30 @@
 """A timer's fields in requests and answers, without its schedule and call. Core describes them."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 
 from wangtimer.api.asked.field_models import Model, always_shown_type, given_type, shown_type, with_fields
-from wangtimer.api.http.field_types import Given
 from wangtimer.core.api_field import ApiField, Shown
-from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.timer import Timer
 
+# Other schedulers' words for `overlap`.
+OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
+    (
+        "allowOverlap",
+        "concurrency",
+        "concurrencyPolicy",
+        "maxInstances",
+        "maxConcurrent",
+        "maxConcurrency",
+        "coalesce",
+        "singleton",
+    ),
+    "overlap says what becomes of a firing while another one of the timer is not done: allow, skip, queueOne or "
+    "cancelOlder",
+)
 _ASKED = tuple(one for field in FIELDS for one in field.asked)
-_NAMES = frozenset(one.name for one in _ASKED)
 _OF_COMPATIBLE_PATHS = tuple(one for one in _ASKED if not one.is_of_v1_only)
-_OF_V1_ONLY = tuple(one for one in _ASKED if one.is_of_v1_only)
 # In v1 under their own names; what has another place there stands in a model of its own.
 OF_V1 = tuple(one for one in _ASKED if not one.v1)
 
@@ -21,11 +32,6 @@ OF_V1 = tuple(one for one in _ASKED if not one.v1)
 def taking_fields(model: type[Model]) -> type[Model]:
     """Return a request's model of the compatible paths with their fields behind its own; none of them is required."""
     return _taking(model, _OF_COMPATIBLE_PATHS)
-
-
-def taking_terms_of_v1(model: type[Model]) -> type[Model]:
-    """Return what the compatible paths may say of a timer with those fields behind it that v1 alone has."""
-    return _taking(model, _OF_V1_ONLY)
 
 
 def taking_v1_fields(model: type[Model]) -> type[Model]:
@@ -41,20 +47,6 @@ def showing_fields(model: type[Model]) -> type[Model]:
 def showing_v1_fields(model: type[Model]) -> type[Model]:
     """Return an answer's model of v1 with the fields that have the same name there, after its own."""
     return _showing(model, OF_V1, {Shown.ALWAYS, Shown.ALWAYS_IN_V1})
-
-
-def asked_values(asked: Given, was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
-    """Return a timer's new values of all `FIELDS`, by name. A field that is absent stays as it `was`.
-
-    Raises `InvalidInput`.
-    """
-    given = {name: getattr(asked, name) for name in asked.model_fields_set & _NAMES}
-    return {field.name: field.read(given, was(field)) for field in FIELDS}
-
-
-def default_of(field: TimerField[Any]) -> Any:
-    """Return the field's value in a timer that does not give it."""
-    return field.default
 
 
 def shown_values(timer: Timer) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from wangtimer.api.asked.field_models import Model, given_type, shown_type, with_fields
-from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, shown_fields
+from wangtimer.core.kinds.kinds import KINDS, asked_fields, shown_fields
 
 
 def taking_rules(model: type[Model]) -> type[Model]:
@@ -20,7 +20,8 @@ def naming_rules(model: type[Model]) -> type[Model]:
     """Return a model with field names put into its docstring: of requests for `{asked}`, of answers for `{shown}`."""
     shown = (" and ".join(_quoted(field.json_name for field in kind.shown_by)) for kind in KINDS)
     model.__doc__ = (model.__doc__ or "").format(
-        asked=", ".join(_quoted(asked_names())), shown=", or ".join(shown)
+        asked=", ".join(_quoted(field.json_name for kind in KINDS for field in kind.asked_by)),
+        shown=", or ".join(shown),
     )
     return model
 

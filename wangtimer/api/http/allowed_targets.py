@@ -21,7 +21,7 @@ LOCALHOST = "localhost"
 _EXTENSION = "wangtimer.egress_rules"
 
 
-def check_way_out(url: str, app: str, field: str = "notifyHTTPParam.url") -> None:
+def check_way_out(url: str, app: str, field: str = "target.url") -> None:
     """Raise `Refused` where a call of this app may not go to the URL, by what is clear without a look-up of its name.
 
     A file of timers is checked without a deployment, and so without its rules. What is set for the app is looked up

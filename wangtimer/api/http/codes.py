@@ -7,8 +7,8 @@ from enum import Enum
 
 from wangtimer.core.kinds.kinds import KINDS, asked_names
 
-_SAY_WHEN = ", ".join(f"`{name}`" for name in asked_names())
-_SAY_WHEN_IN_V1 = ", ".join(f"`{field.place}`" for kind in KINDS for field in kind.asked_by)
+_SAY_WHEN = ", ".join(f"`{field.json_name}`" for kind in KINDS for field in kind.asked_by)
+_SAY_WHEN_IN_V1 = ", ".join(f"`{name}`" for name in asked_names())
 
 
 class ErrorCode(Enum):

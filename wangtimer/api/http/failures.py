@@ -90,7 +90,7 @@ def answer_failures(app: Flask, tellers: Mapping[str, Teller]) -> None:
     """Answer every error of the app with the teller of its path's prefix, or else in the envelope."""
 
     def tell(fault: Fault) -> Response:
-        own = next((own for prefix, own in tellers.items() if _is_below(prefix)), _in_envelope)
+        own = next((own for prefix, own in tellers.items() if _is_below(prefix)), in_envelope)
         response = own(fault)
         if response.status_code == HTTPStatus.UNAUTHORIZED:
             response.headers["WWW-Authenticate"] = "Bearer"
@@ -164,19 +164,11 @@ def fault_of(error: WangTimerError) -> Fault:
             raise error
 
 
-def told(error: WangTimerError) -> ErrorAnswer:
-    """Return an error in the envelope; raises it as `fault_of` does."""
-    return _envelope_of(fault_of(error))
-
-
-def _envelope_of(fault: Fault) -> ErrorAnswer:
+def in_envelope(fault: Fault) -> Response:
+    """Return the envelope that tells of a fault."""
     data = None if fault.existing_id is None else ConflictData(existing_id=fault.existing_id)
     msg = f"{fault.field or 'request'}: {fault.text}"
-    return ErrorAnswer(code=fault.code.number, msg=msg, field=fault.field, data=data)
-
-
-def _in_envelope(fault: Fault) -> Response:
-    return send(_envelope_of(fault), fault.code.status)
+    return send(ErrorAnswer(code=fault.code.number, msg=msg, field=fault.field, data=data), fault.code.status)
 
 
 def _away(error: StoreAway, tell: Teller) -> Response:

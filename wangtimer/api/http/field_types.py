@@ -1,8 +1,7 @@
 """Types of the fields that callers send. They are strict, and unknown fields are refused."""
 
 import re
-from functools import cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -47,29 +46,20 @@ class Given(Described):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
-    @classmethod
-    def of_checked(cls, **values: Any) -> Self:
-        """Return a model of checked values, by the names of its fields. Other fields have their defaults.
-
-        It does what `model_construct` does, in 2.5 µs where that takes 12 µs for a model of 20 fields.
-        """
-        made: Self = _blank(cls).model_copy(update=values)
-        return made
-
-
-@cache
-def _blank(model: type[Given]) -> Any:
-    return model.model_construct()
-
 
 def plain(text: str, info: ValidationInfo) -> str:
     """Return a text that SQL servers and people read in the same way; raises `Refused` for any other."""
+    return plain_at(text, str(info.field_name))
+
+
+def plain_at(text: str, field: str) -> str:
+    """Do the same for a field whose place is known."""
     # SQL servers ignore trailing spaces when they compare, so "shop " would be the app "shop".
     if text.isprintable() and text == text.strip():
         return text
     raise Refused(
         ErrorCode.BAD_VALUE,
-        str(info.field_name),
+        field,
         "it has a control or invisible character, or a space at an end",
         "use printable characters",
     )

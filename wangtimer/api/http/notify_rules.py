@@ -16,7 +16,7 @@ from wangtimer.core.messages.message_place import PlaceKind, is_message_url, pla
 from wangtimer.core.timers.named_target import why_not_behind
 from wangtimer.core.timers.timer import Notify
 
-_CALL = "notifyHTTPParam"
+_CALL = "target"
 MOST_URL_CHARACTERS = 2_048
 MOST_HEADERS = 50
 MOST_HEADER_BYTES = 8_192
@@ -160,7 +160,7 @@ def read_method(method: Any) -> Any:
     if method.upper() not in METHODS:
         raise Refused(
             ErrorCode.BAD_CALLBACK,
-            "notifyHTTPParam.method",
+            f"{_CALL}.method",
             f"{shown(method)} cannot be called",
             "write GET, POST, PUT, PATCH or DELETE",
         )
@@ -199,7 +199,7 @@ def check_headers(headers: tuple[tuple[str, str], ...]) -> None:
 
 def _named_values(given: Any, takes_null: bool = False) -> Iterator[tuple[str, tuple[str, ...]]]:
     if not isinstance(given, dict):
-        raise _wrong_type("notifyHTTPParam.header", "an object of names and values")
+        raise _wrong_type("target.headers", "an object of names and values")
     for name, values in given.items():
         _check_name(name)
         if values is None and takes_null:
@@ -227,7 +227,7 @@ def _check_name(name: str) -> None:
 def check_header_name(name: str, field: str) -> None:
     """Raise `Refused` for a text that no header can have as its name; `field` is where it stands in the call."""
     if not _TOKEN.fullmatch(name):
-        where = f"notifyHTTPParam.{field}"
+        where = f"{_CALL}.{field}"
         raise Refused(
             ErrorCode.BAD_VALUE, where, f"{shown(name)} is no name of a header", "use letters, digits and -"
         )
@@ -235,7 +235,7 @@ def check_header_name(name: str, field: str) -> None:
 
 def _check_value(name: str, value: Any) -> None:
     if not isinstance(value, str):
-        raise _wrong_type(f"notifyHTTPParam.header.{name[:64]}", "text, or a list of texts")
+        raise _wrong_type(f"target.headers.{name[:64]}", "text, or a list of texts")
     if _CONTROL.search(value):
         raise _bad_header(name, "a line break or control character in its value", "take it out")
 
@@ -245,7 +245,7 @@ def _bad_url(reason: str, mend: str) -> Refused:
 
 
 def _bad_header(name: str, reason: str, mend: str) -> Refused:
-    field = f"notifyHTTPParam.header.{name[:64]}".rstrip(".")
+    field = f"target.headers.{name[:64]}".rstrip(".")
     return Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)
 
 

@@ -67,7 +67,7 @@ class Refused(InvalidInput):
 
 
 class AsWritten(Refused):
-    """A refusal that names its field as the request does; others name it as the compatible paths do."""
+    """A refusal that names its field as the request does; others name it by its place in a timer of `/v1`."""
 
 
 def code_of(error: InvalidInput) -> ErrorCode:

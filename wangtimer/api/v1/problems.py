@@ -11,8 +11,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.failures import Fault, fault_of
 from wangtimer.api.http.meant_paths import verb_at
-from wangtimer.api.http.refusals import AsWritten, Part
-from wangtimer.api.v1.pointers import own_name, pointer
+from wangtimer.api.http.refusals import Part
 from wangtimer.core.errors import (
     NameInUse,
     Subject,
@@ -20,7 +19,6 @@ from wangtimer.core.errors import (
     VersionChanged,
     WangTimerError,
 )
-from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 
 MEDIA_TYPE = "application/problem+json"
 CODES_PAGE = "/docs/errors"
@@ -117,7 +115,7 @@ def _is_about_the_path(fault: Fault) -> bool:
 
 def problem_of(fault: Fault) -> Problem:
     """Return a fault as v1 tells it."""
-    code, text = _in_words_of_v1(fault)
+    code, text = _as_v1_tells(fault)
     at = _named(fault)
     return Problem(
         type=f"{CODES_PAGE}#{code.number}",
@@ -127,7 +125,7 @@ def problem_of(fault: Fault) -> Problem:
         code=code.number,
         pointer=None if at is None or at.part is not Part.BODY else pointer(at.name),
         parameter=None if at is None or at.part is Part.BODY else at.name,
-        did_you_mean=None if fault.meant is None else _own(fault.meant, fault),
+        did_you_mean=fault.meant,
         existing_id=fault.existing_id,
     )
 
@@ -137,14 +135,12 @@ def problem_of_row(error: WangTimerError) -> Problem:
     return problem_of(fault_of(error)).model_copy(update={"parameter": None})
 
 
-def note_names(
-    named: Mapping[Subject, Named], fields_in: Part, body_fields: frozenset[str], is_call: bool
-) -> None:
-    """Note how this request names what an error may be about, which part has its fields, and the body's own fields.
+def note_names(named: Mapping[Subject, Named], fields_in: Part, is_call: bool) -> None:
+    """Note how this request names what an error may be about, and which part has its fields.
 
     `is_call`: the body itself is an HTTP call, which in other requests is the `target`.
     """
-    g.v1_named, g.v1_fields_in, g.v1_body_fields, g.v1_is_call = named, fields_in, body_fields, is_call
+    g.v1_named, g.v1_fields_in, g.v1_is_call = named, fields_in, is_call
 
 
 def _named(fault: Fault) -> Named | None:
@@ -155,19 +151,20 @@ def _named(fault: Fault) -> Named | None:
     if not fault.field:
         return None
     part = getattr(fault.cause, "part", None) or g.get("v1_fields_in", Part.BODY)
-    return Named(part, _own(fault.field, fault) if part is Part.BODY else fault.field)
+    return Named(part, _place(fault.field) if part is Part.BODY else fault.field)
 
 
-def _own(field: str, fault: Fault) -> str:
-    # `startAt` is in the schedule of a timer; some bodies have one of their own.
-    is_own = isinstance(fault.cause, AsWritten) or field.partition(".")[0] in g.get("v1_body_fields", ())
-    if is_own:
-        return field
-    own = own_name(field)
-    return own.removeprefix("target.") if g.get("v1_is_call", False) else own
+def _place(field: str) -> str:
+    """Return the place of a field in this request: where the body is a call itself, it has no `target`."""
+    return field.removeprefix("target.") if g.get("v1_is_call", False) else field
 
 
-def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
+def pointer(field: str) -> str:
+    """Return the JSON pointer (RFC 6901) of a dotted name."""
+    return "/" + field.replace("~", "~0").replace("/", "~1").replace(".", "/")
+
+
+def _as_v1_tells(fault: Fault) -> tuple[ErrorCode, str]:
     match fault.cause:
         case UnknownTimer() as unknown:
             text = f"app {unknown.app!r} has no timer {unknown.timer_id}; GET /v1/timers lists those it has"
@@ -181,6 +178,4 @@ def _in_words_of_v1(fault: Fault) -> tuple[ErrorCode, str]:
                 "request, send the Idempotency-Key of the first"
             )
             return fault.code, text
-    if fault.code is ErrorCode.UNKNOWN_PATH:
-        return fault.code, fault.text
-    return fault.code, in_words_of_v1(fault.text)
+    return fault.code, fault.text

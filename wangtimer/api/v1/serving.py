@@ -73,13 +73,12 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
         for subject, name in hints[part.value].named_by.items()
     }
     fields_in = Part.BODY if "body" in hints else Part.QUERY
-    body_fields = _names_of(hints["body"]) if "body" in hints else frozenset()
     is_call = "body" in hints and hints["body"].is_call
     readings = [(part, part.value, hints[part.value], readers[part.value]) for part in parts]
 
     @wraps(view)
     def read_and_answer(**given: Any) -> Response:
-        note_names(named, fields_in, body_fields, is_call)
+        note_names(named, fields_in, is_call)
         with work_budget(work_s()):
             taken = _read(readings, given)
             return response_of(view(**taken))
@@ -87,11 +86,6 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
     # With this flask-openapi reads the types for the document only.
     read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
     return read_and_answer
-
-
-def _names_of(model: type[BaseModel]) -> frozenset[str]:
-    """Return the names of a model's fields as a request has them."""
-    return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
 def _read(readings: Sequence[_Reading], given: dict[str, Any]) -> dict[str, Any]:

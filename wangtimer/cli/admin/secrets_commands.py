@@ -65,7 +65,7 @@ def key(key_id: str) -> None:
     help="Those of the service that `wangtimer up` runs there.",
 )
 def rotate(data_dir: Path | None) -> None:
-    """Encrypt all secrets anew with the first key, also those that an older version stored as they are.
+    """Encrypt all secrets anew with the first key, also those that were no secrets when they were stored.
 
     Run it with the workers' settings, while they run. Repeating it is harmless. Exits with 1 where some could not be
     done: their key is missing, or Redis is away.

@@ -11,7 +11,6 @@ from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model, read_object
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.pointers import own_name
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.client import NewTimer, TimerBody
@@ -55,13 +54,10 @@ def read_wanted(document: Any, app: str, now: int, find_calendar: FindCalendar) 
     Raises `InvalidInput`, its field by the name it has in the document. Beside what the service refuses, a file may not
     leave out `key`, and may not have what counts anew from each request: `delay`, and `maxFirings` without `startAt`.
     """
-    try:
-        document = _as_sent(document)
-        body: NewTimerBody = read_model(NewTimerBody, document)
-        _refuse_unrepeatable(body)
-        new, is_over = _new_timer(body, app, now, find_calendar)
-    except InvalidInput as error:
-        raise InvalidInput(own_name(error.field), error.reason, error.mend, error.meant) from error
+    document = _as_sent(document)
+    body: NewTimerBody = read_model(NewTimerBody, document)
+    _refuse_unrepeatable(body)
+    new, is_over = _new_timer(body, app, now, find_calendar)
     timer = _timer_of(new, body.enabled, now)
     fields = ShownTimer(**timer_fields(timer, now)).model_dump(mode="json", by_alias=True)
     schedule = replace(new.ending, counted_from=now).applied_to(new.schedule)
@@ -83,7 +79,7 @@ def one_of(names: frozenset[str]) -> FindCalendar:
             return any_calendar(name)
         raise Refused(
             ErrorCode.BAD_SCHEDULE,
-            "excludeCalendar",
+            "schedule.excludeCalendar",
             f"there is no calendar {shown(name)}",
             f"name one of {', '.join(sorted({*built_in(), *names}))}, or upload it first",
         )
@@ -121,7 +117,7 @@ def _refuse_unrepeatable(body: NewTimerBody) -> None:
     if body.key is None:
         mend = "give each timer a key of your own: a file is applied by it"
         raise Refused(ErrorCode.MISSING_FIELD, "key", "missing", mend)
-    if body.schedule.of_rules().get("delay_ms") is not None:
+    if body.schedule.given().get("delay_ms") is not None:
         mend = "write the moment itself, as in at: 2027-01-01T08:00:00+08:00"
         reason = "a delay counts from each request, and a file is applied again and again"
         raise Refused(ErrorCode.BAD_SCHEDULE, "schedule.delay", reason, mend)
@@ -136,7 +132,7 @@ def _new_timer(
     body: NewTimerBody, app: str, now: int, find_calendar: FindCalendar
 ) -> tuple[TimerToMake, bool]:
     """Return the timer, and whether it has no moment left: one that had some is no mistake in a file."""
-    terms = body.terms(str(body.key))
+    terms = body.asked(str(body.key))
     try:
         new = new_timer(app, terms, now, find_calendar)
     except InvalidInput:

@@ -11,7 +11,6 @@ from wangtimer.cli.importing.held_against import COMPARED
 from wangtimer.cli.importing.imported import Imported
 from wangtimer.cli.terminal.output import printable
 from wangtimer.core.kinds.in_words import describe
-from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import Language
 from wangtimer.shown_request import shown_target
@@ -30,7 +29,7 @@ def show_report(found: Iterable[Imported | Refusal], to_stderr: bool) -> None:
 
 def _of_refusal(one: Refusal) -> Iterator[str]:
     yield f"REFUSED  {one.place}: {one.original}"
-    yield f"         {in_words_of_v1(one.reason)}"
+    yield f"         {one.reason}"
 
 
 def _of_timer(one: Imported) -> Iterator[str]:

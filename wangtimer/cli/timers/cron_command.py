@@ -13,7 +13,6 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.errors import InvalidSchedule
 from wangtimer.core.previews.previews import preview_of
-from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import Language
 
@@ -56,7 +55,7 @@ def cron(expression: str, tz: str, dialect: str, count: int, as_json: bool) -> N
         schedule = Cron.read(expression, tz, CronDialect(dialect))
     except InvalidSchedule as error:
         meant = "" if error.meant is None or error.meant in str(error) else f"; meant: {error.meant}"
-        click.echo(f"wangtimer: {in_words_of_v1(str(error))}{meant}", err=True)
+        click.echo(f"wangtimer: {str(error).removeprefix('schedule.')}{meant}", err=True)
         sys.exit(2)
     found = preview(schedule, int(time.time() * 1_000), count)
     if as_json:
@@ -74,7 +73,6 @@ def preview(schedule: Cron, now_ms: int, count: int) -> Preview:
         ],
         "words": {"en": found.words[Language.EN], "zh": found.words[Language.ZH]},
         "warnings": [
-            {"code": one.code.value, "text": in_words_of_v1(one.text), "textZh": in_words_of_v1(one.text_zh)}
-            for one in found.warnings
+            {"code": one.code.value, "text": one.text, "textZh": one.text_zh} for one in found.warnings
         ],
     }

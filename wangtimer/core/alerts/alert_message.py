@@ -256,7 +256,7 @@ class AlertMessage:
             )
             for one in alerts
         )
-        return cls(app, rule, tuple(read), fields["more"], fields.get("gathered_at", 0))
+        return cls(app, rule, tuple(read), fields["more"], fields["gathered_at"])
 
 
 def _counted(number: int, thing: str) -> str:

@@ -7,8 +7,9 @@ from urllib.parse import parse_qsl, urlsplit
 
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.flow.firing import FiringStatus, Member
-from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.core.timers.overlap import OVERLAP
 
@@ -192,7 +193,7 @@ def noted(
             )
     if not is_noted:
         return outcome
-    return outcome._replace(noted_at=NotedAt(app, place.host, place.target, known_at, well_at))
+    return outcome.with_note(NotedAt(app, place.host, place.target, known_at, well_at).note)
 
 
 def _is_skipped_by_policy(error: str) -> bool:

@@ -40,8 +40,8 @@ def _to_json(alerted: AlertedApps) -> dict[str, Any]:
 
 
 def _from_json(told: Any) -> AlertedApps:
-    late_ms = {app: None if one.get("lateMs") is None else int(one["lateMs"]) for app, one in told.items()}
-    troubled = {app: frozenset(map(str, one.get("troubled", ()))) for app, one in told.items()}
+    late_ms = {app: None if one["lateMs"] is None else int(one["lateMs"]) for app, one in told.items()}
+    troubled = {app: frozenset(map(str, one["troubled"])) for app, one in told.items()}
     return AlertedApps(late_ms, {app: places for app, places in troubled.items() if places})
 
 

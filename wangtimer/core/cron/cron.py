@@ -145,7 +145,7 @@ class Cron:
 def never_fires(cron: Cron) -> InvalidSchedule:
     """Return the error for an expression that has no coming moment."""
     return InvalidSchedule(
-        "cron",
+        "schedule.cron",
         f"{cron.expression!r} never fires",
         "name a day that its months have, and a year still to come",
     )

@@ -78,21 +78,25 @@ def field_texts(expression: str, dialect: CronDialect = CronDialect.UNIX) -> dic
     longest = MAX_LENGTH if dialect is CronDialect.UNIX else MAX_LENGTH - len(f"{dialect} ")
     if len(expression) > longest:
         raise InvalidSchedule(
-            "cron", f"longer than {longest} characters", "shorten it with ranges (1-5) and steps (*/10)"
+            "schedule.cron",
+            f"longer than {longest} characters",
+            "shorten it with ranges (1-5) and steps (*/10)",
         )
     if _INTERVAL.match(expression):
-        mend = "write the interval as everyMs, in place of cron"
-        raise InvalidSchedule("cron", f"{expression!r} is an interval", mend)
+        mend = "write the interval as every, in place of cron"
+        raise InvalidSchedule("schedule.cron", f"{expression!r} is an interval", mend)
     if found := _AWS.fullmatch(expression):
         year = "" if found["year"] in "*?" else f" {found['year']}"
-        mend = f'write 0 {" ".join(found["fields"].split())}{year} with "cronDialect": "quartz"'
-        raise InvalidSchedule("cron", f"{expression!r} is an expression of AWS", mend)
+        mend = f'write 0 {" ".join(found["fields"].split())}{year} with "dialect": "quartz"'
+        raise InvalidSchedule("schedule.cron", f"{expression!r} is an expression of AWS", mend)
     if found := _ZONED.fullmatch(expression):
         mend = f'write the zone apart, as "timezone": "{found["zone"]}"'
-        raise InvalidSchedule("cron", f"{expression!r} has its zone in it", mend, found["expression"])
+        raise InvalidSchedule(
+            "schedule.cron", f"{expression!r} has its zone in it", mend, found["expression"]
+        )
     is_quartz = dialect is CronDialect.QUARTZ
     texts = expression.split() if is_quartz else MACROS.get(expression.lower(), expression).split()
     if len(texts) not in FIELD_NAMES or (is_quartz and len(texts) == FEWEST_FIELDS):
         mend = QUARTZ_MEND if is_quartz else UNIX_MEND
-        raise InvalidSchedule("cron", f"{expression!r} has {len(texts)} fields", mend)
+        raise InvalidSchedule("schedule.cron", f"{expression!r} has {len(texts)} fields", mend)
     return dict(zip(FIELD_NAMES[len(texts)], texts, strict=True))

@@ -48,7 +48,7 @@ def read_quartz(by_name: dict[str, str]) -> Meaning:
     by_name = {name: text.lower() for name, text in by_name.items()}
     if (by_name["day"] == "?") is (by_name["weekday"] == "?"):
         raise InvalidSchedule(
-            "cron",
+            "schedule.cron",
             f"day {by_name['day']!r} and weekday {by_name['weekday']!r}: the quartz dialect wants one ? of the two",
             "write ? for the one that does not matter, as in 0 0 9 ? * MON-FRI",
         )
@@ -92,7 +92,9 @@ def _weekdays(text: str) -> Days:
         return Days(weekdays=tuple(sorted(map(_from_monday, _values_or_all("weekday", ",".join(parts))))))
     if len(nth) < len(parts):
         raise InvalidSchedule(
-            "cron", f"weekday {text!r} mixes every week with weeks of the month", "make it two timers"
+            "schedule.cron",
+            f"weekday {text!r} mixes every week with weeks of the month",
+            "make it two timers",
         )
     pairs = {
         (_from_monday(_within("weekday", text, found["weekday"])), int(found["place"] or LAST))
@@ -128,7 +130,7 @@ def _part_values(name: str, part: str) -> list[int]:
     low_text, high_text, step_text = found["low"], found["high"], found["step"]
     if step_text is not None and (low_text or "0").isalpha():
         raise InvalidSchedule(
-            "cron",
+            "schedule.cron",
             f"{name} {part!r} steps from a name, and Quartz overlooks such a step",
             "write the numbers",
         )
@@ -161,7 +163,7 @@ def _within(name: str, part: str, text: str) -> int:
 def _unreadable(name: str, part: str) -> InvalidSchedule:
     near = f"; there is {found}" if (found := nearest_before_last(name, part)) else ""
     return InvalidSchedule(
-        "cron",
+        "schedule.cron",
         f"{name} {part!r} cannot be read in the quartz dialect",
         f"{name} takes {FIELD_RANGES[name]}, with * , - and /{near}",
     )

@@ -1,7 +1,7 @@
 """A cron expression as it is stored: `*/5 * * * *`, or with its dialect before it, `quartz 0 0 9 ? * 2`.
 
-A version without dialects reads the dialect's name as a field, and refuses the expression: it must not take one
-weekday for another. Its only dialect is unix, so expressions of that dialect stay as they are.
+A version that does not know a dialect reads its name as a field, and refuses the expression: it must not take one
+weekday for another.
 """
 
 from wangtimer.core.cron.cron import Cron

@@ -158,13 +158,17 @@ def _refuse_misread(name: str, text: str) -> None:
     """Refuse what croniter accepts but reads otherwise than people mean it."""
     if RANDOM_OR_HASHED.match(text):
         raise InvalidSchedule(
-            "cron", f"{name} {text!r} is random or hashed", f"write the {name} itself ({FIELD_RANGES[name]})"
+            "schedule.cron",
+            f"{name} {text!r} is random or hashed",
+            f"write the {name} itself ({FIELD_RANGES[name]})",
         )
     parts = text.split(",")
     if name == "weekday" and len({_is_of_month(part) for part in parts}) == 2:
         # croniter refuses it too, except `5,5#2` and `*,5#2`, where it ignores the first part.
         raise InvalidSchedule(
-            "cron", f"weekday {text!r} mixes every week with weeks of the month", "make it two timers"
+            "schedule.cron",
+            f"weekday {text!r} mixes every week with weeks of the month",
+            "make it two timers",
         )
     for part in parts:
         if found := RANGE.fullmatch(part):
@@ -183,11 +187,15 @@ def _refuse_misread_range(name: str, found: re.Match[str]) -> None:
         low = 0
     if low is not None and low == high:
         raise InvalidSchedule(
-            "cron", f"{name} {found[0]!r} is a range from a value to itself", f"write {found['low']} or *"
+            "schedule.cron",
+            f"{name} {found[0]!r} is a range from a value to itself",
+            f"write {found['low']} or *",
         )
     if found["step"] and low is not None and high is not None and low > high:
         raise InvalidSchedule(
-            "cron", f"{name} {found[0]!r} is a step through a backward range", "list the values, with commas"
+            "schedule.cron",
+            f"{name} {found[0]!r} is a step through a backward range",
+            "list the values, with commas",
         )
 
 
@@ -204,13 +212,13 @@ def _unreadable(by_name: dict[str, str]) -> InvalidSchedule:
             meant = {field: _with_short_names(field, written) for field, written in by_name.items()}
             is_meant = meant != by_name and _croniter_reads(meant)
             return InvalidSchedule(
-                "cron",
+                "schedule.cron",
                 f"{name} {text!r} cannot be read",
                 f"{name} takes {FIELD_RANGES[name]}, with * , - and /{_known_to_quartz(name, text.lower())}",
                 " ".join(meant.values()) if is_meant else None,
             )
     return InvalidSchedule(
-        "cron",
+        "schedule.cron",
         f"{' '.join(by_name.values())!r} cannot be read",
         "try a simpler one, such as */5 9-17 * * 1-5",
     )
@@ -229,11 +237,11 @@ def _with_short_names(field: str, text: str) -> str:
 def _known_to_quartz(name: str, text: str) -> str:
     """Return the end of a mend that names the quartz dialect, if only that can read the day; else ""."""
     if near := nearest_before_last(name, text):
-        return f'; "cronDialect": "quartz" has {near}'
+        return f'; "dialect": "quartz" has {near}'
     if not (pattern := ONLY_QUARTZ.get(name)) or not pattern.fullmatch(text):
         return ""
     meaning = " (6L is the last Friday there)" if text == "6l" else ""
-    return f'; "cronDialect": "quartz" knows it, with seconds first and one ?{meaning}'
+    return f'; "dialect": "quartz" knows it, with seconds first and one ?{meaning}'
 
 
 def _croniter_reads(by_name: dict[str, str]) -> bool:

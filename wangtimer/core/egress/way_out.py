@@ -99,6 +99,5 @@ def _egress_of(text: str | None) -> AppEgress:
         return STRICTEST
 
 
-# `ways-out` and `ways-out-mark` are keys of other forms, which an older process beside reads and writes.
-WAYS_OUT = ReplicaKind("ways-out-of-apps", _to_json, _from_json, WaysOut("", {}))
-WAYS_OUT_MARK = ReplicaKind("ways-out-of-apps-mark", str, str, "")
+WAYS_OUT = ReplicaKind("ways-out", _to_json, _from_json, WaysOut("", {}))
+WAYS_OUT_MARK = ReplicaKind("ways-out-mark", str, str, "")

@@ -1,8 +1,10 @@
 """A dead letter: what is known of a firing that has failed for good, until somebody replays or discards it."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from wangtimer.core.flow.firing import FiringKind, Member, MemberKey
+from wangtimer.core.flow.outcome import Note, Outcome
 
 REASON_CHARACTERS = 16
 # Why a firing failed for good; an answer is told by its status, as in `http_503`.
@@ -32,6 +34,24 @@ REASONS = (
 def of_status(http_status: int) -> str:
     """Return the reason of a whole answer with this status."""
     return f"http_{http_status}"
+
+
+class Failure(NamedTuple):
+    """Why a firing failed for good in a word, what was called (host and port), and when it was known (ms UTC)."""
+
+    reason: str = NOT_MADE
+    host: str = ""
+    failed_at: int | None = None
+
+    @property
+    def note(self) -> Note:
+        """The failure as its outcome tells it."""
+        return "failure", list(self)
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "Failure":
+        """Return what an outcome tells of its failure."""
+        return cls(*outcome.note("failure") or ())
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ class Firing(NamedTuple):
     """A row of the firing table, as far as planning, arming and verifying need it.
 
     `attempt` is the last one made or the next one to make; 0 if the firing was cancelled before any. `asked_at` is when
-    somebody asked for it (ms UTC); None: its schedule did, or an older version wrote it. `lane` is the key of the
+    somebody asked for it (ms UTC); None: its schedule did. `lane` is the key of the
     `SharedLane` in which the attempt waits or waited; "" if it found room at once. `seq` is its number among the
     planned firings of its timer, from 1; None: its timer was not numbered, or somebody asked for it.
     """

@@ -59,7 +59,7 @@ def _to_json(limits: CallLimits) -> dict[str, Any]:
 
 
 def _from_json(told: Any) -> CallLimits:
-    return CallLimits(*(limits_of(told.get(name, {})) for name in ("apps", "hosts", "toOneHost")))
+    return CallLimits(*(limits_of(told[name]) for name in ("apps", "hosts", "toOneHost")))
 
 
 CALL_LIMITS = ReplicaKind("limits", _to_json, _from_json, CallLimits())

@@ -4,19 +4,8 @@ from typing import Any, NamedTuple
 
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 
-
-class NotedAt(NamedTuple):
-    """Whose an outcome is and where it went, for the judge of alerts (`core/alerts/alert_place.py`).
-
-    `known_at`: when it was known (ms UTC); None: nobody says. `well_at`: of a failure, when a call there last succeeded
-    in this process since the failure before; None: none did.
-    """
-
-    app: str
-    host: str
-    target: str
-    known_at: int | None = None
-    well_at: int | None = None
+# What a feature has to say of an outcome, for what it does once that is settled: its kind, and small JSON.
+Note = tuple[str, Any]
 
 
 class Outcome(NamedTuple):
@@ -26,11 +15,9 @@ class Outcome(NamedTuple):
     is to say by then that it is done. `lateness_ms` is
     first send minus scheduled moment. Since the call's begin: `connect_ms` until the request could be written,
     `first_byte_ms` until the answer began, `cost_ms` until it ended. `host_failing_ms`: while it waited to be sent, how
-    long its host was failing; None: not at all. Of a firing that has failed for good, `host` (host and port) is what
-    was called, `reason` says why in a word (`core/flow/dead_letter.py`), and `failed_at` when that was known (ms UTC).
-    `control` is what its answer makes of its timer (`core/flow/reply_control.py`), as text; "": nothing.
-    `noted_at` is whose it is and where it went, where the judge of alerts is to see it; None: it is not.
-    `made_at`: of an attempt of which not a byte was sent, when it was made (ms UTC); None: of any other.
+    long its host was failing; None: not at all. `made_at`: of an attempt of which not a byte was sent, when it was made
+    (ms UTC); None: of any other. `notes` are what features have to say of it, nothing of most; a kind that is not known
+    here is kept.
     """
 
     member: Member
@@ -46,17 +33,16 @@ class Outcome(NamedTuple):
     connect_ms: int | None = None
     first_byte_ms: int | None = None
     host_failing_ms: int | None = None
-    host: str = ""
-    reason: str = ""
-    failed_at: int | None = None
-    control: str = ""
-    noted_at: NotedAt | None = None
     made_at: int | None = None
+    notes: tuple[Note, ...] = ()
 
-    @property
-    def is_noted(self) -> bool:
-        """Whether the judge of alerts is to see it."""
-        return self.noted_at is not None
+    def note(self, kind: str) -> Any:
+        """Return what a feature has to say; None: nothing."""
+        return dict(self.notes).get(kind) if self.notes else None
+
+    def with_note(self, note: Note) -> "Outcome":
+        """Return the outcome with what a feature has to say."""
+        return self._replace(notes=(*self.notes, note))
 
     @property
     def next_attempt(self) -> int:
@@ -93,21 +79,14 @@ class Outcome(NamedTuple):
         )
 
     def to_wire(self) -> dict[str, Any]:
-        """Return a JSON-able form for the outbox; older versions read it where none of the last seven is set."""
-        fields = self._asdict() | {"member": str(self.member)}
-        for name in ("host_failing_ms", "host", "reason", "failed_at", "control", "noted_at", "made_at"):
-            if fields[name] is None or fields[name] == "":
-                del fields[name]
-        return fields
+        """Return a JSON-able form for the outbox, with no more than there is to say."""
+        said = {name: value for name, value in self._asdict().items() if value not in (None, "", ())}
+        return said | {"member": str(self.member)}
 
     @classmethod
     def from_wire(cls, fields: dict[str, Any]) -> "Outcome":
         """Read back what `to_wire` wrote, with fewer fields than now, or more."""
-        typed: dict[str, Any] = {
-            "member": Member.parse(fields["member"]),
-            "status": FiringStatus(fields["status"]),
-        }
         known = {name: value for name, value in fields.items() if name in cls._fields}
-        if known.get("noted_at") is not None:
-            typed["noted_at"] = NotedAt(*known["noted_at"])
-        return cls(**(known | typed))
+        known["member"], known["status"] = Member.parse(fields["member"]), FiringStatus(fields["status"])
+        known["notes"] = tuple((kind, value) for kind, value in fields.get("notes", ()))
+        return cls(**known)

@@ -8,6 +8,8 @@ from typing import NamedTuple
 from wangtimer.core.time.durations import read_duration
 from wangtimer.core.time.rfc3339 import read_moment
 
+# What an outcome tells of it is of this kind, and a `ReplyControl.text`.
+CONTROL = "control"
 # The header of an answer.
 CONTROL_HEADER = "X-WangTimer-Control"
 # A moment that is nearer is put off to here: a timer that sets its own next moment fires at most once in so long.

@@ -9,7 +9,7 @@ MINUTE_MS = 60_000
 LANE_CHARACTERS = 300
 # Buckets of one queue: 0 to 255 are the common queue's, 256 to 511 the first own queue's. A minute has no more.
 BUCKETS_A_QUEUE = 256
-# A lane of a host begins with this and the number of its queue; one of the common queue with neither.
+# A lane of no single app begins with this and the number of its queue; one of the common queue with neither.
 _QUEUE_MARK = "q"
 # The kinds of lanes that name a host.
 _OF_HOSTS = ("host", "host-limit", "app-at-host")
@@ -75,15 +75,10 @@ class SharedLane:
     key: str
 
     @classmethod
-    def of_host(cls, host: str, queue: int = 0) -> "SharedLane":
-        """Return the lane of a host for all apps, where earlier versions let firings wait."""
-        return cls(f"{_mark(queue)}host:{host}"[:LANE_CHARACTERS])
-
-    @classmethod
     def of_way(cls, app: str, host: str, part: str = "") -> "SharedLane":
         """Return the lane of an app's calls to a part of a host, which fails them or has no place for more.
 
-        Without a part: of those to all parts that have no lane of their own, and of an earlier version's.
+        Without a part: of those to all parts that have no lane of their own.
         """
         return cls._of_both("host", app, f"{host}{part}")
 
@@ -152,7 +147,7 @@ class SharedLane:
         if self.kind in ("app", "limit"):
             return self.name
         if self.kind in ("host", "app-at-host"):
-            return self.name.partition(" ")[2] or None
+            return self.name.partition(" ")[2]
         paused, _, app = self.name.partition(":")
         return app if (self.kind, paused) == ("pause", "app") else None
 

@@ -1,4 +1,4 @@
-"""The kind of cron expressions: `cron`, read by `cronDialect`."""
+"""The kind of cron expressions: `cron`, read by `dialect`."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -92,9 +92,9 @@ def _of_quartz_weekday(texts: dict[str, str]) -> Iterator[Warning]:
     yield Warning(
         WarningCode.QUARTZ_WEEKDAY,
         f"weekday {number} is {words_en.WEEKDAY_NAMES[at]} here; where ? is from, in Quartz, weekdays count from 1, "
-        "Sunday: write cronDialect quartz if that is meant, or names such as MON",
+        "Sunday: write dialect quartz if that is meant, or names such as MON",
         f"这里的星期 {number} 是{words_zh.WEEKDAY_NAMES[at]}；而 ? 来自 Quartz，那里的星期从 1（周日）数起："
-        "若是此意，请写 cronDialect 为 quartz，或写 MON 这样的名字",
+        "若是此意，请写 dialect 为 quartz，或写 MON 这样的名字",
     )
 
 
@@ -104,8 +104,8 @@ def _of_long_steps(name: str, text: str) -> Iterator[Warning]:
             yield Warning(
                 WarningCode.LONG_STEP,
                 f"{name} {found[0]} steps past the end of its field, so it is its first value alone; for an interval "
-                "use everyMs",
-                f"{NAMES_ZH[name]}字段 {found[0]} 的步长超出了该字段，因此只有第一个值；按间隔触发请用 everyMs",
+                "use every",
+                f"{NAMES_ZH[name]}字段 {found[0]} 的步长超出了该字段，因此只有第一个值；按间隔触发请用 every",
             )
 
 
@@ -124,9 +124,9 @@ def _of_uneven_step(name: str, text: str) -> Iterator[Warning]:
         yield Warning(
             WarningCode.UNEVEN_STEP,
             f"{name} {text} is not every {step}: from {last} to the next {first} it is {rest}; for an interval use "
-            "everyMs",
+            "every",
             f"{NAMES_ZH[name]}字段 {text} 不是每 {step} 一次：从 {last} 到下一个 {first} 隔 {rest}；"
-            "按间隔触发请用 everyMs",
+            "按间隔触发请用 every",
         )
 
 

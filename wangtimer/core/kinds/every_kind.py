@@ -1,4 +1,4 @@
-"""The kinds of intervals, counted from `anchorAt`: `everyMs`, and `everyDays` by the wall clock."""
+"""The kinds of intervals, counted from `anchorAt`: `every`, and `everyDays` by the wall clock."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -152,7 +152,7 @@ class EveryDaysKind(EveryKind):
 
 
 def _anchor(asked: AskedRule) -> int:
-    for name, spelled in (("anchor_at", "anchorAt"), ("start_at", "startAt")):
+    for name, spelled in (("anchor_at", "schedule.anchorAt"), ("start_at", "schedule.startAt")):
         if name in asked.given:
             return asked.read_moment(asked.given[name], spelled)
     return asked.now

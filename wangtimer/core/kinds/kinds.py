@@ -42,8 +42,8 @@ def asked_fields() -> list[ApiField]:
 
 
 def asked_names() -> list[str]:
-    """Return the names, as callers spell them, of the request's fields of which one decides the kind of rule."""
-    return [field.json_name for kind in KINDS for field in kind.asked_by]
+    """Return the names in `/v1` of the request's fields of which one decides the kind of rule."""
+    return [field.place for kind in KINDS for field in kind.asked_by]
 
 
 def shown_fields() -> list[ApiField]:

@@ -1,4 +1,4 @@
-"""The kind of single moments: `at`, or `delayMs` from now."""
+"""The kind of single moments: `at`, or `delay` from now."""
 
 from typing import Any
 
@@ -34,10 +34,10 @@ class OnceKind(RuleKind[Once]):
         if "delay_ms" in asked.given:
             return Once(_delayed(asked.given["delay_ms"], asked.now))
         if was is None or "at" in asked.given:
-            return Once(asked.read_moment(asked.given["at"], "at"))
+            return Once(asked.read_moment(asked.given["at"], "schedule.at"))
         if asked.timezone != was.timezone:
             mend = "give at anew, with timezone"
-            raise InvalidSchedule("timezone", "a single moment stays whatever the zone", mend)
+            raise InvalidSchedule("schedule.timezone", "a single moment stays whatever the zone", mend)
         return was
 
     def stored(self, rule: Once) -> StoredRule:
@@ -60,6 +60,6 @@ class OnceKind(RuleKind[Once]):
 def _delayed(delay_ms: int, now: int) -> int:
     if not 0 <= delay_ms < END_MS - now:
         raise InvalidSchedule(
-            "delayMs", f"{str(delay_ms)[:30]} ms lead out of the years 1970 to 2199", "write 0 or more"
+            "schedule.delay", f"{str(delay_ms)[:30]} ms lead out of the years 1970 to 2199", "write 0 or more"
         )
     return now + delay_ms

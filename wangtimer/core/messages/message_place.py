@@ -18,8 +18,6 @@ PLACE_CHARACTERS = 255
 # of an array makes it close the channel: https://www.rabbitmq.com/docs/sender-selected
 ROUTING_HEADERS = ("CC", "BCC")
 _BROKER_HOST = "broker:"
-# What stands in place of a URL's query where all of it is secret.
-_MASK = "***"
 # What stands for our own Redis, through which consumers get their firings; no broker of an operator has this name.
 CONSUMERS_BROKER = "consumers"
 
@@ -69,13 +67,8 @@ def is_message_url(url: str) -> bool:
 
 @lru_cache(maxsize=1_024)
 def place_from(url: str) -> MessagePlace:
-    """Read back what `MessagePlace.url` wrote; raises ValueError.
-
-    Where the query is masked, as an earlier state stored it, only broker and kind are known.
-    """
+    """Read back what `MessagePlace.url` wrote; raises ValueError."""
     parts = urlsplit(url)
-    if is_message_url(url) and parts.query == _MASK:
-        return MessagePlace(parts.netloc, PlaceKind(parts.path.removeprefix("/")), _MASK)
     said = {
         name: values[0]
         for name, values in parse_qs(parts.query, keep_blank_values=True, strict_parsing=True).items()

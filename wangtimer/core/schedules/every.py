@@ -26,10 +26,10 @@ class Every:
 
     @classmethod
     def parse(cls, interval_ms: int, anchor_ms: int, timezone: str = "UTC") -> Self:
-        """Return the schedule; raises InvalidSchedule (field "everyMs" or "timezone") for bad values."""
+        """Return the schedule; raises InvalidSchedule for an interval or a zone that it cannot have."""
         if not SHORTEST_MS <= interval_ms <= LONGEST_MS:
             raise InvalidSchedule(
-                "everyMs",
+                "schedule.every",
                 f"{str(interval_ms)[:30]} ms is not between {SHORTEST_MS} and {LONGEST_MS}",
                 "write an interval of a second or more; for one moment use at",
             )

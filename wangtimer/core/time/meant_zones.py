@@ -55,10 +55,10 @@ def unknown_zone(written: str) -> InvalidSchedule:
     meant = meant_zone(written)
     if zones := _SEVERAL.get(written.strip().upper()):
         mend = f"it stands for several zones: write the one you mean, such as {' or '.join(zones)}"
-        return InvalidSchedule("timezone", f"{shown!r} is not an IANA time zone", mend)
+        return InvalidSchedule("schedule.timezone", f"{shown!r} is not an IANA time zone", mend)
     question = "" if meant is None else f"did you mean {meant}? "
     mend = f"{question}write a name such as UTC, Asia/Shanghai or Europe/London"
-    return InvalidSchedule("timezone", f"{shown!r} is not an IANA time zone", mend, meant)
+    return InvalidSchedule("schedule.timezone", f"{shown!r} is not an IANA time zone", mend, meant)
 
 
 def meant_zone(written: str) -> str | None:

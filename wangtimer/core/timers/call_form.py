@@ -37,7 +37,7 @@ class CallForm(NamedTuple):
 
 
 # Their names, in their order, in requests to the rules and in stored texts.
-FORM_NAMES = ("templates", "cloud_events", "body_is_base64", "allow_control", "numbered")
+FORM_NAMES = CallForm._fields
 FORM_CHARACTERS = 64
 # As its owner gave it.
 UNTOUCHED = CallForm()

@@ -58,7 +58,9 @@ def still_cancelled(edited: Timer, was: Schedule, now: int, soon_ms: int) -> Tim
         return edited
     if new.only_moment is not None:
         if new.only_moment in old.cancelled:
-            raise Conflict("at", "this timer's firing of this moment was cancelled", "choose another moment")
+            raise Conflict(
+                "schedule.at", "this timer's firing of this moment was cancelled", "choose another moment"
+            )
         return edited
     cancelled = old.cancelled
     if old.rule == new.rule and old.spread != new.spread:

@@ -17,6 +17,7 @@ import orjson
 from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType, json_name
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, policy_from_text
+from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.call_form import (
     FORM_CHARACTERS,
     FORM_NAMES,
@@ -29,6 +30,7 @@ from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
+from wangtimer.core.timers.placeholders import PLACEHOLDERS
 from wangtimer.core.timers.timeouts import (
     AS_DEPLOYED,
     LEAST_ACK_MS,
@@ -46,6 +48,8 @@ MOST_TAGS = 16
 TAG_CHARACTERS = 64
 MOST_RETENTION_DAYS = 3_650
 LEAST_GRACE_MS = 1_000
+# The field of a call that only a timer has, no named target.
+NUMBERED = "numbered"
 # In the column `keep_days`: the timer was to be deleted after its last outcome. That is a failure, so it stays for the
 # setting's days.
 KEPT_AFTER_FAILURE = -1
@@ -225,33 +229,62 @@ class _Form(TimerField[CallForm]):
 
 
 def _timeout(
-    name: str, description: str, most_ms: int = MOST_TIMEOUT_MS, least_ms: int = LEAST_TIMEOUT_MS
+    name: str,
+    description: str,
+    example: str,
+    meaning: str,
+    most_ms: int = MOST_TIMEOUT_MS,
+    least_ms: int = LEAST_TIMEOUT_MS,
 ) -> ApiField:
-    """Return the description of a time-out of `/v1`."""
+    """Return the description of a time-out; in its text `{bounds}` are its bounds."""
+    bounds = f"{show_duration(least_ms)} to {show_duration(most_ms)}"
     return ApiField(
         name,
-        ValueType.NUMBER,
-        f"{description}; by default as the deployment's calls have it",
-        2_000,
+        ValueType.SPAN,
+        description.format(bounds=bounds),
+        example,
         least=least_ms,
         most=most_ms,
         v1=f"target.{json_name(name.removesuffix('_ms'))}",
+        meaning=meaning,
         is_of_v1_only=True,
     )
 
 
-_TIMEOUTS = _Timeouts(
+TIMEOUTS = _Timeouts(
     "timeouts",
     default=AS_DEPLOYED,
     asked=(
-        _timeout("timeout_ms", "how long a call may take, from when it is sent to its whole answer"),
-        _timeout("connect_timeout_ms", "how long it may take to open a connection", MOST_CONNECT_TIMEOUT_MS),
         _timeout(
-            "first_byte_timeout_ms", "how long the first byte of its answer may take, from when it is sent"
+            "timeout_ms",
+            "how long a call may take, {bounds}: from when it is sent, over a connection that is open by then, to its "
+            "whole answer. By default as long as the deployment's calls may (WANGTIMER_CALLBACK_TIMEOUT_MS), and at "
+            "most WANGTIMER_CALLBACK_LONGEST_TIMEOUT_MS",
+            "2s",
+            "how long a call may take; not there: as long as the deployment's calls may",
+        ),
+        _timeout(
+            "connect_timeout_ms",
+            "how long it may take to open a connection, {bounds}: to look up its name, to connect and to begin "
+            "TLS. By default WANGTIMER_CALLBACK_CONNECT_TIMEOUT_MS",
+            "500ms",
+            "how long it may take to open a connection; not there: as the deployment says",
+            MOST_CONNECT_TIMEOUT_MS,
+        ),
+        _timeout(
+            "first_byte_timeout_ms",
+            "how long the first byte of the answer may take, {bounds}: from when the call is sent. By default as long "
+            "as the whole answer",
+            "1s",
+            "how long the first byte of an answer may take; not there: as long as the whole answer",
         ),
         _timeout(
             "ack_timeout_ms",
-            "how long a target that answers 202 may take until it says that it is done",
+            "for work that goes on after the answer, {bounds}: a target that answers 202 is to say within this that "
+            "it is done, by `POST /v1/firings/{{firingId}}:ack` with the token of the call. Without it 202 is a "
+            "success",
+            "30m",
+            "how long a target that answers 202 may take until it says that it is done; not there: 202 is done",
             MOST_ACK_MS,
             LEAST_ACK_MS,
         ),
@@ -261,24 +294,54 @@ _TIMEOUTS = _Timeouts(
 )
 
 
-def _flag_of_form(name: str, description: str) -> ApiField:
-    """Return the description of a flag of `/v1` that says how the call is written, or what its answer may do."""
-    return ApiField(name, ValueType.FLAG, description, v1=f"target.{json_name(name)}", is_of_v1_only=True)
+def _flag(name: str, description: str, meaning: str, *, has_example: bool = False) -> ApiField:
+    """Return the description of a flag that says how the call is written, or what its answer may do."""
+    return ApiField(
+        name,
+        ValueType.FLAG,
+        description,
+        has_example or None,
+        v1=f"target.{json_name(name)}",
+        meaning=meaning,
+        is_of_v1_only=True,
+    )
 
 
-_FORM = _Form(
+FORM = _Form(
     "form",
     default=UNTOUCHED,
     asked=(
-        _flag_of_form("templates", "true: placeholders such as {{fireAt}} are filled in"),
-        _flag_of_form("cloud_events", "true: it is sent as a CloudEvent, in binary mode"),
-        _flag_of_form("body_is_base64", "true: the body is sent as the bytes that it says in Base64"),
-        _flag_of_form(
-            "allow_control", "true: an answer may stop the timer, put it off, or set its next moment"
+        _flag(
+            "templates",
+            "true: placeholders in the query, in values of headers and in the body are filled in, as in "
+            "`{{fireAt}}`: " + ", ".join(PLACEHOLDERS),
+            "true: placeholders such as `{{fireAt}}` are filled in",
+            has_example=True,
         ),
-        _flag_of_form(
-            "numbered",
-            "true: calls tell their number, the last moment that succeeded, and what was lost since",
+        _flag(
+            "cloud_events",
+            "true: it is sent as a CloudEvent 1.0 in binary mode, with the headers ce-specversion, ce-id, "
+            "ce-source, ce-type and ce-time. What is among `headers` takes the place of one",
+            "true: it is sent as a CloudEvent, in binary mode",
+            has_example=True,
+        ),
+        _flag(
+            "body_is_base64",
+            "true: the body is sent as the bytes that it says in Base64",
+            "true: the body is sent as the bytes that it says in Base64",
+        ),
+        _flag(
+            "allow_control",
+            "true: an answer 2xx may stop the timer, put it off, or set its next moment, by the header "
+            "X-WangTimer-Control: stop, delay=30m, or next=2026-12-01T09:00:00Z",
+            "true: an answer may stop the timer, put it off, or set its next moment",
+        ),
+        _flag(
+            NUMBERED,
+            "true: firings planned from now on get numbers, and calls tell theirs (X-WangTimer-Sequence), the "
+            "last moment that succeeded (X-WangTimer-Last-Success), and how many were lost since "
+            "(X-WangTimer-Lost-Since)",
+            "true: firings planned since have numbers, and calls tell theirs and what was lost before",
         ),
     ),
     columns=(FieldColumn("call_form", ColumnType.TEXT, characters=FORM_CHARACTERS),),
@@ -288,12 +351,12 @@ _FORM = _Form(
 
 def changed_form(was: CallForm, given: Mapping[str, bool | None]) -> CallForm:
     """Return how a call is written, with the flags that are given, by their names here; null takes one away."""
-    return _FORM.read(given, was)
+    return FORM.read(given, was)
 
 
 def changed_timeouts(was: Timeouts, given: Mapping[str, int | None]) -> Timeouts:
     """Return time-outs with those that are given, by their names here; null takes one away."""
-    return _TIMEOUTS.read(given, was)
+    return TIMEOUTS.read(given, was)
 
 
 FIELDS: tuple[TimerField[Any], ...] = (
@@ -339,7 +402,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
         ),
         in_definition=True,
     ),
-    _TIMEOUTS,
+    TIMEOUTS,
     _Tags(
         "tags",
         default=(),
@@ -417,7 +480,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
         columns=(FieldColumn("retry", ColumnType.TEXT, characters=RETRY_CHARACTERS),),
         in_definition=True,
     ),
-    _FORM,
+    FORM,
     _Word(
         "overlap",
         default=Overlap.ALLOW,

@@ -34,7 +34,7 @@ _ANYTHING = ("",)
 # Ends a text that was cut off.
 CUT_OFF = "…"
 _Headers = tuple[tuple[str, str], ...]
-_CALL = "notifyHTTPParam"
+_CALL = "target"
 
 
 def masked(call: Notify) -> Notify:
@@ -126,18 +126,8 @@ def whole(call: Notify, secrets: Secrets) -> Notify:
         url=secrets.get("url", call.url),
         headers=headers,
         body=secrets.get("body", call.body),
-        marks=_marks_of(call, secrets),
         sealed="",
     )
-
-
-def _marks_of(call: Notify, secrets: Secrets) -> SecretMarks:
-    """Return the marks of a masked call, with those that only its secrets tell of: older versions dropped some."""
-    marks = call.marks
-    names = (call.headers[place][0] for place, _ in secrets.get("headers", ()))
-    headers = tuple(name.lower() for name in names if not _is_secret(name, marks))
-    query = call.url.partition("?")[2] == MASK and secrets.get("url", "").partition("?")[2] not in ("", MASK)
-    return SecretMarks(marks.headers + headers, marks.query or query, marks.body or "body" in secrets)
 
 
 def masked_url(url: str, whole_query: bool = False) -> str:
@@ -248,7 +238,7 @@ def _unmasked_headers(
         if value != MASK or not (_is_secret(name, marks) or low in old_marks.headers):
             yield name, value
             continue
-        field = f"{_CALL}.header.{name[:64]}"
+        field = f"{_CALL}.headers.{name[:64]}"
         values = [one for other, one in had if other.lower() == low]
         if number >= len(values):
             raise _nothing_masked(field)

@@ -11,24 +11,11 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import read_zone
+from wangtimer.core.timers.placeholders import PLACEHOLDERS, SEQ
 from wangtimer.core.timers.timer import Notify
 
 # In all of a call: so what is filled in stays small.
 MOST_PLACEHOLDERS = 100
-# The placeholder that only calls of numbered timers fill in.
-SEQ = "seq"
-# What each placeholder stands for; the documentation shows this.
-PLACEHOLDERS = {
-    "fireAt": "the scheduled moment in UTC (RFC 3339)",
-    "fireAtMs": "the same, in ms since 1970",
-    "scheduledLocal": "the same in the timer's time zone, with its offset (RFC 3339); of a single moment in UTC",
-    "timezone": "the timer's time zone; of a single moment UTC",
-    "firingId": "the firing's id, as in `webhook-id`",
-    "timerId": "the timer's id",
-    "attempt": "the number of the attempt, from 1",
-    SEQ: "the firing's number, of a timer with `numbered`; nothing where it has none",
-    "app": "the app's name",
-}
 _PLACEHOLDER = re.compile(r"\{\{ *([A-Za-z]+) *\}\}")
 # What other templates write for one: with a dot, an underscore, a filter behind it.
 _NEARLY = re.compile(r"\{\{[ .$]*([A-Za-z_]+)")
@@ -46,7 +33,7 @@ _OTHER_WORDS = {
     "tz": "timezone",
 }
 _BEGINS = "{{"
-_CALL = "notifyHTTPParam"
+_CALL = "target"
 
 
 class Filling(NamedTuple):
@@ -119,7 +106,7 @@ def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
         reason = "its path has {{: placeholders stand in the query, in values of headers and in the body"
         raise InvalidInput(_place(call), reason, "move it to the query")
     places = [(_place(call), query), (f"{_CALL}.body", call.body)]
-    places += [(f"{_CALL}.header.{name[:64]}", value) for name, value in call.headers]
+    places += [(f"{_CALL}.headers.{name[:64]}", value) for name, value in call.headers]
     number = 0
     for field, text in places:
         for begun, name in _begun(text):
@@ -131,7 +118,7 @@ def refuse_bad_placeholders(call: Notify, *, may_have_seq: bool = True) -> None:
                 raise InvalidInput(field, reason, "set target.numbered to true, or take the placeholder out")
     if number > MOST_PLACEHOLDERS:
         reason = f"the call has {number} placeholders"
-        raise InvalidInput("templates", reason, f"use {MOST_PLACEHOLDERS} at most")
+        raise InvalidInput(f"{_CALL}.templates", reason, f"use {MOST_PLACEHOLDERS} at most")
 
 
 def _place(call: Notify) -> str:

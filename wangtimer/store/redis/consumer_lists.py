@@ -70,18 +70,12 @@ class ConsumerLists:
     def read(self, group: ConsumerGroup, packed: bytes) -> ConsumerEntry:
         """Return an entry of the group's list; raises ValueError, also where its key is not known here."""
         ack_by, returned, which, rest = packed.split(b" ", 3)
-        attempt, is_sealed, firing_id = which.partition(b":")
-        if is_sealed:
-            event = self.seals.open_binary(rest, _bound_to(group, which))
-        else:  # an older executor put it
-            firing_id, _, event = rest.partition(b" ")
+        attempt, _, firing_id = which.partition(b":")
+        event = self.seals.open_binary(rest, _bound_to(group, which))
         return ConsumerEntry(firing_id.decode(), int(attempt), int(ack_by), event, int(returned))
 
     def _packed(self, group: ConsumerGroup, entry: ConsumerEntry) -> bytes:
-        """Return an entry as it stands in Redis, its event sealed; scripts read the first number.
-
-        An older stream takes it for one that it cannot read, and leaves it to the next attempt.
-        """
+        """Return an entry as it stands in Redis, its event sealed; scripts read the first number."""
         which = f"{entry.attempt}:{entry.firing_id}".encode()
         sealed = self.seals.seal_binary(entry.event, _bound_to(group, which))
         return b"%d %d %b %b" % (entry.ack_by, entry.returned, which, sealed)

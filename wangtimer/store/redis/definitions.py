@@ -22,9 +22,9 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
-from wangtimer.core.timers.timer import UNMARKED, UNREAD, Definition, Notify, TimerStatus
+from wangtimer.core.timers.timer import UNREAD, Definition, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
-from wangtimer.store.call_text import call_from_stored, marks_from, stored_call
+from wangtimer.store.call_text import beside_a_call, call_from
 from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, UploadedDays, digest_of, names_days
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
@@ -254,9 +254,7 @@ def definition_text(one: Definition) -> str:
     """
     if one.notify is UNREAD:
         raise ValueError("its call was not read")
-    schedule, call = one.schedule, stored_call(one.notify)
-    # An older version cannot read a fifth part, and so sends no masked call.
-    sealed = [call.sealed] if call.sealed else []
+    schedule, call = one.schedule, one.notify
     rule = rule_of(schedule)
     stored = kind_of(rule).stored(rule)
     fields: dict[str, Any] = {
@@ -268,11 +266,8 @@ def definition_text(one: Definition) -> str:
         "every": None if stored.every_ms is None else [stored.every_ms, stored.anchor_ms, stored.timezone],
         "bounds": _bounds(schedule),
         "misfire": [one.misfire.policy.value, one.misfire.grace_ms, one.misfire.window_ms],
-        "notify": [call.url, call.method, call.headers, call.body, *sealed],
-    }
-    # Beside the call: an older version can read it all the same.
-    if one.notify.marks != UNMARKED:
-        fields["marks"] = list(one.notify.marks)
+        "notify": [call.url, call.method, call.headers, call.body],
+    } | beside_a_call(call)
     if one.disabled_at:
         fields["disabled_at"] = one.disabled_at
     if one.timeouts != AS_DEPLOYED:
@@ -291,7 +286,6 @@ def definition_text(one: Definition) -> str:
 def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
     version, _, json = text.partition(b" ")
     fields: dict[str, Any] = orjson.loads(json)
-    url, method, headers, body, *sealed = fields["notify"]
     policy, grace_ms, window_ms = fields["misfire"]
     return Definition(
         timer_id=timer_id,
@@ -299,7 +293,7 @@ def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
         version=int(version),
         status=_STATUSES[fields["status"]],
         schedule=_schedule(fields, timer_id, days),
-        notify=_call(fields, url, method, tuple(map(tuple, headers)), body, *sealed),
+        notify=call_from(fields, *fields["notify"]),
         edited_at=fields["edited_at"],
         misfire=_misfire(policy, grace_ms, window_ms),
         disabled_at=fields.get("disabled_at", 0),
@@ -311,24 +305,11 @@ def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
     )
 
 
-def _call(
-    fields: dict[str, Any],
-    url: str,
-    method: str,
-    headers: tuple[tuple[str, str], ...],
-    body: str,
-    sealed: str = "",
-) -> Notify:
-    call = Notify(url, method, headers, body, marks_from(fields.get("marks")), sealed)
-    return call_from_stored(call) if sealed else call
-
-
 def _schedule(fields: dict[str, Any], timer_id: int, days: CalendarDays) -> Schedule:
     if fields["at_ms"] is not None:
         return Once(fields["at_ms"])
     rule = rule_from_text(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
     bounds = fields.get("bounds")
-    # An older version wrote the days themselves.
     if bounds is not None and (digest := bounds.get("excluded", {}).get("days_in")) is not None:
         bounds["excluded"] = days.get(fields["app"], digest)
     return bounded(rule, bounds, timer_id)

@@ -47,11 +47,10 @@ class FailingHost:
 
     @property
     def lanes(self) -> tuple[SharedLane, ...]:
-        """Where its calls wait: for the host, or for a limit of calls to it; an earlier version's with other apps'."""
+        """Where its calls wait: for the host, or for a limit of calls to it."""
         host, part = _host_of(self.origin)
         return (
             SharedLane.of_way(self.app, host, part),
-            SharedLane.of_host(host),
             SharedLane.of_host_limit(host),
             SharedLane.of_app_at_host(self.app, host),
         )

@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
-from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.core.flow.outcome import Note, Outcome
 from wangtimer.store.sql.alert_notes import note_outcomes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_rows import written
@@ -131,10 +131,10 @@ class AcceptedFirings:
         next_key = None if last is None else (last["due_at"], last["fire_at"], last["timer_id"])
         return OverduePage([_read(row) for row in rows if not row["is_noted"]], next_key)
 
-    def acknowledge(self, member: Member, now: int, noted_at: NotedAt | None = None) -> tuple[AckState, bool]:
+    def acknowledge(self, member: Member, now: int, notes: tuple[Note, ...] = ()) -> tuple[AckState, bool]:
         """Record that the work is done; it counts also for an attempt whose time was over, if others follow it.
 
-        `noted_at`: what the judge of alerts is to know of it.
+        `notes`: what the judge of alerts is to know of it.
         Return also whether other firings of its timer may wait for it. Repeating it is harmless.
         """
 
@@ -146,8 +146,7 @@ class AcceptedFirings:
                 return state, has_begun
             its = _is(member.timer_id, member.fire_at)
             sql.execute(_updating(its, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
-            done = Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at, noted_at=noted_at)
-            note_outcomes(sql, [done])
+            note_outcomes(sql, [Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at, notes=notes)])
             return AckState.COUNTS, has_begun
 
         return self._database.write(work, Step.SQL_ACKNOWLEDGE)

@@ -9,7 +9,8 @@ from sqlalchemy.dialects.mysql import insert as mysql_insert
 from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.flow.outcome import NotedAt, Outcome
+from wangtimer.core.alerts.noted_at import NotedAt
+from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes
@@ -17,7 +18,6 @@ from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes
 _NAMES = tuple(column.name for column in alert_notes.c)
 _KEY = tuple(column.name for column in alert_notes.primary_key)
 _SAID = tuple(name for name in _NAMES if name not in _KEY)
-_NOWHERE = NotedAt("", "", "")
 
 
 def note_outcomes(sql: Connection, outcomes: Sequence[Outcome]) -> None:
@@ -27,7 +27,7 @@ def note_outcomes(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     accepted late may have failed before anybody judged it. It stays late. Repeating it is harmless: the judge looks at
     the firing's row too.
     """
-    marked = [outcome for outcome in outcomes if outcome.is_noted]
+    marked = [(outcome, at) for outcome in outcomes if (at := NotedAt.of(outcome)) is not None]
     if marked:
         _inserting(sql.dialect).run(sql, marked, _written)
 
@@ -45,9 +45,9 @@ def _inserting(dialect: Dialect) -> ManyRows:
     return ManyRows(mysql.on_duplicate_key_update(said), dialect)
 
 
-def _written(one: Outcome, texts: Texts) -> str:
+def _written(marked: tuple[Outcome, NotedAt], texts: Texts) -> str:
+    one, (app, host, target, known_at, well_at) = marked
     timer_id, fire_at, attempt = one.member
-    app, host, target, known_at, well_at = one.noted_at or _NOWHERE
     return (
         f"({texts.write(app)},{number(fire_at)},{number(timer_id)},{number(attempt)},'{one.status.value}',"
         f"{number(one.lateness_ms)},{number(one.http_status)},{texts.write(one.error[:ERROR_CHARACTERS])},"

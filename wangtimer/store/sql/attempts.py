@@ -19,7 +19,7 @@ class AttemptRecord:
 
     `status` is failed if another attempt followed. `sent_at` is None if no byte went out, `connect_ms` if there was no
     connection, `first_byte_ms` if there was no answer. `made_at` is `sent_at`, or when an attempt was made of which no
-    byte went out; None if none was made, or an older version wrote it.
+    byte went out; None if none was made.
     """
 
     number: int

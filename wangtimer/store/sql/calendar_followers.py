@@ -232,7 +232,7 @@ def _progress(sql: Connection, app: str, name: str) -> Progress:
     if marks is None:
         return Progress(followers, 0, 0)
     upload = Upload(app, name, marks.updated_at)
-    # Once it is done, older marks belong to timers that another version made, with the present days.
+    # Once it is done none is left.
     left = 0
     if marks.followed_at == 0:
         left = sql.execute(_number_of(app, name).where(_to_follow(upload))).scalar_one()

@@ -25,7 +25,7 @@ from sqlalchemy.engine import Dialect, RowMapping
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.fail_points import Step
-from wangtimer.core.flow.dead_letter import NOT_MADE, DeadLetter
+from wangtimer.core.flow.dead_letter import DeadLetter, Failure
 from wangtimer.core.flow.firing import FiringKind, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
@@ -349,15 +349,16 @@ def _failed(dialect: Dialect) -> str:
 
 
 def _letter_of(row: RowMapping, outcome: Outcome) -> DeadLetter:
+    failure = Failure.of(outcome)
     return DeadLetter(
         row["app"],
-        row["due_at"] if outcome.failed_at is None else outcome.failed_at,
+        row["due_at"] if failure.failed_at is None else failure.failed_at,
         row["timer_id"],
         row["fire_at"],
         row["name"],
         FiringKind(row["kind"]),
-        outcome.reason or NOT_MADE,
-        outcome.host,
+        failure.reason,
+        failure.host,
         row["target"],
         row["attempt"],
         row["http_status"],

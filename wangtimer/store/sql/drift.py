@@ -24,11 +24,7 @@ from sqlalchemy.engine.reflection import Inspector
 from sqlalchemy.schema import CreateIndex, CreateTable
 from sqlalchemy.sql.compiler import DDLCompiler
 
-from wangtimer.core.timers.misfire import USUAL
-from wangtimer.store.sql.tables import apps, calendars, metadata, timers
-
-# The values that older rows get in a new column, where that is neither 0 nor "" nor the first of its words.
-_OF_OLD_ROWS: dict[str, str] = {"timer.misfire_grace_ms": str(USUAL.grace_ms)}
+from wangtimer.store.sql.tables import metadata
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Lack:
 
 
 def lacks(sql: Connection) -> list[Lack]:
-    """Return what the database lacks: tables, columns, indexes, words of an enumeration, room, then rows of apps."""
+    """Return what the database lacks: tables, columns, indexes, words of an enumeration, room."""
     inspector = inspect(sql)
     there = set(inspector.get_table_names())
     found: list[Lack] = []
@@ -54,30 +50,7 @@ def lacks(sql: Connection) -> list[Lack]:
         if table.name in there:
             found += _of_columns(sql, inspector, table)
             found += _of_indexes(sql, inspector, table)
-    return found + list(rows_of_apps(sql))
-
-
-def rows_of_apps(sql: Connection) -> Iterator[Lack]:
-    """Yield the rows of apps that have timers or calendars and no row: before there were rows, a name made an app.
-
-    Where the table of apps is missing too, its statement comes first.
-    """
-    there = set(inspect(sql).get_table_names())
-    named = [table for table in (timers, calendars) if table.name in there]
-    is_known = ""
-    if apps.name in there:
-        is_known = f" WHERE app NOT IN (SELECT name FROM {apps.name})"
-    missing = " UNION ".join(f"SELECT DISTINCT app FROM {table.name}{is_known}" for table in named)
-    if not missing or sql.exec_driver_sql(f"SELECT COUNT(*) FROM ({missing}) AS missing").scalar_one() == 0:
-        return
-    # Its first timer or calendar made an app.
-    moments = {timers: timers.c.created_at.name, calendars: calendars.c.updated_at.name}
-    first = " UNION ALL ".join(
-        f"SELECT app, MIN({moments[table]}) AS at FROM {table.name}{is_known} GROUP BY app" for table in named
-    )
-    insert = f"INSERT INTO {apps.name} (name, created_at, updated_at)"
-    rows = f"SELECT app, MIN(at), MIN(at) FROM ({first}) AS missing GROUP BY app"
-    yield Lack(f"rows of table {apps.name}", f"{insert} {rows}")
+    return found
 
 
 def _of_table(sql: Connection, table: Table) -> Iterator[Lack]:
@@ -185,18 +158,15 @@ def _specification(sql: Connection, column: Column[object]) -> str:
 
 
 def _default(sql: Connection, column: Column[object]) -> str:
-    """Return a default for existing rows, and for processes of the older version that still insert.
+    """Return a default for existing rows, and for processes of the version before that still insert.
 
     MySQL allows no default for a long text, and gives existing rows an empty one.
     """
     if isinstance(column.type, Text) and sql.dialect.name != "sqlite":
         return ""
-    known = _OF_OLD_ROWS.get(f"{column.table.name}.{column.name}")
-    if known is None and isinstance(column.type, Enum):
-        known = f"'{column.type.enums[0]}'"
-    if known is None:
-        known = "0" if isinstance(column.type, Integer) else "''"
-    return f" DEFAULT {known}"
+    if isinstance(column.type, Enum):
+        return f" DEFAULT '{column.type.enums[0]}'"
+    return " DEFAULT 0" if isinstance(column.type, Integer) else " DEFAULT ''"
 
 
 def _index_text(sql: Connection, index: Index) -> str:

@@ -131,12 +131,8 @@ def settled_row(outcome: Outcome, texts: Texts) -> str:
 
 
 def written(row: Mapping[Any, Any], name: str) -> Any:
-    """Return what an outcome wrote into the row; None if the row is still as planned.
-
-    A process of an older version leaves the columns of the first send at 0, because it takes the 0 for a value.
-    """
-    sent = "first_sent_at" if name in ("first_sent_at", "lateness_ms") else "sent_at"
-    return None if row[sent] == 0 else row[name]
+    """Return what an outcome wrote into the row; None if the row is still as planned."""
+    return None if row["sent_at"] == 0 else row[name]
 
 
 def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:

@@ -32,11 +32,9 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.store.sql.alert_notes import note_outcomes
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_parts, update_waiting, with_keys
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.dead_letters import keep_dead_letters
 from wangtimer.store.sql.firing_numbers import number_missing
 from wangtimer.store.sql.firing_rows import (
     numbered_row,
@@ -48,7 +46,7 @@ from wangtimer.store.sql.firing_rows import (
     written,
 )
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.reply_controls import keep_controls
+from wangtimer.store.sql.on_settled import ON_SETTLED
 from wangtimer.store.sql.tables import attempts, firings
 
 log = structlog.get_logger()
@@ -138,8 +136,7 @@ class FiringStore:
         * It succeeded, and its firing is pending at this attempt or a later one.
         * It was sent, though its firing was cancelled meanwhile.
 
-        Attempts that others follow are kept, a dead letter of what has failed for good, and a note of what the judge of
-        alerts is to see. Repeating it is harmless.
+        Attempts that others follow are kept, and what `ON_SETTLED` writes. Repeating it is harmless.
 
         Returns the outcomes of firings whose rows somebody else holds: those are not written.
         """
@@ -365,18 +362,12 @@ def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:
 def settle_rows(sql: Connection, by_key: Sequence[Outcome]) -> None:
     """Write outcomes, sorted by key, in the caller's transaction, as `FiringStore.settle` says."""
     upsert = settling(sql.dialect)
-    if FiringStatus.PENDING not in [outcome.status for outcome in by_key]:
-        upsert.run(sql, by_key, settled_row)
-        keep_dead_letters(sql, by_key)
-        note_outcomes(sql, by_key)
-        keep_controls(sql, by_key)
-        return
-    for part in _one_of_each(by_key):
+    has_retries = FiringStatus.PENDING in [outcome.status for outcome in by_key]
+    for part in _one_of_each(by_key) if has_retries else [by_key]:
         upsert.run(sql, part, settled_row)
         keep_retried(sql, [outcome.member for outcome in part if outcome.is_retry])
-        keep_dead_letters(sql, part)
-        note_outcomes(sql, part)
-    keep_controls(sql, by_key)
+        for write in ON_SETTLED:
+            write(sql, part)
 
 
 def insert_missing(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:

@@ -9,6 +9,7 @@ from sqlalchemy.engine import Dialect
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind
@@ -21,11 +22,11 @@ def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
 
     An outcome that changed nothing leaves nothing.
     """
-    controls = {one.member.key: one for one in outcomes if one.control}
+    controls = {one.member.key: one for one in outcomes if one.note(CONTROL)}
     for part in in_parts((fire_at, timer_id) for timer_id, fire_at in controls):
         found = sql.exec_driver_sql(with_keys(_standing(sql.dialect), sql.dialect, part))
         rows = [
-            {"timer_id": timer_id, "fire_at": fire_at, "control": one.control}
+            {"timer_id": timer_id, "fire_at": fire_at, "control": one.note(CONTROL)}
             for fire_at, timer_id, status, attempt in found
             if (one := controls[timer_id, fire_at]).has_taken_effect(status, attempt)
         ]

@@ -1,4 +1,4 @@
-"""Seals all secrets anew under the first key, page by page; and takes those away that deleted timers still have."""
+"""Seals all secrets of timers anew under the first key, page by page."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,16 +7,14 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, select, update
 
 from wangtimer.core.errors import UnopenedSecrets
-from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index
 from wangtimer.store.sql.tables import timers
-from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 
 PAGE = 500
-_COLUMNS = (timers.c.id, timers.c.app, timers.c.status, timers.c.notify)
+_COLUMNS = (timers.c.id, timers.c.app, timers.c.notify)
 _SEAL = update(timers).where(timers.c.id == bindparam("timer_id")).values(notify=bindparam("call"))
 
 
@@ -74,8 +72,6 @@ class SecretRotation:
         return stale, bad
 
     def _sealed_anew(self, row: Any) -> str | None:
-        if row["status"] == TimerStatus.DELETED.value:
-            return None if row["notify"] == NO_CALL_TEXT else NO_CALL_TEXT
         call = notify_of(row["notify"])
         if not self._seals.needs_sealing(call):
             return None

@@ -327,8 +327,8 @@ timers = Table(
     Column("notify", _LongText, nullable=False),
     # The name of the target that the call goes through.
     Column("target", String(TARGET_CHARACTERS), nullable=True),
-    # Of its rule, on a day on which it fires; 0 for a one-shot; NULL where an older version made the row.
-    Column("firings_a_day", BigInteger, nullable=True),
+    # Of its rule, on a day on which it fires; 0 for a one-shot.
+    Column("firings_a_day", BigInteger, nullable=False, server_default=text("0")),
     # When the timer was last switched from enabled to disabled or deleted. Firings asked for before are stopped, those
     # asked for afterwards are fired.
     Column("disabled_at", BigInteger, nullable=False, server_default=text("0")),

@@ -20,13 +20,15 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import IntegrityError, OperationalError
 
+from wangtimer.core.api_field import json_name
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChanged
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.origin import origins_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.store.call_text import SEALS_NOTHING
+from wangtimer.store.call_text import SEALED
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database, was_over_time
@@ -38,13 +40,11 @@ from wangtimer.store.target_text import target_from, target_text
 MOST_TARGETS = 1_000
 # The audit's names of a target's time-outs.
 _TIMEOUTS = ("timeout", "connectTimeout", "firstByteTimeout", "ackTimeout")
-_FORM = ("templates", "cloudEvents", "bodyIsBase64", "allowControl", "numbered")
+_FORM = tuple(map(json_name, FORM_NAMES))
 # Keys that one statement asks for.
 KEYS_AT_ONCE = 100
 # Of a timer that names a target. As bytes: as characters it takes twice as long.
-_KEEPS_NO_SECRETS = or_(
-    *(func.instr(cast(timers.c.notify, LargeBinary), ending) > 0 for ending in SEALS_NOTHING)
-)
+_KEEPS_SECRETS = func.instr(cast(timers.c.notify, LargeBinary), SEALED) > 0
 # When a row last changed (ms UTC), its app and its name.
 TargetChangeKey = tuple[int, str, str]
 # Makes what a target is to be of what it is (None: there is none); may raise to refuse.
@@ -236,7 +236,7 @@ def _refuse_own_secrets(sql: Connection, app: str, name: str) -> None:
 
     Also where the server has too little time to look through all of them, while others wait for the target's row.
     """
-    wanted = and_(timers.c.app == app, timers.c.target == name, timers.c.tombstone == 0, ~_KEEPS_NO_SECRETS)
+    wanted = and_(timers.c.app == app, timers.c.target == name, timers.c.tombstone == 0, _KEEPS_SECRETS)
     query = by_index(select(timers.c.name).where(wanted), "timer_of_target", timers)
     try:
         own = sql.execute(query.order_by(timers.c.id).limit(1)).scalar_one_or_none()

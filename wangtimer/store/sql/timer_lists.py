@@ -284,10 +284,12 @@ class TimerLists:
         query: Select[Any] = select(*columns).where(timers.c.id.in_(wanted))
         query = by_index(query, "PRIMARY", timers)
         rows = self._rows(query) if wanted else ()
-        return {
-            row["id"]: TimerLabel(row["app"], row["name"], shown_url(row["begin"]), row["target"])
-            for row in rows
-        }
+        found: dict[int, TimerLabel] = {}
+        for row in rows:
+            # That of a timer with a target is only what stands behind the target's.
+            url = None if row["target"] else shown_url(row["begin"])
+            found[row["id"]] = TimerLabel(row["app"], row["name"], url, row["target"])
+        return found
 
     def known(self, app: str, ids: Sequence[int]) -> set[int]:
         """Return the ids that belong to living timers of the app, unreadable ones included."""

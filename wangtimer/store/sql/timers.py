@@ -528,7 +528,7 @@ def name_taken(app: str, name: str, taken_by: int | None) -> NameInUse:
     """Return the error that the app has a timer of this name, with its id; None: it is gone by now."""
     which = "" if taken_by is None else f", {taken_by}"
     return NameInUse(
-        "name",
+        "key",
         f"app {app!r} already has a timer named {name!r}{which}",
         "choose another name, or delete that timer first",
         taken_by,

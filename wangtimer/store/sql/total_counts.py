@@ -5,19 +5,12 @@ from typing import Any
 
 from sqlalchemy import Connection, LargeBinary, and_, bindparam, case, cast, func, select, true, update
 
-from wangtimer.core.kinds.how_often import firings_a_day
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.app_total import Total
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.tables import app_totals, apps, timers
-from wangtimer.store.sql.timer_rows import read_rows, timer_of
 from wangtimer.store.sql.total_slots import NOT_DIVIDED, add_slots, divide, forget_total, locked
-
-# Timers whose firings a day are filled in by one transaction.
-PAGE = 500
-# Columns that a schedule is read from, and what `timer_of` wants beside: not the call, which may be large.
-_COLUMNS = [column for column in timers.c if column is not timers.c.notify]
 
 _PLANS = and_(timers.c.status == TimerStatus.ENABLED.value, timers.c.next_fire_at.is_not(None))
 
@@ -66,28 +59,6 @@ class TotalCounts:
         query = select(apps.c.name).where(apps.c.counted_at > 0, apps.c.counted_at < before)
         query = by_index(query, "app_counted", apps).order_by(apps.c.counted_at).limit(limit)
         return self._database.read(lambda sql: list(sql.execute(query).scalars()))
-
-    def fill_in(self, app: str, after_id: int) -> int | None:
-        """Note how often timers fire that an older version made, a page of them; return where to go on, None: done."""
-        wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id > after_id)
-        query = by_index(
-            select(*_COLUMNS).where(wanted, timers.c.firings_a_day.is_(None)), "timer_of_app", timers
-        )
-        query = query.order_by(timers.c.id).limit(PAGE)
-
-        def work(sql: Connection) -> int | None:
-            rows = sql.execute(query).mappings().all()
-            by_number: dict[int, list[int]] = {}
-            for timer in read_rows(rows, timer_of).values():
-                by_number.setdefault(firings_a_day(timer.definition.schedule), []).append(timer.id)
-            for number, ids in sorted(by_number.items()):
-                # An edit meanwhile has filled it in itself.
-                unfilled = and_(timers.c.id.in_(ids), timers.c.firings_a_day.is_(None))
-                filled = update(timers).where(unfilled).values(firings_a_day=number)
-                sql.execute(update_by_index(filled, "PRIMARY"))
-            return int(rows[-1]["id"]) if len(rows) == PAGE else None
-
-        return self._database.write(work, waits_for_locks=False)
 
     def count(self, app: str, now: int) -> None:
         """Count an app's timers, and move its total by what it is wrong by. Without effect where there is no app."""

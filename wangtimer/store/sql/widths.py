@@ -13,15 +13,15 @@ from wangtimer.store.sql.tables import timers
 # Bytes of the long columns: MySQL's MEDIUMTEXT.
 MOST_LONG_BYTES = 2**24 - 1
 
-# The JSON field that each text column is written from: those of the schedule, then all others.
+# The place in `/v1` that each text column is written from: those of the schedule, then all others.
 _OF_SCHEDULE = {
-    "cron": "cron",
-    "timezone": "timezone",
-    "bounds": "excludeCalendar",
-    "calendar": "excludeCalendar",
+    "cron": "schedule.cron",
+    "timezone": "schedule.timezone",
+    "bounds": "schedule.excludeCalendar",
+    "calendar": "schedule.excludeCalendar",
 }
-_OTHERS = {"app": "app", "name": "name", "notify": "notifyHTTPParam"} | {
-    column.name: field.asked[0].json_name
+_OTHERS = {"app": "app", "name": "key", "notify": "target"} | {
+    column.name: field.asked[0].place
     for field in FIELDS
     for column in field.columns
     if column.holds is ColumnType.TEXT

@@ -3,8 +3,9 @@
 from typing import Any
 
 from wangtimer.api.asked.owned_fields import shown_values
-from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.compat.answers import Moment, NotifyData, PlannedTimerData, StoppedData, WarningData, Words
+from wangtimer.api.compat.timers.terms import ScheduleFields
+from wangtimer.api.compat.words import in_xtimers_words
 from wangtimer.core.flow.stopped_moment import StoppedMoment
 from wangtimer.core.kinds.clock_warnings import warnings_of_moment
 from wangtimer.core.kinds.kinds import kind_of
@@ -77,7 +78,7 @@ def _preview(schedule: Schedule, now: int, count: int, asked: ScheduleFields) ->
         ],
         "words": Words(en=found.words[Language.EN], zh=found.words[Language.ZH]),
         "warnings": [
-            WarningData(code=one.code, text=one.text, text_zh=one.text_zh)
+            WarningData(code=one.code, text=in_xtimers_words(one.text), text_zh=in_xtimers_words(one.text_zh))
             for one in (*found.warnings, *of_moment)
         ],
     }

@@ -56,7 +56,7 @@ class TimerViews:
 
         def create(keep: ToKeep | None = None) -> Timer:
             registrar: Registrar = wiring.registrar
-            return registrar.create(new_timer(body.app, body, now, self._calendars_of(body.app)), keep)
+            return registrar.create(new_timer(body.app, body.asked, now, self._calendars_of(body.app)), keep)
 
         def answer_of(timer: Timer) -> CreateAnswer:
             return CreateAnswer(id=timer.id, data=planned_timer(timer, now, body))
@@ -76,7 +76,7 @@ class TimerViews:
         now = int(wiring.clock.now_ms())
         find, seals = self._calendars_of(body.app), wiring.seals
         timer = wiring.registrar.edit(
-            body.app, body.id, lambda was: edited_timer(body, was, now, find, seals), body.version
+            body.app, body.id, lambda was: edited_timer(body.asked, was, now, find, seals), body.version
         )
         return EditAnswer(
             data=planned_timer(timer, now, body), counts_within_ms=self._counts_within_ms(timer)

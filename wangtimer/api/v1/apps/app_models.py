@@ -219,7 +219,7 @@ class AppPatch(Given):
         """What the request says of retries, by a policy's attributes; `AS_BEFORE` if nothing. Raises `Refused`."""
         if "retry" not in self.model_fields_set:
             return AS_BEFORE
-        return None if self.retry is None else self.retry.of_rules() or AS_BEFORE
+        return None if self.retry is None else self.retry.given() or AS_BEFORE
 
 
 class AppListQuery(Given):

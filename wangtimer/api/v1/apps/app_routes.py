@@ -135,7 +135,7 @@ def _unknown(wiring: Wiring, name: str, field: str = "name") -> Refused:
 def add_app_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
     """Add the routes of apps. All routes of one path must be in one blueprint.
 
-    Names that an older version let in may have slashes.
+    No name has a slash: so one with a slash is answered as the name of no app.
     """
     resource = AppResource(wiring)
     add, one = routes.add, "/apps/<path:name>"

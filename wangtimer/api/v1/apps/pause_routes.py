@@ -114,7 +114,7 @@ def _written(given: str) -> str:
 
 
 def add_pause_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of pauses. Names of apps may have slashes."""
+    """Add the routes of pauses. A URL in place of a host is told what to write."""
     resource, one = PauseResource(wiring), "/pauses/<path:what>"
     routes.add("get", "/pauses", resource.page, "listPauses", {200: PausePage})
     routes.add("put", one, resource.pause, "pause", {200: ShownPause}, 404, 409, wrap=refusing_callbacks)

@@ -109,8 +109,7 @@ class ShownAttempt(Sent):
     made_at: Annotated[
         Text | None,
         Field(
-            description="when it was sent, or where not a byte was, when its call began; null: it was skipped, or an "
-            "older version recorded it"
+            description="when it was sent, or where not a byte was, when its call began; null: no call was made"
         ),
     ]
     sent_at: Annotated[Text | None, Field(description="null: not a byte was sent")]

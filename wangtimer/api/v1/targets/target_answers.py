@@ -8,18 +8,11 @@ from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import ListPage, Span, Text
 from wangtimer.api.v1.targets.message_models import ShownCelery, ShownConsumers, ShownQueue, place_fields
+from wangtimer.api.v1.timers.call_fields import showing
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
-    ShownAckTimeout,
-    ShownConnectTimeout,
-    ShownFirstByteTimeout,
-    ShownTimeout,
-    WhetherBase64,
     WhetherBodySecret,
-    WhetherCloudEvent,
-    WhetherControl,
     WhetherQuerySecret,
-    WhetherTemplates,
     WhichHeadersSecret,
     call_fields,
 )
@@ -31,8 +24,9 @@ from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.target_changes import TargetChange
 
 
-class ShownNamedTarget(Sent):
-    """A target of an app; `***` stands in place of each secret."""
+@showing
+class _ShownCall(Sent):
+    """A target's call without its marks."""
 
     name: Annotated[str, Field(examples=["shop"])]
     url: Annotated[
@@ -55,14 +49,11 @@ class ShownNamedTarget(Sent):
     ] = None
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
-    timeout: ShownTimeout = None
-    connect_timeout: ShownConnectTimeout = None
-    first_byte_timeout: ShownFirstByteTimeout = None
-    ack_timeout: ShownAckTimeout = None
-    templates: WhetherTemplates = None
-    cloud_events: WhetherCloudEvent = None
-    body_is_base64: WhetherBase64 = None
-    allow_control: WhetherControl = None
+
+
+class ShownNamedTarget(_ShownCall):
+    """A target of an app; `***` stands in place of each secret."""
+
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None

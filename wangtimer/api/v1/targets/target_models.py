@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.asked_notify import changed_notify, new_notify
 from wangtimer.api.asked.call_forms import refuse_bad_form
+from wangtimer.api.asked.changed_call import changed_call
 from wangtimer.api.http.allowed_places import check_place
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.codes import ErrorCode
@@ -14,14 +14,13 @@ from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.targets.message_models import CeleryQueue, ConsumersOf, MessageQueue
+from wangtimer.api.v1.timers.call_fields import call_fields_given
 from wangtimer.api.v1.timers.longest_call import refuse_longer
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.timer_models import (
     CallChange,
     CallFields,
     TargetName,
-    form_given,
-    timeouts_given,
 )
 from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_TARGETS
 from wangtimer.core.errors import Subject
@@ -103,7 +102,7 @@ class TargetBody(CallFields):
         self, app: str, name: str, was: NamedTarget | None, seals: Seals, most_ms: int
     ) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
-        asked = new_notify(self.call_to(_url_of(self, None)))
+        asked = self.call_to(_url_of(self, None))
         _refuse_secret_query(asked)
         check_place_or_way_out(asked.url, app)
         refuse_other_kind(asked.url, was)
@@ -112,10 +111,11 @@ class TargetBody(CallFields):
             call = seals.seal(asked, app, name)
         else:
             call = seals.changed(asked, was, _check)
-        timeouts = _acknowledged(asked.url, changed_timeouts(AS_DEPLOYED, timeouts_given(self)))
+        given_fields = call_fields_given(self)
+        timeouts = _acknowledged(asked.url, changed_timeouts(AS_DEPLOYED, given_fields))
         refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts, most_ms)
-        retry = None if self.retry is None else changed_policy(None, self.retry.of_rules())
-        form = changed_form(UNTOUCHED, form_given(self))
+        retry = None if self.retry is None else changed_policy(None, self.retry.given())
+        form = changed_form(UNTOUCHED, given_fields)
         refuse_bad_form(asked, form, may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, form)
         refuse_headers_that_route(asked.url, asked.headers)
@@ -137,16 +137,15 @@ class TargetPatch(CallChange):
     def target_of(self, was: NamedTarget, seals: Seals, most_ms: int) -> NamedTarget:
         """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
         given = self.model_fields_set
-        timeouts = _acknowledged(was.call.url, changed_timeouts(was.timeouts, timeouts_given(self)))
+        given_fields = call_fields_given(self)
+        timeouts = _acknowledged(was.call.url, changed_timeouts(was.timeouts, given_fields))
         refuse_longer(timeouts, was.timeouts, most_ms)
         changed: dict[str, Any] = {"timeouts": timeouts}
         if "keep_output" in given:
             changed["keep_output"] = _keep_output(self.keep_output)
         if "retry" in given:
-            changed["retry"] = (
-                None if self.retry is None else changed_policy(was.retry, self.retry.of_rules())
-            )
-        asked = changed_notify(self.changed_call(), was.call)
+            changed["retry"] = None if self.retry is None else changed_policy(was.retry, self.retry.given())
+        asked = changed_call(self.given(), was.call)
         if self.queue is not None or self.celery is not None or self.consumers is not None:
             asked = asked._replace(url=_url_of(self, was))
         elif "method" in given:
@@ -154,7 +153,7 @@ class TargetPatch(CallChange):
         _refuse_secret_query(asked)
         check_place_or_way_out(asked.url, was.app)
         refuse_other_kind(asked.url, was)
-        changed["form"] = changed_form(was.form, form_given(self))
+        changed["form"] = changed_form(was.form, given_fields)
         refuse_bad_form(asked, changed["form"], may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, changed["form"])
         refuse_headers_that_route(asked.url, asked.headers)

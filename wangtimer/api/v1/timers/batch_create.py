@@ -108,7 +108,7 @@ class BatchCreateResource:
         def read(given: object) -> ToMake:
             asked = read_model(NewTimerBody, given)
             refuse_task_elsewhere(asked.target, header.app, find_target)
-            terms = asked.terms(asked.key or next(made_up))
+            terms = asked.asked(asked.key or next(made_up))
             return ToMake(new_within(new_timer(header.app, terms, now, find), most_ms), asked.enabled)
 
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))

@@ -99,7 +99,7 @@ class Retry(Given):
         ),
     ] = None
 
-    def of_rules(self) -> dict[str, Any]:
+    def given(self) -> dict[str, Any]:
         """Return what is given, by the names of a policy's attributes; raises `Refused`."""
         given = self.model_fields_set
         asked: dict[str, Any] = {name: getattr(self, name) for name in ("attempts",) if name in given}

@@ -5,14 +5,15 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from wangtimer.api.asked.asked_schedule import BOUNDS
 from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
-from wangtimer.api.asked.terms import ScheduleFields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.pointers import OWN_NAMES
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY, SPANS, taking_rules
+from wangtimer.core.kinds.kinds import asked_fields
+from wangtimer.core.timers.fields import FIELDS
 
 _SPANS = SPANS | {"jitter_ms": "jitter"}
 
@@ -30,39 +31,44 @@ class Schedule(Given):
     jitter_ms: Annotated[GivenDuration, duration(JITTER, "30s"), Field(alias="jitter")] = None
     exclude_calendar: ExcludeCalendar = None
 
-    def of_rules(self, path: str = "schedule.") -> dict[str, Any]:
-        """Return the given fields by their names in `ScheduleFields`; raises `Refused`.
-
-        `path` is the prefix of these fields' names.
-        """
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by the names in core; raises `Refused`."""
         asked: dict[str, Any] = {name: getattr(self, name) for name in self.model_fields_set}
         for name, own in _SPANS.items():
             if asked.get(name) is not None:
-                asked[name] = read_duration_field(asked[name], f"{path}{own}")
+                asked[name] = read_duration_field(asked[name], f"schedule.{own}")
         return asked
 
-    def refuse_unless_one_rule(self, path: str = "schedule") -> None:
-        """Return where exactly one of the rules is given; raises `Refused`."""
+    def whole(self) -> dict[str, Any]:
+        """Return the same of a schedule that stands by itself; raises `Refused`."""
         given = [name for name in ASKED_BY if getattr(self, name) is not None]
         if len(given) != 1:
             *others, last = ASKED_BY.values()
             raise Refused(
                 ErrorCode.BAD_SCHEDULE,
-                path,
+                "schedule",
                 f"{len(given)} of {', '.join(others)} and {last} are given",
                 "give exactly one of them",
             )
+        return self.given()
 
 
-def schedule_fields(schedule: Schedule, path: str = "schedule.") -> ScheduleFields:
-    """Return a whole schedule in the terms of the shared rules; raises `Refused`."""
-    schedule.refuse_unless_one_rule(path.rstrip("."))
-    return ScheduleFields.of_checked(**schedule.of_rules(path))
-
-
-# Words of the compatible paths, other schedulers and people for a timer's fields here.
+# Words of xTimer, other schedulers and people for a timer's fields here.
 WORDS: Mapping[str, str] = {
-    **OWN_NAMES,
+    "name": "key",
+    **{field.json_name: f"schedule.{field.place}" for field in asked_fields()},
+    **{place.rpartition(".")[2]: place for place in BOUNDS.values()},
+    "timezone": "schedule.timezone",
+    "jitterMs": "schedule.jitter",
+    "notifyHTTPParam": "target",
+    "header": "headers",
+    # `misfire` is an object here.
+    **{
+        one.json_name: one.v1
+        for field in FIELDS
+        for one in field.asked
+        if "." in one.v1 and one.name != "misfire"
+    },
     "cronExpression": "schedule.cron",
     "expression": "schedule.cron",
     "interval": "schedule.every",

@@ -1,6 +1,7 @@
 """A timer as v1 shows it."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
@@ -9,18 +10,18 @@ from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import Span, Text
+from wangtimer.api.v1.timers.call_fields import OF_CALLS, OF_TIMERS_ALONE, call_fields_shown, showing
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.previews.warnings import warnings_of_call
-from wangtimer.core.previews.words_of_v1 import in_words_of_v1
 from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.call_form import FORM_NAMES, CallForm
+from wangtimer.core.timers.call_form import CallForm
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timeouts import Timeouts
@@ -46,54 +47,6 @@ class ShownSchedule(Sent):
     exclude_calendar: Annotated[str | None, Field(exclude_if=is_none, examples=["weekends"])] = None
 
 
-def _if_set(description: str, example: str) -> Any:
-    """Return the description of a span that is shown only if it is set."""
-    return Field(exclude_if=is_none, description=description, examples=[example])
-
-
-ShownTimeout = Annotated[
-    Span | None, _if_set("how long a call may take; not there: as long as the deployment's calls may", "2s")
-]
-ShownConnectTimeout = Annotated[
-    Span | None,
-    _if_set("how long it may take to open a connection; not there: as the deployment says", "500ms"),
-]
-ShownFirstByteTimeout = Annotated[
-    Span | None,
-    _if_set("how long the first byte of an answer may take; not there: as long as the whole answer", "1s"),
-]
-ShownAckTimeout = Annotated[
-    Span | None,
-    _if_set(
-        "how long a target that answers 202 may take until it says that it is done; not there: 202 is done",
-        "30m",
-    ),
-]
-WhetherTemplates = Annotated[
-    bool | None,
-    Field(exclude_if=is_none, description="true: placeholders such as `{{fireAt}}` are filled in"),
-]
-WhetherCloudEvent = Annotated[
-    bool | None, Field(exclude_if=is_none, description="true: it is sent as a CloudEvent, in binary mode")
-]
-WhetherBase64 = Annotated[
-    bool | None,
-    Field(exclude_if=is_none, description="true: the body is sent as the bytes that it says in Base64"),
-]
-WhetherControl = Annotated[
-    bool | None,
-    Field(
-        exclude_if=is_none,
-        description="true: an answer may stop the timer, put it off, or set its next moment",
-    ),
-]
-WhetherNumbered = Annotated[
-    bool | None,
-    Field(
-        exclude_if=is_none,
-        description="true: firings planned since have numbers, and calls tell theirs and what was lost before",
-    ),
-]
 WhichHeadersSecret = Annotated[
     list[str] | None,
     Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
@@ -107,11 +60,9 @@ WhetherBodySecret = Annotated[
 ]
 
 
-class ShownTarget(Sent):
-    """The HTTP call a timer makes; `***` stands in place of each secret.
-
-    With a `name` it goes through that target of the app, and has what the timer gives itself.
-    """
+@partial(showing, fields=(*OF_CALLS, *OF_TIMERS_ALONE))
+class _ShownCall(Sent):
+    """An HTTP call without its marks."""
 
     url: Annotated[
         str | None,
@@ -138,15 +89,14 @@ class ShownTarget(Sent):
     ] = None
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
-    timeout: ShownTimeout = None
-    connect_timeout: ShownConnectTimeout = None
-    first_byte_timeout: ShownFirstByteTimeout = None
-    ack_timeout: ShownAckTimeout = None
-    templates: WhetherTemplates = None
-    cloud_events: WhetherCloudEvent = None
-    body_is_base64: WhetherBase64 = None
-    allow_control: WhetherControl = None
-    numbered: WhetherNumbered = None
+
+
+class ShownTarget(_ShownCall):
+    """The HTTP call a timer makes; `***` stands in place of each secret.
+
+    With a `name` it goes through that target of the app, and has what the timer gives itself.
+    """
+
     secret_headers: WhichHeadersSecret = None
     secret_query: WhetherQuerySecret = None
     secret_body: WhetherBodySecret = None
@@ -311,10 +261,7 @@ def preview(schedule: Moments, now: int, count: int, warnings: Iterable[Warning]
 
 def shown_warnings(warnings: Iterable[Warning]) -> list[ShownWarning]:
     """Return warnings as answers show them."""
-    return [
-        ShownWarning(code=one.code, text=in_words_of_v1(one.text), text_zh=in_words_of_v1(one.text_zh))
-        for one in warnings
-    ]
+    return [ShownWarning(code=one.code, text=one.text, text_zh=one.text_zh) for one in warnings]
 
 
 def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
@@ -354,11 +301,7 @@ def call_fields(notify: Notify, timeouts: Timeouts, form: CallForm) -> dict[str,
         fields["url"] = notify.url
     return fields | {
         "headers": headers,
-        "timeout": _span(timeouts.total_ms),
-        "connect_timeout": _span(timeouts.connect_ms),
-        "first_byte_timeout": _span(timeouts.first_byte_ms),
-        "ack_timeout": _span(timeouts.ack_ms),
-        **{name: is_so or None for name, is_so in zip(FORM_NAMES, form, strict=True)},
+        **call_fields_shown(timeouts, form),
         "secret_headers": list(marks.headers) or None,
         "secret_query": marks.query or None,
         "secret_body": marks.body or None,
@@ -368,10 +311,6 @@ def call_fields(notify: Notify, timeouts: Timeouts, form: CallForm) -> dict[str,
 def _misfire(rule: MisfireRule) -> ShownMisfire:
     grace, window = show_duration(rule.grace_ms), show_duration(rule.window_ms)
     return ShownMisfire(policy=rule.policy, grace=grace, catchup_window=window)
-
-
-def _span(span_ms: int | None) -> str | None:
-    return None if span_ms is None else show_duration(span_ms)
 
 
 def _shown(moment_ms: int | None) -> str | None:

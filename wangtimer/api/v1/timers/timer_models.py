@@ -1,27 +1,30 @@
 """What v1's callers may say of a timer."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from wangtimer.api.asked.asked_notify import MarkedCall, MarkedChange
-from wangtimer.api.asked.owned_fields import OF_V1, taking_terms_of_v1, taking_v1_fields
-from wangtimer.api.asked.terms import (
-    OF_OVERLAPS,
-    Body,
-    ChangedBody,
-    ChangedTerms,
-    ChangedUrl,
-    TimerTerms,
-    Url,
-)
+from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
+from wangtimer.api.asked.call_types import Body, ChangedBody, ChangedUrl, Url
+from wangtimer.api.asked.owned_fields import OF_OVERLAPS, OF_V1, taking_v1_fields
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import ChangedHeaders, ChangedMethod, Given, Headers, Method, Name, plain
+from wangtimer.api.http.field_types import (
+    ChangedHeaders,
+    ChangedMethod,
+    Given,
+    Headers,
+    Method,
+    Name,
+    plain,
+    plain_at,
+)
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.timers.longest_call import ACK_FIELD, CALL_FIELDS
+from wangtimer.api.v1.timers.call_fields import OF_CALLS as FIELDS_OF_CALLS
+from wangtimer.api.v1.timers.call_fields import OF_TIMERS_ALONE, call_fields_given, taking
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
@@ -35,19 +38,10 @@ from wangtimer.api.v1.words_of_targets import (
 )
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
 from wangtimer.core.numbers_as_written import json_text
-from wangtimer.core.time.durations import show_duration
-from wangtimer.core.timers.call_form import FORM_NAMES
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
-from wangtimer.core.timers.templates import PLACEHOLDERS
-from wangtimer.core.timers.timeouts import (
-    LEAST_ACK_MS,
-    LEAST_TIMEOUT_MS,
-    MOST_ACK_MS,
-    MOST_CONNECT_TIMEOUT_MS,
-    MOST_TIMEOUT_MS,
-)
+from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # An example of a target.
 _CALL = '{"url": "https://shop.example/orders/expire"}'
@@ -55,95 +49,9 @@ _JSON = Field(
     description="instead of body: sent as JSON, with Content-Type: application/json unless headers name another",
     examples=[{"order": 7}],
 )
-_RANGES = {
-    "timeout": (LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS),
-    "connect_timeout": (LEAST_TIMEOUT_MS, MOST_CONNECT_TIMEOUT_MS),
-    "first_byte_timeout": (LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS),
-    "ack_timeout": (LEAST_ACK_MS, MOST_ACK_MS),
-}
-_BOUNDS, _CONNECT_BOUNDS, _, _ACK_BOUNDS = (
-    f"{show_duration(least_ms)} to {show_duration(most_ms)}" for least_ms, most_ms in _RANGES.values()
-)
-_Timeout = Annotated[
-    GivenDuration,
-    duration(
-        f"how long a call may take, {_BOUNDS}: from when it is sent, over a connection that is open by then, to its "
-        "whole answer. By default as long as the deployment's calls may (WANGTIMER_CALLBACK_TIMEOUT_MS), and at most "
-        "WANGTIMER_CALLBACK_LONGEST_TIMEOUT_MS",
-        "2s",
-    ),
-]
-_ConnectTimeout = Annotated[
-    GivenDuration,
-    duration(
-        f"how long it may take to open a connection, {_CONNECT_BOUNDS}: to look up its name, to connect and to begin "
-        "TLS. By default WANGTIMER_CALLBACK_CONNECT_TIMEOUT_MS",
-        "500ms",
-    ),
-    Field(alias="connectTimeout"),
-]
-_FirstByteTimeout = Annotated[
-    GivenDuration,
-    duration(
-        f"how long the first byte of the answer may take, {_BOUNDS}: from when the call is sent. By default as long as "
-        "the whole answer",
-        "1s",
-    ),
-    Field(alias="firstByteTimeout"),
-]
-_AckTimeout = Annotated[
-    GivenDuration,
-    duration(
-        f"for work that goes on after the answer, {_ACK_BOUNDS}: a target that answers 202 is to say within this that "
-        "it is done, by `POST /v1/firings/{firingId}:ack` with the token of the call. Without it 202 is a success",
-        "30m",
-    ),
-    Field(alias="ackTimeout"),
-]
-_Templates = Annotated[
-    bool | None,
-    Field(
-        description="true: placeholders in the query, in values of headers and in the body are filled in, as in "
-        "`{{fireAt}}`: " + ", ".join(PLACEHOLDERS),
-        examples=[True],
-    ),
-]
-_CloudEvents = Annotated[
-    bool | None,
-    Field(
-        alias="cloudEvents",
-        description="true: it is sent as a CloudEvent 1.0 in binary mode, with the headers ce-specversion, ce-id, "
-        "ce-source, ce-type and ce-time. What is among `headers` takes the place of one",
-        examples=[True],
-    ),
-]
-_BodyIsBase64 = Annotated[
-    bool | None,
-    Field(alias="bodyIsBase64", description="true: the body is sent as the bytes that it says in Base64"),
-]
-_AllowControl = Annotated[
-    bool | None,
-    Field(
-        alias="allowControl",
-        description="true: an answer 2xx may stop the timer, put it off, or set its next moment, by the header "
-        "X-WangTimer-Control: stop, delay=30m, or next=2026-12-01T09:00:00Z",
-    ),
-]
-_Numbered = Annotated[
-    bool | None,
-    Field(
-        description="true: firings planned from now on get numbers, and calls tell theirs (X-WangTimer-Sequence), the "
-        "last moment that succeeded (X-WangTimer-Last-Success), and how many were lost since (X-WangTimer-Lost-Since)",
-    ),
-]
-# The names of a call's time-outs in models, and where requests have them.
-_TIMEOUTS = dict(
-    zip(
-        ("timeout", "connect_timeout", "first_byte_timeout", "ack_timeout"),
-        (*CALL_FIELDS, ACK_FIELD),
-        strict=True,
-    )
-)
+
+
+_taking_of_timers = partial(taking, fields=OF_TIMERS_ALONE)
 
 
 def _header_names(names: list[str] | None) -> list[str] | None:
@@ -183,16 +91,14 @@ _OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
 )
 
 
-TargetName = Annotated[
-    str,
-    Field(
-        min_length=1,
-        max_length=TARGET_CHARACTERS,
-        description="instead of url: a target of the app (PUT /v1/targets/...). The timer gives only what differs",
-        examples=["shop"],
-    ),
-    AfterValidator(plain),
-]
+_TARGET_NAME = Field(
+    min_length=1,
+    max_length=TARGET_CHARACTERS,
+    description="instead of url: a target of the app (PUT /v1/targets/...). The timer gives only what differs",
+    examples=["shop"],
+)
+TargetName = Annotated[str, _TARGET_NAME, AfterValidator(plain)]
+_Named = Annotated[str, _TARGET_NAME, AfterValidator(lambda name: plain_at(name, "target.name"))]
 TargetPart = Annotated[
     str | None,
     Field(
@@ -202,16 +108,6 @@ TargetPart = Annotated[
     ),
     AfterValidator(lambda path: path if path is None else check_path(path)),
 ]
-
-
-@taking_terms_of_v1
-class _Terms(TimerTerms):
-    """All of a timer but its app."""
-
-
-@taking_terms_of_v1
-class _ChangedTerms(ChangedTerms):
-    """What is to change of a timer."""
 
 
 class GivenTask(Given):
@@ -254,110 +150,95 @@ _Task = Annotated[
 ]
 
 
-class CallFields(Given):
-    """An HTTP call."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+@taking
+class _CallParts(Given):
+    """An HTTP call without its marks."""
 
     url: Url | None = None
     method: Method = "POST"
     headers: Annotated[Headers, Field(default_factory=tuple)]
     body: Body = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
-    timeout: _Timeout = None
-    connect_timeout: _ConnectTimeout = None
-    first_byte_timeout: _FirstByteTimeout = None
-    ack_timeout: _AckTimeout = None
-    templates: _Templates = None
-    cloud_events: _CloudEvents = None
-    body_is_base64: _BodyIsBase64 = None
-    allow_control: _AllowControl = None
+
+
+class CallFields(_CallParts):
+    """An HTTP call."""
+
+    example: ClassVar[str] = _CALL
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
 
-    def call_to(self, url: str, target: str = "") -> MarkedCall:
+    def call_to(self, url: str, target: str = "") -> Notify:
         """Return the call to a URL, or through a target to what stands behind its URL; raises `Refused`."""
-        body, header = _body_of(self, self.headers)
+        body, headers = _body_of(self, self.headers)
         # A method that is not given is the target's.
         method = self.method if "method" in self.model_fields_set or not target else ""
-        return MarkedCall.of_checked(
-            url=url,
-            method=method,
-            header=header,
-            body=body,
-            secret_headers=tuple(self.secret_headers or ()),
-            secret_query=bool(self.secret_query),
-            secret_body=bool(self.secret_body),
-            target=target,
-        )
+        marks = SecretMarks(tuple(self.secret_headers or ()), bool(self.secret_query), bool(self.secret_body))
+        return Notify(url, method, headers, body or "", marks, target=target)
 
 
+@_taking_of_timers
 class Target(CallFields):
     """The HTTP call to make at each moment: to `url`, or through a target of the app, which is named."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_TIMERS}
 
-    name: TargetName | None = None
+    name: _Named | None = None
     path: TargetPart = None
     celery: _Task = None
-    numbered: _Numbered = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return the call, by the names of the shared rules; raises `Refused`."""
+    def call(self) -> Notify:
+        """Return the call; raises `Refused`."""
         _refuse_both(self)
         if self.celery is not None and self.name is None:
             reason, mend = "a URL is called, and runs no Celery task", "name a Celery target in place of url"
             raise Refused(ErrorCode.BAD_VALUE, "target.celery", reason, mend)
         if self.name is not None:
-            notify = self.call_to(self.path or "", self.name)
-        elif self.url is not None:
-            notify = self.call_to(self.url)
-        else:
-            mend = "it is required; or name a target of the app"
-            raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
-        return {"notify": notify} | timeouts_given(self) | form_given(self)
+            return self.call_to(self.path or "", self.name)
+        if self.url is not None:
+            return self.call_to(self.url)
+        mend = "it is required; or name a target of the app"
+        raise Refused(ErrorCode.MISSING_FIELD, "target.url", "missing", mend)
 
 
-class CallChange(Given):
-    """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+@taking
+class _ChangedParts(Given):
+    """What is to change of an HTTP call, without its marks."""
 
     url: ChangedUrl = None
     method: ChangedMethod = None
     headers: ChangedHeaders = None
     body: ChangedBody = None
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
-    timeout: _Timeout = None
-    connect_timeout: _ConnectTimeout = None
-    first_byte_timeout: _FirstByteTimeout = None
-    ack_timeout: _AckTimeout = None
-    templates: _Templates = None
-    cloud_events: _CloudEvents = None
-    body_is_base64: _BodyIsBase64 = None
-    allow_control: _AllowControl = None
+
+
+class CallChange(_ChangedParts):
+    """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
+
+    example: ClassVar[str] = _CALL
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+
     secret_headers: _SecretHeaders = None
     secret_query: _SecretQuery = None
     secret_body: _SecretBody = None
 
-    def changed_call(self, **place: Any) -> MarkedChange:
-        """Return the change, with what `place` says of where it goes; raises `Refused`."""
-        names = {"headers": "header", "json_": "body"}
-        fields = self.model_fields_set & CallChange.model_fields.keys() - _TIMEOUTS.keys() - set(FORM_NAMES)
-        given = {names.get(one, one): getattr(self, one) for one in fields}
+    def given(self) -> dict[str, Any]:
+        """Return what is given of the call itself, as `changed_call` takes it; raises `Refused`."""
+        fields = self.model_fields_set & CallChange.model_fields.keys() - {
+            one.name for one in FIELDS_OF_CALLS
+        }
+        given = {name: getattr(self, name) for name in fields - {"json_"}}
         if "json_" in self.model_fields_set:
             given["body"], _ = _body_of(self, ())
-        if given.get("secret_headers") is not None:
-            given["secret_headers"] = tuple(given["secret_headers"])
-        # Null is no word of its own here: it takes the method of the target, or POST.
-        return MarkedChange.of_checked(**given, **place)
+        return given
 
 
+@_taking_of_timers
 class TargetChange(CallChange):
     """What is to change of a timer's call (RFC 7396).
 
@@ -371,20 +252,19 @@ class TargetChange(CallChange):
         "celery": _TASK_IN_PATCH,
     }
 
-    name: TargetName | None = None
+    name: _Named | None = None
     path: TargetPart = None
-    numbered: _Numbered = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return the change, by the names of the shared rules; raises `Refused`."""
+    def given(self) -> dict[str, Any]:
+        """Return the same, and what is given of where it goes; raises `Refused`."""
         _refuse_both(self)
         if "name" in self.model_fields_set and self.name is None:
             reason, mend = "it is null", "give a url, which takes its place"
             raise Refused(ErrorCode.BAD_VALUE, "target.name", reason, mend)
-        place = {"target": self.name} if self.name is not None else {}
+        place: dict[str, str | None] = {"target": self.name} if self.name is not None else {}
         if "path" in self.model_fields_set:
-            place["path"] = self.path or ""
-        return {"notify": self.changed_call(**place)} | timeouts_given(self) | form_given(self)
+            place["path"] = self.path
+        return super().given() | place
 
 
 def _refuse_both(target: Target | TargetChange) -> None:
@@ -394,30 +274,6 @@ def _refuse_both(target: Target | TargetChange) -> None:
         raise Refused(ErrorCode.BAD_VALUE, f"target.{field}", reason, "give one of them")
     if isinstance(target, Target) and target.path is not None and target.name is None:
         raise Refused(ErrorCode.BAD_VALUE, "target.path", "no target is named", "name the target too")
-
-
-def timeouts_given(target: CallFields | CallChange) -> dict[str, int | None]:
-    """Return the time-outs that are given, in ms, by the names of the shared rules; raises `Refused`."""
-    if target.model_fields_set.isdisjoint(_TIMEOUTS):
-        return {}
-    given = [name for name in _TIMEOUTS if name in target.model_fields_set]
-    return {f"{name}_ms": _timeout_ms(getattr(target, name), name) for name in given}
-
-
-def form_given(target: CallFields | CallChange) -> dict[str, bool | None]:
-    """Return what is given of how the call is written, by the names of the shared rules."""
-    return {name: getattr(target, name) for name in FORM_NAMES if name in target.model_fields_set}
-
-
-def _timeout_ms(text: str | None, name: str) -> int | None:
-    if text is None:
-        return None
-    least_ms, most_ms = _RANGES[name]
-    timeout_ms = read_duration_field(text, _TIMEOUTS[name])
-    if least_ms <= timeout_ms <= most_ms:
-        return timeout_ms
-    bounds = f"{show_duration(least_ms)} to {show_duration(most_ms)}"
-    raise Refused(ErrorCode.BAD_VALUE, _TIMEOUTS[name], f"it is {text[:30]}", f"write {bounds}")
 
 
 def _body_of(
@@ -465,8 +321,8 @@ class Misfire(Given):
         Field(alias="catchupWindow"),
     ] = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return what is given, by the names of the shared rules; raises `Refused`."""
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by the names in core; raises `Refused`."""
         asked: dict[str, Any] = {"misfire": self.policy}
         if self.grace is not None:
             asked["misfire_grace_ms"] = _grace(self.grace)
@@ -503,13 +359,13 @@ class TimerFields(OfTimers):
     misfire: Misfire | None = None
     retry: GivenRetry = None
 
-    def of_rules(self) -> dict[str, Any]:
-        """Return what is given, by the names of the shared rules; raises `Refused`."""
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by the names in core; raises `Refused`."""
         given = self.model_fields_set
         asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
         if "retry" in given:
-            asked["retry"] = None if self.retry is None else self.retry.of_rules()
-        return asked | ({} if self.misfire is None else self.misfire.of_rules())
+            asked["retry"] = None if self.retry is None else self.retry.given()
+        return asked | ({} if self.misfire is None else self.misfire.given())
 
 
 class WholeTimerBody(TimerFields):
@@ -519,11 +375,11 @@ class WholeTimerBody(TimerFields):
     target: Target
     enabled: Annotated[bool, Field(description="false: it does not fire until it is enabled")] = True
 
-    def terms(self, key: str) -> TimerTerms:
-        """Return the timer's terms as the shared rules have them; raises `Refused`."""
-        self.schedule.refuse_unless_one_rule()
-        asked = self.of_rules() | self.schedule.of_rules() | self.target.of_rules()
-        return _Terms.of_checked(name=key, **asked)
+    def asked(self, key: str) -> AskedTimer:
+        """Return the timer that is asked for; raises `Refused`."""
+        schedule = self.schedule.whole()
+        fields, call = self.given(), self.target.call()
+        return AskedTimer(key, schedule, call, fields | call_fields_given(self.target))
 
 
 class NewTimerBody(WholeTimerBody):
@@ -548,14 +404,13 @@ class TimerPatch(TimerFields):
     target: TargetChange | None = None
     enabled: Annotated[bool | None, Field(description="changed in the same commit as all else")] = None
 
-    def changed_terms(self) -> ChangedTerms:
-        """Return the change as the shared rules have it; raises `Refused`."""
-        asked = self.of_rules() | ({} if self.schedule is None else self.schedule.of_rules())
-        if self.target is not None:
-            asked |= self.target.of_rules()
-        if self.key is not None:
-            asked["name"] = self.key
-        return _ChangedTerms.of_checked(**asked)
+    def asked(self) -> AskedChange:
+        """Return the change that is asked for; raises `Refused`."""
+        fields, schedule = self.given(), {} if self.schedule is None else self.schedule.given()
+        if self.target is None:
+            return AskedChange(self.key, schedule, None, fields)
+        call = self.target.given()
+        return AskedChange(self.key, schedule, call, fields | call_fields_given(self.target))
 
 
 class PreviewBody(OfTimers):

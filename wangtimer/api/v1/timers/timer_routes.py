@@ -19,7 +19,7 @@ from wangtimer.api.v1.serving import Reply, Routes, response_of
 from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
 from wangtimer.api.v1.timers.batch_create import add_batch_create_route
 from wangtimer.api.v1.timers.longest_call import edited_within, new_within
-from wangtimer.api.v1.timers.schedule_model import Schedule, schedule_fields
+from wangtimer.api.v1.timers.schedule_model import Schedule
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
@@ -56,7 +56,7 @@ class TimerResource:
         the next five moments.
         """
         wiring, now = self.wiring(), self._now()
-        terms = body.terms(body.key or token_hex(12))
+        terms = body.asked(body.key or token_hex(12))
 
         def create(keep: ToKeep | None = None) -> Timer:
             registrar: Registrar = wiring.registrar
@@ -100,12 +100,12 @@ class TimerResource:
 
             def change(was: Timer) -> Timer:
                 return edited_within(
-                    replaced_timer(body.terms(was.name), was, now, find, seals), was, most_ms
+                    replaced_timer(body.asked(was.name), was, now, find, seals), was, most_ms
                 )
 
             timer = registrar.edit(header.app, timer_id, change, header.version, body.enabled)
             return self._changed(timer, now, body.schedule)
-        terms = body.terms(path.key)
+        terms = body.asked(path.key)
         timer, created = registrar.put(
             header.app,
             path.key,
@@ -124,7 +124,7 @@ class TimerResource:
         Moments of the old schedule more than `countsWithin` away no longer fire; those of the new one do.
         """
         now, find = self._now(), self._calendars_of(header.app)
-        asked = body.changed_terms()
+        asked = body.asked()
         seals = self.wiring().seals
         most_ms = self.wiring().settings.callback_longest_timeout_ms
         timer = self.wiring().registrar.edit(
@@ -169,9 +169,8 @@ class TimerResource:
         The answer has its next moments, the schedule in words, and warnings. Nothing is stored.
         """
         now = self._now()
-        asked = schedule_of(
-            schedule_fields(body.schedule), now, self._calendars_of(header.app), must_fire=False
-        )
+        find = self._calendars_of(header.app)
+        asked = schedule_of(body.schedule.whole(), now, find, must_fire=False)
         refuse_past(asked.schedule, now)
         schedule = replace(asked.ending, counted_from=now).applied_to(asked.schedule)
         return preview(schedule, now, body.count, _warnings_of(body.schedule))

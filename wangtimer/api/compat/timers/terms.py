@@ -1,15 +1,17 @@
-"""What callers may say of a timer, by the names of the compatible paths.
+"""What xTimer's callers may say of a timer.
 
 Null is the same as absent. Exception: in a change, null removes the value.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
 from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
-from wangtimer.api.asked.owned_fields import taking_fields
+from wangtimer.api.asked.call_types import Body, ChangedBody, ChangedUrl, Url
+from wangtimer.api.asked.owned_fields import OF_OVERLAPS, taking_fields
 from wangtimer.api.asked.rule_fields import taking_rules
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
@@ -20,8 +22,8 @@ from wangtimer.api.http.field_types import (
     Method,
     Name,
 )
-from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.api.http.refusals import Refused
+from wangtimer.core.timers.timer import Notify
 
 MOST_JITTER_MS = 3_600_000
 
@@ -29,10 +31,6 @@ _ENABLING = "a new timer is disabled; enable it with POST /api/timer/v1/enable"
 _ATTEMPTS = "POST /v1/timers has retry, which says how often a call is tried; leave it out here"
 _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
-)
-_OVERLAP = (
-    "overlap says what becomes of a firing while another one of the timer is not done: allow, skip, queueOne or "
-    "cancelOlder"
 )
 # Words of other schedulers, and where WangTimer has what they mean.
 _OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
@@ -43,19 +41,6 @@ _OF_THE_DEPLOYMENT: Mapping[str, str] = {
     **_OF_ATTEMPTS,
     **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
 }
-OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
-    (
-        "allowOverlap",
-        "concurrency",
-        "concurrencyPolicy",
-        "maxInstances",
-        "maxConcurrent",
-        "maxConcurrency",
-        "coalesce",
-        "singleton",
-    ),
-    _OVERLAP,
-)
 _OF_A_TIMER: Mapping[str, str] = {
     **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
     **OF_OVERLAPS,
@@ -75,29 +60,6 @@ def check_new_status(status: int | None) -> int | None:
     )
 
 
-# The length of a URL is in the schema for readers; `check_url` says it better.
-_URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
-Url = Annotated[
-    str,
-    Field(
-        description="http or https, ASCII, no user name in it",
-        json_schema_extra=dict(_URL),
-        examples=["https://shop.example/orders/expire"],
-    ),
-    AfterValidator(check_url),
-]
-ChangedUrl = Annotated[
-    str | None,
-    Field(
-        description="as in a new timer; null is refused, since every call has a URL",
-        json_schema_extra=dict(_URL),
-    ),
-    AfterValidator(check_changed_url),
-]
-Body = Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])]
-ChangedBody = Annotated[str | None, Field(description="null: none")]
-
-
 class NotifyParam(Given):
     """The HTTP call to make at each moment."""
 
@@ -107,6 +69,11 @@ class NotifyParam(Given):
     method: Method = "POST"
     header: Annotated[Headers, Field(default_factory=tuple)]
     body: Body = None
+
+    @property
+    def call(self) -> Notify:
+        """The call."""
+        return Notify(self.url, self.method, self.header, self.body or "")
 
 
 class NotifyChange(Given):
@@ -118,6 +85,12 @@ class NotifyChange(Given):
     method: ChangedMethod = None
     header: ChangedHeaders = None
     body: ChangedBody = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What is given of the call, by the names in core."""
+        names = {"header": "headers"}
+        return {names.get(name, name): getattr(self, name) for name in self.model_fields_set}
 
 
 @taking_rules
@@ -137,12 +110,24 @@ class ScheduleFields(RuleFields):
     )
     exclude_calendar: ExcludeCalendar = None
 
+    @property
+    def given_schedule(self) -> dict[str, Any]:
+        """What is given of the schedule, by the names in core."""
+        names = self.model_fields_set & ScheduleFields.model_fields.keys()
+        return {name: getattr(self, name) for name in names}
+
 
 @taking_fields
 class TermFields(ScheduleFields):
     """The schedule and the timer's other fields that can be changed."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = _OF_A_TIMER
+
+    @property
+    def given_fields(self) -> dict[str, Any]:
+        """What is given of the other fields, by the names in core."""
+        names = self.model_fields_set & TermFields.model_fields.keys() - ScheduleFields.model_fields.keys()
+        return {name: getattr(self, name) for name in names}
 
 
 class TimerTerms(TermFields):
@@ -164,9 +149,20 @@ class TimerTerms(TermFields):
     ] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 
+    @property
+    def asked(self) -> AskedTimer:
+        """The timer that is asked for."""
+        return AskedTimer(self.name, self.given_schedule, self.notify.call, self.given_fields)
+
 
 class ChangedTerms(TermFields):
     """Changes of a timer: a field that is absent stays; null removes a bound or the tags."""
 
     name: Name | None = None
     notify: Annotated[NotifyChange | None, Field(alias="notifyHTTPParam")] = None
+
+    @property
+    def asked(self) -> AskedChange:
+        """The change that is asked for."""
+        call = None if self.notify is None else self.notify.given
+        return AskedChange(self.name, self.given_schedule, call, self.given_fields)
