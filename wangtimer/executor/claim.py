@@ -63,6 +63,8 @@ class Claim:
 
     def take_permit(self) -> tuple[Permit, ...]:
         """Take out a permit for a call of this claim; none if none is left."""
+        if not self._permits:  # as of any firing that was not pulled
+            return ()
         with self._lock:
             return (self._permits.pop(0),) if self._permits else ()
 

@@ -700,12 +700,13 @@ def _ready(
     continuities: Mapping[MemberKey, Continuity] = NONE_TOLD,
 ) -> list[Ready]:
     """Return those that can be sent: they are still held, and have a definition."""
+    bucket = _bucket(claim, None)
     return [
         ready(
             Held(claim, due.member),
-            _moment(due, verdicts.get(due.member)),
+            _moment(due, verdicts.get(due.member)) if verdicts else due.due_at,
             definition,
-            _bucket(claim, verdicts.get(due.member)),
+            _bucket(claim, verdicts.get(due.member)) if verdicts else bucket,
             known.signings[definition.app],
             known.target_of(definition),
             continuities.get(due.member.key) if continuities else None,

@@ -10,11 +10,6 @@ from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.targets import SharedTargets
 
 
-def target_key(one: Definition) -> TargetKey | None:
-    """Return which target the timer's call goes through; None: none."""
-    return (one.app, one.notify.target) if one.notify.target else None
-
-
 @dataclass(slots=True)
 class Known:
     """What is known of these."""
@@ -26,12 +21,11 @@ class Known:
         """Tell whether nothing is missing for a call of this timer."""
         if one.app not in self.signings:
             return False
-        return not one.notify.target or target_key(one) in self.targets
+        return not one.notify.target or (one.app, one.notify.target) in self.targets
 
     def target_of(self, one: Definition) -> NamedTarget | None:
         """Return the target that the timer's call goes through; None: it goes through none."""
-        key = target_key(one)
-        return None if key is None else self.targets[key]
+        return self.targets[one.app, one.notify.target] if one.notify.target else None
 
 
 @dataclass(frozen=True, slots=True)

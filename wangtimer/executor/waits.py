@@ -42,6 +42,8 @@ class Waits:
 
     def pause_of(self, held: Held, app: str, host: str) -> SharedLane | None:
         """Return the lane in which a member waits until what an operator paused goes on; None if it is not paused."""
+        if not self._pauses.known.names:
+            return None
         lane = self._pauses.known.lane_of(app, host, held.member.timer_id)
         return None if lane is None else lane.in_queue(self.queue_of(app))
 
