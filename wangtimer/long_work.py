@@ -14,8 +14,10 @@ from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import (
     Conflict,
     NotOnRecord,
+    RowsLocked,
     StoreAway,
     Subject,
+    TookTooLong,
     UnknownTarget,
     WangTimerError,
     WrongToken,
@@ -29,6 +31,7 @@ from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import Definition, TimerStatus
+from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.hot import HotStore
 from wangtimer.store.sql.accepted_firings import (
     FIRST_OVERDUE,
@@ -72,6 +75,7 @@ class LongWork:
     apps: AppStore
     tokens: AckTokens
     hot: HotStore
+    grace: AckGrace
     clock: Clock
     random: Random
     usual: RetryPolicy
@@ -127,11 +131,22 @@ class LongWork:
         """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`.
 
         The next one goes on where this one had to end. One whose timer or target cannot be read here is left to a
-        process that can.
+        process that can. None ends until SQL has been there for `GRACE_MS`.
         """
+        try:
+            return self._sweep()
+        except StoreAway as away:
+            # Words are recorded while a row is held, or a statement of a sweep is slow.
+            if not isinstance(away, RowsLocked | TookTooLong):
+                self.grace.begin_anew()
+            raise
+
+    def _sweep(self) -> int:
         ends_at, number, left = self.clock.monotonic() + LONGEST_SWEEP_S, 0, 0
         while self.clock.monotonic() < ends_at:
             page, next_key = self.accepted.overdue(self._now, PAGE, self._swept_to)
+            if not self.grace.is_over(self._now):
+                break
             # Before they end: should that fail, those behind them have their turn.
             self._swept_to = next_key or FIRST_OVERDUE
             ended = self._end_overdue(page) if page else 0

@@ -95,6 +95,7 @@ from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
+from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
@@ -1110,6 +1111,12 @@ class Wiring:
         return AcceptedFirings(self.database)
 
     @once
+    def ack_grace(self) -> AckGrace:
+        """Whether firings end of which nothing was said in time."""
+        # Under load sweeps may come a minute late.
+        return AckGrace(self.replica_texts, 60_000 + 3_000 * self.settings.sweep_every_s)
+
+    @once
     def long_work(self) -> LongWork:
         """Takes what targets say of them, and ends those of which nothing is said."""
         return LongWork(
@@ -1119,6 +1126,7 @@ class Wiring:
             self.apps,
             self.ack_tokens,
             self.hot,
+            self.ack_grace,
             self.clock,
             self.chance,
             RetryPolicy(self.settings.most_attempts),

@@ -25,7 +25,7 @@ from wangtimer.executor.puller import Puller
 from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.ready import Ready, ready
 from wangtimer.executor.room import Room
-from wangtimer.executor.sender import Sender, Sent, within_room
+from wangtimer.executor.sender import NONE_PAUSED, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import Known, Shared
 from wangtimer.executor.unread import Fail, PutBack
@@ -250,8 +250,8 @@ class Executor:
             self._send(claim, chunk, others, ready, deaths, most, fired)
         if asked:
             facts = None if ahead is None else ahead.facts_by(self._clock.monotonic())
-            ready = self._judge(claim, chunk, unwanted, asked, facts, definitions, known, fired)
-            self._send(claim, chunk, asked, ready, deaths, most, fired)
+            ready, paused = self._judge(claim, chunk, unwanted, asked, facts, definitions, known, fired)
+            self._send(claim, chunk, asked, ready, deaths, most, fired, paused)
         return number
 
     def _told_of(self, timer_ids: Sequence[int], ahead: ReadAhead | None) -> Told:
@@ -270,12 +270,13 @@ class Executor:
         deaths: Mapping[Member, int],
         most: int,
         fired: Fired,
+        paused: Mapping[Member, SharedLane] = NONE_PAUSED,
     ) -> None:
         """Send those of the judged members that are ready, up to `most` in all; the rest waits again."""
         going, staying = within_room(ready, most - fired.sent + fired.elsewhere)
         claim.empty({due.member for due in judged} - {one.held.member for one in going})
         with self._one_at_a_time(len(judged)):
-            sent = self._sender.send(going, deaths)
+            sent = self._sender.send(going, deaths, paused)
         fired.sent += sent.calls
         fired.elsewhere += sent.elsewhere
         self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in staying], fired)
@@ -348,8 +349,11 @@ class Executor:
         definitions: dict[int, Definition],
         shared: Known,
         fired: Fired,
-    ) -> list[Ready]:
-        """Ask SQL; return the members to send. The others are skipped, put back or let go of."""
+    ) -> tuple[list[Ready], dict[Member, SharedLane]]:
+        """Ask SQL; return the members to send, and which of them are paused.
+
+        The others are skipped, put back or let go of.
+        """
         verdicts = self._verifier.verify(chunk.slice, asked, facts)
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
@@ -357,7 +361,8 @@ class Executor:
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
         claim.begun.update(_with_policy(asked, known))
-        may_begin = self._not_paused(claim, wanted, known, shared)
+        paused = self._paused(claim, wanted, known, shared)
+        may_begin = [due for due in wanted if due.member not in paused]
         refused |= self._overlaps(claim, may_begin, verdicts, known)
         # Only now: what was just cancelled or skipped is lost to those that go.
         continuities = self._ask_continuities(wanted, refused, verdicts, known)
@@ -369,7 +374,7 @@ class Executor:
             if due.member not in refused and not isinstance(verdicts[due.member], Fail)
         ]
         with self._one_at_a_time(len(left)):
-            return _ready(claim, left, known, verdicts, shared, continuities)
+            return _ready(claim, left, known, verdicts, shared, continuities), paused
 
     def _ask_shared(
         self,
@@ -391,28 +396,23 @@ class Executor:
             if not known.suffices_for(definition):
                 verdicts[due.member] = self._verifier.wait(due)
 
-    def _not_paused(
+    def _paused(
         self,
         claim: Claim,
         wanted: Sequence[DueMember],
         definitions: Mapping[int, Definition],
         known: Known,
-    ) -> Sequence[DueMember]:
-        """Return those that may begin: what is paused has not begun, and so stands in the way of no other firing."""
+    ) -> dict[Member, SharedLane]:
+        """Return which are paused, and so have not begun and stand in the way of no other firing; and their lanes."""
         if not self._sender.are_any_paused:
-            return wanted
-        return [
-            due
-            for due in wanted
-            if (definition := definitions.get(due.member.timer_id)) is None
-            or not known.suffices_for(definition)
-            or self._sender.pause_of(
-                Held(claim, due.member),
-                definition.app,
-                CallOrder(definition, known.target_of(definition)).where.host,
-            )
-            is None
-        ]
+            return {}
+        lanes = {}
+        for due in wanted:
+            definition = definitions.get(due.member.timer_id)
+            if definition is not None and known.suffices_for(definition):
+                host = CallOrder(definition, known.target_of(definition)).where.host
+                lanes[due.member] = self._sender.pause_of(Held(claim, due.member), definition.app, host)
+        return {member: lane for member, lane in lanes.items() if lane is not None}
 
     def _ask_continuities(
         self,

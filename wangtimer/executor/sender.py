@@ -30,6 +30,8 @@ HOST_DISABLED_ERROR = (
     "not called: the host failed for days and is disabled until it answers, or somebody enables it"
 )
 
+NONE_PAUSED: Mapping[Member, SharedLane] = {}
+
 
 class Sent(NamedTuple):
     """How many of a part were handed to the engine, `elsewhere` of them to call another target than their lane's.
@@ -70,9 +72,15 @@ class Sender:
         self.pause_of = waits.pause_of
         self.move = waits.move
 
-    def send(self, ready: Sequence[Ready], deaths: Mapping[Member, int]) -> Sent:
+    def send(
+        self,
+        ready: Sequence[Ready],
+        deaths: Mapping[Member, int],
+        paused: Mapping[Member, SharedLane] = NONE_PAUSED,
+    ) -> Sent:
         """Submit what is ready; a member on which an executor died while it ran alone is recorded as failed.
 
+        `paused` were so when overlaps were judged: they were not, and wait in these lanes, whatever is paused by now.
         Members that another part is now responsible for are handed on. Raises `EngineStopped`: then the engine has
         none of these.
         """
@@ -81,7 +89,8 @@ class Sender:
         unmade: dict[Member, str] = {}
         unopened: dict[Member, str] = {}
         behind = LanesBehind(self._waits)
-        may_wait, are_any_disabled = self._waits.are_any, self._disabled_hosts.are_any
+        may_wait = bool(paused) or self._waits.are_any
+        are_any_disabled = self._disabled_hosts.are_any
         for one in ready:
             died = deaths.get(one.held.member, 0)
             if died >= DIED_ALONE:
@@ -94,7 +103,9 @@ class Sender:
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
-            lane = self.pause_of(one.held, one.order.app, one.order.where.host) if may_wait else None
+            lane = paused.get(one.held.member) if may_wait else None
+            if lane is None and may_wait:
+                lane = self.pause_of(one.held, one.order.app, one.order.where.host)
             disabled = self._disabled_for(one) if are_any_disabled and lane is None else None
             if disabled is not None:
                 if not self._disabled_hosts.may_try(disabled):

@@ -261,8 +261,15 @@ PROMISES = (
         "a-paused-firing-has-not-begun",
         "a firing that is paused stands in the way of no other one of its timer.",
         breaks="It begins when its moment comes, and waits.",
-        by=Mutation("Executor._not_paused", "if not self._sender.are_any_paused:", "if True:"),
+        by=Mutation("Executor._paused", "if not self._sender.are_any_paused:", "if True:"),
         red="tests/testing/test_paused_overlap.py::test_what_came_due_meanwhile_follows_both_policies[skip-fire_latest-made5-pause]",
+    ),
+    Promise(
+        "what-is-not-judged-for-a-pause-is-not-sent",
+        "a firing that was paused when overlaps were judged is not sent unjudged where the pause ends meanwhile.",
+        breaks="What is paused by then alone counts.",
+        by=Mutation("Sender.send", "lane = paused.get(one.held.member) if may_wait else None", "lane = None"),
+        red="tests/stages/test_pauses.py::test_what_is_not_judged_for_a_pause_is_not_sent_where_the_pause_ends_meanwhile",
     ),
     Promise(
         "a-disable-stops-what-waits",

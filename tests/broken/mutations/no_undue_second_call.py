@@ -304,6 +304,23 @@ PROMISES = (
         red="tests/store/test_slices.py::test_a_member_that_runs_is_not_added_again[redis]",
     ),
     Promise(
+        "what-is-said-after-an-outage-counts",
+        "accepted work of which nothing could be said while SQL was away is not done again for another minute.",
+        breaks="It ends with the first sweep, or the first flush, after the outage.",
+        by=(
+            Mutation("AckGrace.is_over", "return now >= ends_from", "return True"),
+            Mutation(
+                "Sweeper._with_time_left",
+                "one._replace(due_at=max(one.due_at, until)) if one.status is FiringStatus.ACCEPTED else one",
+                "one",
+            ),
+        ),
+        red=(
+            "tests/api/v1/test_long_work.py::test_what_is_said_within_a_minute_after_an_outage_of_sql_counts_though_its_time_is_over",
+            "tests/stages/test_sweeper.py::test_a_target_whose_answer_202_was_parked_has_a_minute_to_say_that_it_is_done",
+        ),
+    ),
+    Promise(
         "what-was-sent-before-a-clock-was-put-back-is-verified",
         "what may have been sent before Redis' clock was put back is looked up before it is sent.",
         breaks="What is added counts as not due yet by the clock after the step.",

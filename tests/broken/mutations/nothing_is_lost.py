@@ -103,7 +103,7 @@ PROMISES = (
         "an accepted firing of which nothing is said in time is tried again, as often as its policy says.",
         breaks="Nobody looks for those whose time is over.",
         by=Mutation(
-            "LongWork.sweep",
+            "LongWork._sweep",
             "page, next_key = self.accepted.overdue(self._now, PAGE, self._swept_to)",
             "page, next_key = self.accepted.overdue(0, PAGE, self._swept_to)",
         ),
