@@ -470,7 +470,9 @@ class Executor:
         for due in mine:
             member = due.member
             definition = definitions.get(member.timer_id)
-            if definition is None or not _seems_wanted(definition, member):
+            if definition is None or not (
+                definition.surely_wants(member.fire_at) or _seems_wanted(definition, member)
+            ):
                 unwanted.append(due)
                 asked.append(due)
             elif (
