@@ -1,6 +1,7 @@
 """Long work: firings that targets have accepted by an answer 202, until they say that they are done, or do not."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from threading import Semaphore
@@ -21,14 +22,13 @@ from wangtimer.core.errors import (
     WangTimerError,
     WrongToken,
 )
+from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED, Failure
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
-from wangtimer.core.flow.origin import read_url, told_host
 from wangtimer.core.flow.outcome import Note, Outcome
-from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.retry import RetryPolicy, policy_of
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import Definition, TimerStatus
 from wangtimer.store.ack_grace import AckGrace
@@ -224,8 +224,7 @@ class LongWork:
         definition = self._definition(timer_id)
         if definition is None:
             return None
-        target, own = self._target_of(definition), definition.timeouts
-        return (own if target is None else target.timeouts_of(own)).ack_ms
+        return self._order_of(definition).timeouts.ack_ms
 
     def _end(
         self,
@@ -269,10 +268,8 @@ class LongWork:
     ) -> Outcome:
         wait_ms, host = None, ""
         if definition is not None and definition.status is not TimerStatus.DELETED:
-            target = self._target_of(definition)
-            host = read_url(definition.notify.url if target is None else target.call.url)[0].host_port
-            own = definition.retry if target is None else target.retry_of(definition.retry)
-            policy = own or of_apps.get(definition.app) or self.usual
+            order = self._order_of(definition)
+            host, policy = order.where.host, policy_of(order.retry, order.app, of_apps, self.usual)
             wait_ms = None if is_final else policy.wait_ms(one.member.attempt, self.random)
         if wait_ms is None:
             failed = one.outcome(FiringStatus.FAILED, one.member.fire_at, error)
@@ -280,22 +277,15 @@ class LongWork:
         return one.outcome(FiringStatus.PENDING, self._now + wait_ms, error)
 
     def _place_of(self, definition: Definition | None) -> AlertPlace:
-        if definition is None:
-            return NOWHERE
-        target = self._target_of(definition)
-        if definition.notify.target and target is None:
-            return AlertPlace(definition.app, "", definition.notify.target)
-        host = told_host(definition.notify.url if target is None else target.call.url)
-        return AlertPlace(definition.app, host, definition.notify.target)
+        return NOWHERE if definition is None else self._order_of(definition).where.place
 
-    def _target_of(self, definition: Definition) -> NamedTarget | None:
-        name = definition.notify.target
-        if not name:
-            return None
-        try:
-            return self.targets.get(definition.app, name)
-        except UnknownTarget:
-            return None
+    def _order_of(self, definition: Definition) -> CallOrder:
+        """Return what a call of the timer would be now."""
+        name, target = definition.notify.target, None
+        if name:
+            with suppress(UnknownTarget):
+                target = self.targets.get(definition.app, name)
+        return CallOrder(definition, target)
 
 
 def _refused(state: AckState) -> WangTimerError:

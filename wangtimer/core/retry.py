@@ -178,6 +178,13 @@ APP_RETRIES: ReplicaKind[Mapping[str, RetryPolicy]] = ReplicaKind(
 )
 
 
+def policy_of(
+    own: RetryPolicy | None, app: str, of_apps: Mapping[str, RetryPolicy], usual: RetryPolicy
+) -> RetryPolicy:
+    """Return the policy of a call: its timer's or its target's, else its app's, else the deployment's."""
+    return own or of_apps.get(app) or usual
+
+
 def number_in_row(attempt: int) -> int:
     """Return which attempt of its row this is, from 1."""
     return (attempt - 1) % MOST_ATTEMPTS + 1

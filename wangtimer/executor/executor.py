@@ -9,6 +9,7 @@ import structlog
 from wangtimer.callback import Delivery, EngineStopped
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.backlog import is_backlog
+from wangtimer.core.flow.call_order import CallOrder, place_of
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import WITHDRAWN, Chunk, DueMember, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
@@ -20,11 +21,11 @@ from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.read_ahead import ReadAhead
+from wangtimer.executor.ready import Ready, ready
 from wangtimer.executor.room import Room
-from wangtimer.executor.sender import NONE_PAUSED, Ready, Sender, Sent, origin_of, within_room
+from wangtimer.executor.sender import NONE_PAUSED, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import Known, Shared
 from wangtimer.executor.unread import Fail, PutBack
@@ -409,7 +410,7 @@ class Executor:
         for due in wanted:
             definition = definitions.get(due.member.timer_id)
             if definition is not None and known.suffices_for(definition):
-                host = origin_of(definition, known.target_of(definition)).host_port
+                host = CallOrder(definition, known.target_of(definition)).where.host
                 lanes[due.member] = self._sender.pause_of(Held(claim, due.member), definition.app, host)
         return {member: lane for member, lane in lanes.items() if lane is not None}
 
@@ -469,7 +470,9 @@ class Executor:
         for due in mine:
             member = due.member
             definition = definitions.get(member.timer_id)
-            if definition is None or not _seems_wanted(definition, member):
+            if definition is None or not (
+                definition.surely_wants(member.fire_at) or _seems_wanted(definition, member)
+            ):
                 unwanted.append(due)
                 asked.append(due)
             elif (
@@ -699,15 +702,16 @@ def _ready(
     continuities: Mapping[MemberKey, Continuity] = NONE_TOLD,
 ) -> list[Ready]:
     """Return those that can be sent: they are still held, and have a definition."""
+    bucket = _bucket(claim, None)
     return [
-        Ready(
+        ready(
             Held(claim, due.member),
-            _moment(due, verdicts.get(due.member)),
+            _moment(due, verdicts.get(due.member)) if verdicts else due.due_at,
             definition,
-            _bucket(claim, verdicts.get(due.member)),
+            _bucket(claim, verdicts.get(due.member)) if verdicts else bucket,
             known.signings[definition.app],
             known.target_of(definition),
-            continuities.get(due.member.key),
+            continuities.get(due.member.key) if continuities else None,
         )
         for due in dues
         if claim.holds(due.member) and (definition := definitions.get(due.member.timer_id)) is not None

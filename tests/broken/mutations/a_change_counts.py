@@ -86,8 +86,8 @@ PROMISES = (
         "a timer whose target answers 410 is disabled.",
         breaks="Nobody is told of it.",
         by=Mutation(
-            "Sender._telling",
-            "return partial(self._note_gone, timer_id, attempt.versions)",
+            "ReplyReader._telling",
+            "return partial(self._note_gone, attempt.held.member.timer_id, versions)",
             "return None",
         ),
         red="tests/testing/test_gone.py::test_the_timer_is_disabled_and_the_record_and_the_audit_say_so",
@@ -412,7 +412,7 @@ PROMISES = (
         "from 5 s after an operator paused something, no call of it begins, and no attempt of it is used.",
         breaks="Nothing is paused.",
         by=Mutation(
-            "Sender.pause_of",
+            "Waits.pause_of",
             "lane = self._pauses.known.lane_of(app, host, held.member.timer_id)",
             "lane = None",
         ),

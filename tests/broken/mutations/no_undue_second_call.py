@@ -110,8 +110,8 @@ PROMISES = (
         by=Mutation(
             "Sender._attempt",
             """
-            if timeouts != AS_DEPLOYED:
-                self._keep_for(held, due_at, timeouts)
+            if order.timeouts != AS_DEPLOYED:
+                self._keeper.keep_for(held, due_at, order.timeouts)
             """,
             "",
         ),
