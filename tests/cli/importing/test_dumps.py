@@ -9,11 +9,13 @@ from typing import Any
 
 import MySQLdb
 import pytest
+from click.testing import CliRunner
 
 from tests.cli.importing.imports import NOW, SHANGHAI, imported, refusals
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.server_process import find_program
 from wangtimer.cli.importing.django_beat_tables import read_django_beat
+from wangtimer.cli.importing.import_commands import import_timers
 from wangtimer.cli.importing.sql_dump import NO_SERVER, BadDump, Unread, read_dump
 from wangtimer.cli.importing.tables import BadSource
 from wangtimer.cli.importing.xxl_job_table import read_xxl_job
@@ -318,6 +320,24 @@ def test_a_dump_in_utf_16_is_told(tmp_path: Path) -> None:
     dump.write_text("SELECT 1;", encoding="utf-16")
     with pytest.raises(BadSource, match="UTF-16"):
         read_xxl_job(str(dump), SHANGHAI, NOW)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"\x1f\x8b\x08\0", "it is compressed: unpack it with gunzip"),
+        (b"PGDMP\x01\x0e", "dump it as --format=plain"),
+        (b"SQLite format 3\0", "sqlite:///PATH"),
+        (b'<?xml version="1.0"?>\n<mysqldump>', "it is XML: dump it as SQL"),
+    ],
+    ids=["gzip", "pg_dump", "SQLite", "XML"],
+)
+def test_a_file_that_is_no_dump_of_sql_is_told_what_it_is(tmp_path: Path, raw: bytes, reason: str) -> None:
+    (tmp_path / "dump.gz").write_bytes(raw)
+    words = ("--target-url", "http://x", "--timezone", "UTC")
+    for source in ("xxl-job", "celery-beat"):
+        told = CliRunner().invoke(import_timers, [source, str(tmp_path / "dump.gz"), *words])
+        assert (told.exit_code, reason in told.output) == (1, True)
 
 
 REPORTS = "'报表'"

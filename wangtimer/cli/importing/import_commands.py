@@ -231,7 +231,8 @@ def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]
     SOURCE is a Python module (package.module, package.module:app, a file), which is run; or django-celery-beat's
     tables: an SQLAlchemy URL, a dump, or a folder with a CSV file of each.
     """
-    if "://" in source or source.endswith((".sql", ".csv")) or Path(source).is_dir():
+    is_file = source.endswith((".sql", ".csv")) or (Path(source).is_file() and not source.endswith(".py"))
+    if "://" in source or is_file or Path(source).is_dir():
         from wangtimer.cli.importing.django_beat_tables import read_django_beat
 
         return read_django_beat(source, timezone, now)

@@ -51,7 +51,10 @@ def _read(source: str, names: list[str]) -> dict[str, list[Row]]:
         if path.suffix.lower() == ".csv":
             return {names[0]: _csv(path)}
         # Blobs of MySQL are bytes among the text.
-        found, others = read_dump(decoded(path.read_bytes(), "surrogateescape"), names)
+        text = decoded(path.read_bytes(), "surrogateescape")
+        if text.lstrip().startswith("<"):
+            raise BadText("it is XML: dump it as SQL, without --xml")  # noqa: TRY301
+        found, others = read_dump(text, names)
     except (OSError, BadText, csv.Error) as error:
         raise BadSource(f"{source}: {error}") from None
     except BadDump as error:
