@@ -340,6 +340,18 @@ def test_a_file_that_is_no_dump_of_sql_is_told_what_it_is(tmp_path: Path, raw: b
         assert (told.exit_code, reason in told.output) == (1, True)
 
 
+@pytest.mark.parametrize(("names", "told"), [("latin1", "in latin1, with a ? for each"), ("utf8mb4", "")])
+def test_a_dump_in_an_encoding_that_lacks_signs_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], names: str, told: str
+) -> None:
+    dump = tmp_path / "xxl.sql"
+    lost = ROW.format("'??'")
+    dump.write_text(f"/*!40101 SET NAMES {names} */;\n{HEAD}INSERT INTO xxl_job_info VALUES {lost};")
+    assert imported(read_xxl_job(str(dump), SHANGHAI, NOW))
+    err = capsys.readouterr().err
+    assert (told in err, bool(err)) == (True, bool(told))
+
+
 REPORTS = "'报表'"
 
 

@@ -18,6 +18,8 @@ from wangtimer.cli.terminal.files import BadText, decoded
 MOST_OF_A_FIELD = 16 * 1_048_576
 # As tools write NULL into a CSV file.
 NULLS = ("NULL", r"\N")
+# As mysqldump tells its encoding. What it lacks was lost as the dump was written.
+_LOSSY = re.compile(r"^/\*!\d+ SET NAMES (?!utf8|binary)(\w+)", re.MULTILINE)
 NO_ZONE = "write --timezone UTC if Django has USE_TZ = True, else the zone of its TIME_ZONE"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}(?:\.0{0,9})?")
 
@@ -59,6 +61,11 @@ def _read(source: str, names: list[str]) -> dict[str, list[Row]]:
         raise BadSource(f"{source}: {error}") from None
     except BadDump as error:
         raise BadSource(f"{source}, {error}") from None
+    if lossy := _LOSSY.search(text):
+        show_trouble(
+            f"{source}: its text is in {lossy[1]}, with a ? for each sign that {lossy[1]} lacks: "
+            "dump it with --default-character-set=utf8mb4"
+        )
     if others:
         show_trouble(f"{source}: rows of other tables are not read: {', '.join(others)}")
     return found
