@@ -222,9 +222,8 @@ def changed_policy(was: RetryPolicy | None, asked: Mapping[str, Any]) -> RetryPo
     )
     if policy.backoff is Backoff.EXPONENTIAL and policy.longest_pause_ms < policy.pause_ms:
         if asked.get("longest_pause_ms") is not None:
-            first = show_duration(policy.pause_ms)
-            mend = f"let it be {first} or longer, or leave it out"
-            raise InvalidInput("retry.longestPause", f"it is shorter than the first pause, {first}", mend)
+            reason = "it is shorter than pause, the first one"
+            raise InvalidInput("retry.longestPause", reason, "let it be as long or longer, or leave it out")
         policy = replace(policy, longest_pause_ms=policy.pause_ms)
     if policy.longest_ms > MOST_PAUSES_MS:
         reason = f"its pauses are up to {policy.longest_ms / HOUR_MS:.1f} h together"

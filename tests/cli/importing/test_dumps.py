@@ -326,11 +326,12 @@ def test_a_dump_in_utf_16_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        (gzip.compress(b"SELECT 1;"), "it is compressed: unpack it with gunzip"),
+        (b"\x1f\x8b\x08\0", "it is compressed: unpack it with gunzip"),
         (b"PGDMP\x01\x0e", "dump it as --format=plain"),
         (b"SQLite format 3\0", "sqlite:///PATH"),
         (b'<?xml version="1.0"?>\n<mysqldump>', "it is XML: dump it as SQL"),
     ],
+    ids=["gzip", "pg_dump", "SQLite", "XML"],
 )
 def test_a_file_that_is_no_dump_of_sql_is_told_what_it_is(tmp_path: Path, raw: bytes, reason: str) -> None:
     (tmp_path / "dump.gz").write_bytes(raw)
