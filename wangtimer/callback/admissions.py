@@ -39,9 +39,8 @@ class Admissions:
         return len(self._asked)
 
     def note_ripe(self, call: Call) -> None:
-        """Learn of a call whose moment has come, before it joins its flow."""
-        if call.permits:
-            self._arrived[id(call)] = call
+        """Learn of a call with permits whose moment has come, before it joins its flow."""
+        self._arrived[id(call)] = call
 
     def is_admitted(self, call: Call, now: float) -> bool:
         """Tell whether a call that has its place may be sent: it has the permits it needs."""
@@ -53,7 +52,8 @@ class Admissions:
         request = call.request
         if not call.is_counted:
             return self._permits.is_open(request.app, request.host)
-        return self._permits.may_begin(request.app, request.host, call.permits, self._longest_ms(call))
+        longest_ms = 0 if call.timeouts == AS_DEPLOYED else self._longest_ms(call)
+        return self._permits.may_begin(request.app, request.host, call.permits, longest_ms)
 
     def is_unlimited(self, app: str, host: str) -> bool:
         """Tell whether no limit applies to calls of this app to this host and port, nor a pause."""

@@ -17,6 +17,7 @@ _MOST_STEPS = 1_000
 _STEPS_A_READ = 4
 # Line breaks before a head: a few may be a target's mistake; more would be searched for nothing.
 _MOST_BLANK_BYTES = 64
+_BREAKS = b"\r\n"
 _TOO_BLANK = b"\n" * (_MOST_BLANK_BYTES + 1)
 _STATUS_LINE = re.compile(rb"HTTP/1\.[01] ([2-9]\d\d)(?:\s|$)")
 # A head begins at the very beginning, or after a blank line.
@@ -130,7 +131,7 @@ class AnswerReader:
         if self._steps > _MOST_STEPS and not self.is_whole:
             self._settle_for_less()
             return True
-        if not self._came and not had_status and not self.is_whole:
+        if data[:1] in _BREAKS and not self._came and not had_status and not self.is_whole:
             data = self._without_blanks(data)
         try:
             self._parser.feed_data(data)
@@ -212,7 +213,7 @@ class AnswerReader:
 
     def _without_blanks(self, data: bytes) -> bytes:
         """Return the data after the line breaks before a head; NoHttp if they are too many."""
-        found = data.lstrip(b"\r\n")
+        found = data.lstrip(_BREAKS)
         self._blank_bytes += len(data) - len(found)
         if self._blank_bytes > _MOST_BLANK_BYTES:
             raise _too_blank()

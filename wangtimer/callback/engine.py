@@ -83,16 +83,20 @@ class DeliveryEngine(TimedEngine):
 
     def _begin(self, call: Call, flow: Flow, deadline_at: float) -> None:
         if self._exchanges.start(call, flow, deadline_at):
-            self._flows.open_wide(flow)
+            if not flow.to.is_reached:
+                self._flows.open_wide(flow)
         else:
             self._openings.start(call, flow, deadline_at)
 
     def _act(self) -> None:
-        self._resolver.act()
-        self._lookups.act()
+        if self._resolver.under_way:
+            self._resolver.act()
+            self._lookups.act()
         self._openings.act()
         self._exchanges.act()
-        if self._ahead_at <= self._clock.monotonic():
+        if self._openings.has_steps_ahead or (
+            self._to_come and self._ahead.rest_until <= self._clock.monotonic()
+        ):
             self._act_ahead()
 
     def _act_ahead(self) -> None:
@@ -112,13 +116,14 @@ class DeliveryEngine(TimedEngine):
         """When there is something to do for calls to come, in monotonic seconds."""
         if self._openings.has_steps_ahead:
             return -math.inf
-        return self._ahead.rest_until if self._has_calls_to_come else math.inf
+        return self._ahead.rest_until if self._to_come else math.inf
 
     def _acts_at(self) -> float:
         ahead_at = max(self._ahead_at, self._gives_way_until)
-        until = min(self._exchanges.rest_until, self._openings.rest_until, self._lookups.rest_until, ahead_at)
-        resolver_rest_s = self._resolver.rest_s
-        return until if resolver_rest_s is None else min(until, self._clock.monotonic() + resolver_rest_s)
+        until = min(self._exchanges.rest_until, self._openings.rest_until, ahead_at)
+        if not self._resolver.under_way:
+            return until
+        return min(until, self._lookups.rest_until, self._clock.monotonic() + self._resolver.rest_s)
 
     def _cut_off(self) -> Iterator[tuple[Call, bool]]:
         self._resolver.close()

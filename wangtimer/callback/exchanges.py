@@ -195,10 +195,8 @@ class Exchanges:
         return True
 
     def _is_allowed_still(self, exchange: Exchange) -> bool:
-        """Judge a connection anew where the rules have changed since."""
+        """Judge a connection anew, since the rules have changed."""
         version = self._egress.version
-        if exchange.judged_under == version:
-            return True
         app, stream = exchange.route[0], exchange.stream
         if not self._egress.allows_still(exchange.peer, app):
             return False
@@ -218,7 +216,9 @@ class Exchanges:
         idle = self._idle.get(route)
         while idle:
             exchange = idle.pop()
-            if self._may_be_used(exchange, now) and self._is_allowed_still(exchange):
+            if self._may_be_used(exchange, now) and (
+                exchange.judged_under == self._egress.version or self._is_allowed_still(exchange)
+            ):
                 return exchange
             self._drop(exchange)
         return None

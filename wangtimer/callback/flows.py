@@ -57,16 +57,17 @@ class Flows:
         """Tell whether some call may start now; its flow is then the first of the round."""
         if self.running >= self._places_total:
             return False
-        while self._round or self._let_in_one_blocked():
+        while self._round or (self._blocked_apps and self._let_in_one_blocked()):
             flow = self._round[0]
-            if flow.to.free <= 0:
+            way = flow.to
+            if way.free <= 0:
                 self._stand(flow, None)
-            elif flow.to.free_at_host <= 0:
-                self._stand(flow, flow.to.host.blocked)
-            elif flow.to.running >= self._free_of(flow.app):
+            elif way.free_at_host <= 0:
+                self._stand(flow, way.host.blocked)
+            elif way.running >= self._free_of(flow.app):
                 self._stand(flow, flow.app.blocked)
                 self._blocked_apps[flow.app.name] = flow.app
-                self._let_in(flow.to.host)
+                self._let_in(way.host)
             else:
                 return True
         return False
@@ -130,10 +131,13 @@ class Flows:
             flow.to.host.throughput.count(now)
             flow.app.throughput.count(now)
             flow.to.learn(sign, now, reply)
-            self._note_health(flow)
+            if self._failing or flow.to.health.failures:
+                self._note_health(flow)
         self._go_on(flow)
-        self._let_in(flow.to.host)
-        self._let_in_one_blocked()
+        if flow.to.host.blocked:
+            self._let_in(flow.to.host)
+        if self._blocked_apps:
+            self._let_in_one_blocked()
         self._forget_if_idle(flow)
 
     def with_wait(self, flow: Flow, call: Call, reply: Reply, now_ms: float, now: float) -> Reply:
@@ -351,7 +355,7 @@ class Flows:
     def _note_health(self, flow: Flow) -> None:
         if flow.to.health.is_failing:
             self._failing[flow.to.key] = flow.to
-        elif self._failing:
+        else:
             self._failing.pop(flow.to.key, None)
             # The others have the key of the whole host. That is disabled only if no part of it answered for days.
             others = self._failing.get(flow.to.route)

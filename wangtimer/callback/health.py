@@ -84,9 +84,10 @@ class Health:
     def answer(self, now: float) -> None:
         """Learn of an answer: it ends the row."""
         self.answered_at = now
-        if self.is_failing:
-            self._failing_until = now
-        self.failures = 0
+        if self.failures:
+            if self.is_failing:
+                self._failing_until = now
+            self.failures = 0
 
     def count_anew(self, answered_at: float) -> None:
         """Learn of an answer by another part of the host: since when it fails counts anew, and it goes on failing."""

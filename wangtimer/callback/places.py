@@ -25,6 +25,8 @@ HALF_LIFE_S = 2.0
 _LOOKED_AT = 32
 # Converts a sum that halves in `HALF_LIFE_S` to ends a second: ln 2 / HALF_LIFE_S.
 _A_SECOND = 0.35
+# Calls that end within so long count as if they had ended together.
+_TOGETHER_S = 0.05
 
 
 class Throughput:
@@ -38,18 +40,14 @@ class Throughput:
 
     def count(self, now: float) -> None:
         """Count a call that ended; `now` is in monotonic seconds, here and below."""
-        self._fade(now)
+        if now - self._at > _TOGETHER_S:
+            self._sum *= _faded(now - self._at)
+            self._at = now
         self._sum += 1.0
 
     def per_s(self, now: float) -> float:
         """Return the rate."""
         return self._sum * _A_SECOND * _faded(now - self._at)
-
-    def _fade(self, now: float) -> None:
-        passed = now - self._at
-        if passed > 0:
-            self._sum *= _faded(passed)
-            self._at = now
 
 
 def _faded(seconds: float) -> float:
@@ -163,13 +161,13 @@ class Way:
         * While other parts of the app have: as many as are free, less those under way, if this part fails or hangs.
         * One call may be under way beside the host's places where none was for a while: others' calls may take minutes.
         """
-        host, mine = self.host, self.at_host
+        host = self.host
         number = host.running + host.waiting
         if number == self.running + self.waiting:
-            return host.free + self.stuck
+            return host.most - host.running + self.stuck
         if self.is_starved and not self.running:
             return 1
-        taken = self.running
+        taken, mine = self.running, self.at_host
         if not self.is_in_trouble:
             if number == mine.running + mine.waiting:
                 return host.free

@@ -1,6 +1,7 @@
 """Looks names up by c-ares: it asks over its own sockets and needs no thread, however many answers fail to come."""
 
 import contextlib
+import math
 import socket
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -39,21 +40,21 @@ class Resolver:
         self._channel: pycares.Channel | None = None
         self._watched: dict[int, int] = {}
         self._ended: list[tuple[Callable[[Resolved], None], Resolved]] = []
-        self._under_way = 0
+        self.under_way = 0  # look-ups whose results were not told yet
         self._read_anew_at = 0.0
 
     @property
-    def rest_s(self) -> float | None:
-        """How long it needs no `act`, unless a socket of its own is ready; None: for any time."""
+    def rest_s(self) -> float:
+        """How long it needs no `act`, unless a socket of its own is ready; infinite while no look-up is under way."""
         if self._ended:
             return 0.0
-        if not self._under_way or self._channel is None:
-            return None
+        if not self.under_way or self._channel is None:
+            return math.inf
         return float(self._channel.timeout())  # type: ignore[no-untyped-call]
 
     def look_up(self, name: str, on_resolved: Callable[[Resolved], None]) -> None:
         """Begin to look a name up; `on_resolved` gets the result."""
-        self._under_way += 1
+        self.under_way += 1
         if name.endswith("localhost."):  # c-ares knows it without the dot
             name = name[:-1]
         try:
@@ -64,15 +65,15 @@ class Resolver:
                 callback=lambda result, error: self._take(on_resolved, result, error),
             )
         except (pycares.AresError, ValueError, RuntimeError) as error:  # the name, or no descriptor is left
-            self._under_way -= 1
             self._ended.append((on_resolved, Resolved((), 0.0, str(error))))
 
     def act(self) -> None:
         """Repeat questions that were not answered in time, and tell results."""
-        if self._under_way and self._channel is not None:
+        if self.under_way > len(self._ended) and self._channel is not None:
             self._channel.process_fd(_NOBODY, _NOBODY)
         while self._ended:
             ended, self._ended = self._ended, []
+            self.under_way -= len(ended)
             for on_resolved, found in ended:
                 on_resolved(found)
 
@@ -104,7 +105,6 @@ class Resolver:
         error: int | None,
     ) -> None:
         """Keep the result for `act`; c-ares calls this, and an error raised here would be lost."""
-        self._under_way -= 1
         if result is None:
             said = pycares.errno.strerror(error or pycares.errno.ARES_EBADRESP)
             found = Resolved((), 0.0, said if isinstance(said, str) else said.decode(errors="replace"))

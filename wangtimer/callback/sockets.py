@@ -6,6 +6,8 @@ from collections.abc import Callable
 READABLE, WRITABLE = select.EPOLLIN, select.EPOLLOUT
 # Events taken at one look: with Python's own bound, 1,023, a dead connection beyond it would be written to.
 _MOST_EVENTS = 4_096
+# select(2) waits to the µs, and epoll to the ms; it takes no descriptor beyond these.
+_SELECT_TAKES = 1_024
 
 
 class Sockets:
@@ -18,16 +20,20 @@ class Sockets:
         self._wake_fd = wake_fd
         self._epoll = select.epoll()
         self._epoll.register(wake_fd, READABLE)
+        self._is_exact = self._epoll.fileno() < _SELECT_TAKES
         self._watchers: dict[int, Callable[[int], None]] = {}
 
-    def drive(self, timeout_s: float) -> bool:
-        """Wait up to `timeout_s`, in whole ms, and tell the watchers of what is ready.
+    def wait(self, timeout_s: float) -> bool:
+        """Wait up to `timeout_s` until some socket is ready; tell whether one may be."""
+        if self._is_exact:
+            return bool(select.select((self._epoll,), (), (), timeout_s)[0])
+        # Half a ms is taken off, so that Python's rounding up becomes the ms before: no moment is overslept.
+        return bool(self._epoll.poll(max(0.0, int(timeout_s * 1000) / 1000 - 0.0005), 1))
 
-        True if `wake_fd` was ready. Python's epoll rounds up to the next ms; half a ms is taken off, so that it
-        becomes the ms before and no moment is overslept.
-        """
+    def drive(self) -> bool:
+        """Tell the watchers of what is ready; True if `wake_fd` was."""
         is_woken = False
-        for fd, events in self._epoll.poll(max(0.0, int(timeout_s * 1000) / 1000 - 0.0005), _MOST_EVENTS):
+        for fd, events in self._epoll.poll(0.0, _MOST_EVENTS):
             watcher = self._watchers.get(fd)
             if watcher is not None:
                 watcher(events)

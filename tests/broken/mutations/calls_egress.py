@@ -76,9 +76,9 @@ PROMISES = (
         "a kept connection is judged anew when the rules of egress change.",
         breaks="It is used as it was allowed once.",
         by=Mutation(
-            "Exchanges._is_allowed_still",
-            "if exchange.judged_under == version:",
-            "if exchange.judged_under <= version:",
+            "Exchanges._take_idle",
+            "exchange.judged_under == self._egress.version or self._is_allowed_still(exchange)",
+            "exchange.judged_under <= self._egress.version or self._is_allowed_still(exchange)",
         ),
         red="tests/callback/test_egress.py::test_a_kept_connection_is_judged_anew_when_the_rules_change",
     ),

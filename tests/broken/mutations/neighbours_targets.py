@@ -97,7 +97,7 @@ PROMISES = (
         breaks="A host may have all of its app's share.",
         by=Mutation(
             "Flows.can_send",
-            "elif flow.to.running >= self._free_of(flow.app):",
+            "elif way.running >= self._free_of(flow.app):",
             "elif self._free_of(flow.app) <= 0:",
         ),
         red="tests/callback/test_flows.py::test_an_apps_slow_hosts_leave_room_for_its_other_hosts",
