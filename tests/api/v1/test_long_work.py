@@ -157,6 +157,12 @@ def test_a_minute_after_an_outage_of_sql_firings_end_again(
     assert ended == [0] * 12 + [1]
 
 
+def test_a_loss_of_redis_keeps_no_firing_from_ending(work: Work) -> None:
+    work.accept(ack_by=work.world.clock.now - 1)
+    work.world.wiring.redis.command(lambda client: client.flushdb())
+    assert work.world.wiring.long_work.sweep() == 1
+
+
 def test_a_page_that_sql_cannot_end_holds_up_none_behind_it(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
