@@ -13,7 +13,6 @@ import structlog
 
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.replica_kind import ReplicaKind
-from wangtimer.core.time.durations import show_duration
 
 log = structlog.get_logger()
 

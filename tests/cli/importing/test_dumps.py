@@ -1,6 +1,5 @@
 """Dumps of SQL: of real servers, by the ways their programs write, and what is refused."""
 
-import gzip
 import re
 import sqlite3
 import subprocess
