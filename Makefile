@@ -127,10 +127,10 @@ pair: export ROWS := $(value ROWS)
 pair: export TURNS := $(value TURNS)
 pair: export MOST := $(value MOST)
 pair: export SCALE := $(value SCALE)
-pair: .venv/.installed-dev ## measure HEAD and BASE in turns; fail where a figure is worse by more than MOST (BASE= HEAD= ROWS="steady ticking burst" TURNS=3 MOST=1.02 SCALE=1)
+pair: .venv/.installed-dev ## measure HEAD and BASE in turns; fail where a figure is worse by more than MOST (BASE= HEAD= ROWS="steady ticking burst" TURNS=4 MOST=1.02 SCALE=1)
 	@test -n "$$BASE" || { echo "compare with which commit? make pair BASE=main" >&2; exit 1; }
 	@sh .ci/system-packages
-	@$(BIN)/python -m benchmarks.pair --head="$${HEAD:-HEAD}" --rows="$${ROWS:-steady ticking burst}" --turns="$${TURNS:-3}" \
+	@$(BIN)/python -m benchmarks.pair --head="$${HEAD:-HEAD}" --rows="$${ROWS:-steady ticking burst}" --turns="$${TURNS:-4}" \
 		--most="$${MOST:-1.02}" --scale="$${SCALE:-1}" -- "$$BASE"
 
 # Versions that are in the lock stay as long as pyproject.toml allows them: make lock UPGRADE=1 takes the newest.

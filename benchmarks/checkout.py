@@ -26,6 +26,10 @@ class NoSuchCommit(Exception):
     """There is nothing to measure by that name; the message says what to do."""
 
 
+class NotMeasured(Exception):
+    """A turn of a commit ended without its figures; why was printed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checkout:
     """A commit, by its full name, with what it was called on the command line."""
@@ -83,7 +87,7 @@ class Checkout:
         return head.stdout.strip() == self.commit and not changes.returncode and not changes.stdout
 
     def take_turn(self, rows: list[str], scale: float) -> Turn:
-        """Measure the rows on a new deployment, which has ended on return, also on Ctrl-C."""
+        """Measure the rows on a new deployment, which has ended on return, also on Ctrl-C; or raise `NotMeasured`."""
         turn = subprocess.Popen(
             # -P: of the other `benchmarks`, beside turn.py, nothing is imported.
             [self._place / ".venv" / "bin" / "python", "-P", TURN, str(scale), *rows],
@@ -104,7 +108,7 @@ class Checkout:
             turn.wait(ENDS_WITHIN_S)
             raise
         if turn.returncode:
-            raise SystemExit(f"{self.called} could not be measured: see above")
+            raise NotMeasured(f"{self.called} could not be measured: see above")
         measured: Turn = json.loads(printed.splitlines()[-1])
         return measured
 

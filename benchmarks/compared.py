@@ -64,10 +64,12 @@ class Compared:
 
     @property
     def turns_disagree(self) -> bool:
-        """Whether some turns are worse by so much and others are not: the spread is wider than the bound."""
-        return (
-            len({self._costs_more(base, head) for base, head in zip(self.base, self.head, strict=True)}) > 1
-        )
+        """Whether some two turns are worse by so much and others are not: the spread is wider than the bound.
+
+        They are taken two by two, as each commit was second in one of them.
+        """
+        both = zip(_two_by_two(self.base), _two_by_two(self.head), strict=True)
+        return len({self._costs_more(base, head) for base, head in both}) > 1
 
     @property
     def verdict(self) -> str:
@@ -102,6 +104,11 @@ def _over(head: float, base: float) -> float:
     if base:
         return head / base
     return head * inf if head else 1.0
+
+
+def _two_by_two(values: Sequence[float]) -> list[float]:
+    """Return the middle of each two; one that is left over says nothing."""
+    return [middle(values[first : first + 2]) for first in range(0, len(values) - 1, 2)]
 
 
 def _spread(of_all: float, of_turns: Sequence[float], written: Callable[[float], str]) -> str:

@@ -14,7 +14,7 @@ def in_one(
     """Give a test each of many cases, as `pytest.mark.parametrize` does, in a single test.
 
     For rules that are checked without setting anything up: a test for each case would cost far more than its check.
-    Fixtures are set up once, for all cases.
+    Fixtures are set up once, for all cases. A case may not be skipped or marked: a test has one outcome.
     """
     names = (names,) if isinstance(names, str) else names
     given = [_values(case, len(names)) for case in cases]
@@ -27,7 +27,11 @@ def in_one(
             for case in given:
                 try:
                     check(**fixtures, **dict(zip(names, case, strict=True)))
-                except Exception as fault:
+                except (ImportError, NameError, SyntaxError):
+                    # The code stumbles, so it says nothing of the rule: `make broken` must see the error itself.
+                    raise
+                # pytest's own are no `Exception`.
+                except (Exception, pytest.fail.Exception, pytest.skip.Exception) as fault:
                     faults.append(f"{' '.join(map(str, case))[:300]}: {type(fault).__name__}: {fault}")
             if faults:
                 pytest.fail(f"{len(faults)} of {len(given)}:\n" + "\n".join(faults), pytrace=False)
@@ -42,5 +46,7 @@ def in_one(
 
 def _values(case: Any, number: int) -> tuple[Any, ...]:
     if hasattr(case, "marks"):
+        if case.marks:
+            raise ValueError(f"{case.values} has marks, which one test of many cases cannot have")
         return tuple(case.values)
     return tuple(case) if number > 1 else (case,)

@@ -3,10 +3,14 @@
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
 
 # The largest factor, however busy the machine is.
 MOST = 12.0
 POLL_SECONDS = 0.02
+# Of a container's processes: so many µs of all cores in so many µs, or `max`.
+QUOTA = Path("/sys/fs/cgroup/cpu.max")
 
 
 def patience() -> float:
@@ -18,7 +22,16 @@ def patience() -> float:
     with open("/proc/loadavg") as file:
         lately, _, _, running, _ = file.read().split()
     at_once = max(float(lately), float(running.partition("/")[0]))
-    return min(MOST, max(1.0, at_once / (os.cpu_count() or 1)))
+    return min(MOST, max(1.0, at_once / _cores()))
+
+
+def _cores() -> float:
+    """Return how many cores there are for this process: the quota of a container may be less than the machine has."""
+    cores = float(os.cpu_count() or 1)
+    with suppress(OSError, ValueError):
+        quota, period = QUOTA.read_text().split()
+        return min(cores, int(quota) / int(period))
+    return cores
 
 
 class Deadline:

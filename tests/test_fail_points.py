@@ -78,9 +78,9 @@ def test_every_transaction_of_the_stores_is_a_step_of_its_own() -> None:
 
 
 def test_the_send_has_its_points() -> None:
-    sender = PACKAGE / "executor/sender.py"
+    attempt = PACKAGE / "executor/attempt.py"
     for side in Side:
-        assert [ast.unparse(call.args[0]) for call in _calls(sender, side)] == ["Step.SEND"]
+        assert [ast.unparse(call.args[0]) for call in _calls(attempt, side)] == ["Step.SEND"]
 
 
 def _calls(path: Path, method: str) -> Iterator[ast.Call]:

@@ -26,3 +26,30 @@ def test_every_case_that_does_not_hold_is_listed() -> None:
 def test_a_rule_without_a_case_does_not_hold() -> None:
     with pytest.raises(AssertionError, match="there is no case"):
         in_one("number", [])(lambda number: None)()
+
+
+def test_a_missing_error_and_a_skip_are_listed_like_any_failure() -> None:
+    @in_one("number", range(3))
+    def fails(number: int) -> None:
+        if number == 0:
+            pytest.skip("not here")
+        with pytest.raises(ZeroDivisionError):
+            1 // (number - 1)
+
+    with pytest.raises(pytest.fail.Exception) as caught:
+        fails()
+    assert str(caught.value).startswith("2 of 3:\n0: Skipped: not here\n2: Failed: DID NOT RAISE")
+
+
+def test_code_that_stumbles_says_so_itself() -> None:
+    @in_one("number", range(2))
+    def stumbles(number: int) -> None:
+        raise NameError("name 'due' is not defined")
+
+    with pytest.raises(NameError):
+        stumbles()
+
+
+def test_a_case_with_marks_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"\(1,\) has marks"):
+        in_one("number", [pytest.param(1, marks=pytest.mark.alone)])

@@ -1,6 +1,7 @@
 """Long work: firings that targets have accepted by an answer 202, until they say that they are done, or do not."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 from threading import Semaphore
@@ -13,22 +14,24 @@ from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import (
     Conflict,
     NotOnRecord,
+    RowsLocked,
     StoreAway,
     Subject,
+    TookTooLong,
     UnknownTarget,
     WangTimerError,
     WrongToken,
 )
+from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.dead_letter import NACKED, NOT_ACKED, Failure
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
-from wangtimer.core.flow.origin import read_url, told_host
 from wangtimer.core.flow.outcome import Note, Outcome
-from wangtimer.core.retry import RetryPolicy
+from wangtimer.core.retry import RetryPolicy, policy_of
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import Definition, TimerStatus
+from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.hot import HotStore
 from wangtimer.store.sql.accepted_firings import (
     FIRST_OVERDUE,
@@ -72,6 +75,7 @@ class LongWork:
     apps: AppStore
     tokens: AckTokens
     hot: HotStore
+    grace: AckGrace
     clock: Clock
     random: Random
     usual: RetryPolicy
@@ -127,11 +131,22 @@ class LongWork:
         """End the firings whose time is over, page by page, for a while; return how many. Raises `StoreAway`.
 
         The next one goes on where this one had to end. One whose timer or target cannot be read here is left to a
-        process that can.
+        process that can. None ends until SQL has been there for `GRACE_MS`.
         """
+        try:
+            return self._sweep()
+        except StoreAway as away:
+            # Words are recorded while a row is held, or a statement of a sweep is slow.
+            if not isinstance(away, RowsLocked | TookTooLong):
+                self.grace.begin_anew()
+            raise
+
+    def _sweep(self) -> int:
         ends_at, number, left = self.clock.monotonic() + LONGEST_SWEEP_S, 0, 0
         while self.clock.monotonic() < ends_at:
             page, next_key = self.accepted.overdue(self._now, PAGE, self._swept_to)
+            if not self.grace.is_over(self._now):
+                break
             # Before they end: should that fail, those behind them have their turn.
             self._swept_to = next_key or FIRST_OVERDUE
             ended = self._end_overdue(page) if page else 0
@@ -209,8 +224,7 @@ class LongWork:
         definition = self._definition(timer_id)
         if definition is None:
             return None
-        target, own = self._target_of(definition), definition.timeouts
-        return (own if target is None else target.timeouts_of(own)).ack_ms
+        return self._order_of(definition).timeouts.ack_ms
 
     def _end(
         self,
@@ -254,10 +268,8 @@ class LongWork:
     ) -> Outcome:
         wait_ms, host = None, ""
         if definition is not None and definition.status is not TimerStatus.DELETED:
-            target = self._target_of(definition)
-            host = read_url(definition.notify.url if target is None else target.call.url)[0].host_port
-            own = definition.retry if target is None else target.retry_of(definition.retry)
-            policy = own or of_apps.get(definition.app) or self.usual
+            order = self._order_of(definition)
+            host, policy = order.where.host, policy_of(order.retry, order.app, of_apps, self.usual)
             wait_ms = None if is_final else policy.wait_ms(one.member.attempt, self.random)
         if wait_ms is None:
             failed = one.outcome(FiringStatus.FAILED, one.member.fire_at, error)
@@ -265,22 +277,15 @@ class LongWork:
         return one.outcome(FiringStatus.PENDING, self._now + wait_ms, error)
 
     def _place_of(self, definition: Definition | None) -> AlertPlace:
-        if definition is None:
-            return NOWHERE
-        target = self._target_of(definition)
-        if definition.notify.target and target is None:
-            return AlertPlace(definition.app, "", definition.notify.target)
-        host = told_host(definition.notify.url if target is None else target.call.url)
-        return AlertPlace(definition.app, host, definition.notify.target)
+        return NOWHERE if definition is None else self._order_of(definition).where.place
 
-    def _target_of(self, definition: Definition) -> NamedTarget | None:
-        name = definition.notify.target
-        if not name:
-            return None
-        try:
-            return self.targets.get(definition.app, name)
-        except UnknownTarget:
-            return None
+    def _order_of(self, definition: Definition) -> CallOrder:
+        """Return what a call of the timer would be now."""
+        name, target = definition.notify.target, None
+        if name:
+            with suppress(UnknownTarget):
+                target = self.targets.get(definition.app, name)
+        return CallOrder(definition, target)
 
 
 def _refused(state: AckState) -> WangTimerError:

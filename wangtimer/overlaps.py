@@ -5,14 +5,13 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.call_order import place_of
 from wangtimer.core.flow.firing import Chunk, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timer import Definition
 from wangtimer.in_turn import do_in_turn
 from wangtimer.store.hot import HotStore
 from wangtimer.store.sql.begun_firings import BegunFirings
@@ -40,7 +39,6 @@ class Overlaps:
     clock: Clock
     to_cancel: FiringsToCancel
     timers: TimerStore
-    place_of: Callable[[Definition | None], AlertPlace]
     alerted: Callable[[], AlertedApps]
     _swept_to: MemberKey = field(default=BEFORE_ALL, init=False)
 
@@ -74,7 +72,7 @@ class Overlaps:
         """Return what marks outcomes of these timers for the judge of alerts."""
         alerted = self.alerted()
         definitions = self.timers.definitions(timer_ids) if alerted else {}
-        places = {one: self.place_of(definitions.get(one)) for one in timer_ids}
+        places = {one: place_of(definitions.get(one)) for one in timer_ids}
         return lambda outcome: noted(outcome, places[outcome.member.timer_id], alerted)
 
     def _forget_done(self) -> None:

@@ -15,7 +15,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import rules_digest, zone_names
 from wangtimer.in_turn import over_after
 from wangtimer.registrar import Registrar
-from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore
+from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore, followed_from
 
 log = structlog.get_logger()
 
@@ -26,12 +26,12 @@ PAGE = 100
 LONGEST_HELD_S = 0.2
 # One sweep ends after this long, so that what is swept beside it does not wait; the next goes on where it ended.
 LONGEST_S = 2.0
-# A process says so often that it is there. After so long without a word the rules of another one count; sweeps may come
-# a minute apart.
+# A process says so often that it is there. The rules of another one count after so long without a word, and as long
+# again in which it could have come: nobody says a word while SQL is away. Sweeps may come a minute apart.
 SAID_EVERY_MS, SILENT_MS = 10_000, 75_000
 # A process with other rules may have made timers, or moved their marks, since they were looked at. So all are looked at
-# again after a minute, then after twice as long, and so on for a day.
-FIRST_REST_S, LONGEST_REST_S = 60.0, 86_400.0
+# again after a minute, then after twice as long, and so on for a day, also by a process that begins again.
+FIRST_REST_S, FOLLOWED_FOR_S = 60.0, 86_400.0
 
 
 @dataclass(slots=True)
@@ -48,8 +48,9 @@ class RulesFollower:
     _after_id: int = field(default=0, init=False)
     _changed: int = field(default=0, init=False)
     _rests_until: float = field(default=0.0, init=False)
-    _rest_s: float = field(default=FIRST_REST_S, init=False)
     _outdated_by: str = field(default="", init=False)
+    # The word behind which there was silence, and since when that is known, s of the stop-watch.
+    _silence: tuple[int, float] | None = field(default=None, init=False)
 
     def may_plan(self) -> bool:
         """Tell whether timers are planned by the rules of this process; raises `StoreAway`."""
@@ -60,25 +61,35 @@ class RulesFollower:
 
         Raises `StoreAway`.
         """
+        silence, self._silence = self._silence, None
         held, own, now = self.store.read(), own_rules(), int(self.clock.now_ms())
         if held is None:
             self.store.write(own._replace(seen_at=now), None)
         elif held.version == own.version:
             if now >= held.seen_at + SAID_EVERY_MS:
                 self.store.write(held._replace(seen_at=now), held)
-        elif is_newer(own, held) or now >= held.seen_at + SILENT_MS:
+        elif is_newer(own, held) or self._has_gone_silent(held.seen_at, now, silence):
             unlike = changed_names(held, own)
-            digests = {name: "" if name in unlike else digest for name, digest in own.digests.items()}
+            since = followed_from(now)
+            digests = {name: since if name in unlike else digest for name, digest in own.digests.items()}
             self.store.write(PlannedBy(own.version, digests, now), held)
             log.warning("rules_changed", version=own.version, planned_by=held.version, rules=len(unlike))
         elif self._outdated_by != held.version:
             self._outdated_by = held.version
             log.error("rules_outdated", own=own.version, planned_by=held.version)
         if held is None or held.version != own.version or not held.to_follow:
-            self._after_id, self._changed = 0, 0
-            self._rests_until, self._rest_s = 0.0, FIRST_REST_S
+            self._after_id, self._changed, self._rests_until = 0, 0, 0.0
         elif self.clock.monotonic() >= self._rests_until:
             self._follow(held, own)
+
+    def _has_gone_silent(self, seen_at: int, now: int, silence: tuple[int, float] | None) -> bool:
+        """Tell whether no word comes although it could; `silence` is what the last sweep knew, None if it failed."""
+        if now < seen_at + SILENT_MS:
+            return False
+        if silence is None or silence[0] != seen_at:
+            silence = seen_at, self.clock.monotonic()
+        self._silence = silence
+        return self.clock.monotonic() >= silence[1] + SILENT_MS / 1_000
 
     def _follow(self, held: PlannedBy, own: PlannedBy) -> None:
         """Plan the timers concerned anew; behind the last one, rest."""
@@ -99,11 +110,12 @@ class RulesFollower:
             self._changed += len(page.changed)
             self._after_id = page.last_id or 0
             if page.last_id is None:
-                log.info("rules_followed", version=own.version, timers=self._changed, rests_s=self._rest_s)
+                passed_s = (now - held.followed_since) / 1_000
+                rest_s = max(FIRST_REST_S, min(passed_s, FOLLOWED_FOR_S - passed_s))
+                log.info("rules_followed", version=own.version, timers=self._changed, rests_s=rest_s)
                 self._changed = 0
-                self._rests_until = self.clock.monotonic() + self._rest_s
-                self._rest_s *= 2
-                if self._rest_s > LONGEST_REST_S:
+                self._rests_until = self.clock.monotonic() + rest_s
+                if passed_s >= FOLLOWED_FOR_S:
                     self.store.write(own._replace(seen_at=now), held)
                 return
 

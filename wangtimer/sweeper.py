@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 import structlog
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import Firing
+from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.in_turn import do_in_turn
+from wangtimer.store.ack_grace import GRACE_MS
 from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -149,12 +150,21 @@ class Sweeper:
         if found.bad:
             raise ValueError(next(iter(found.bad.values())))
         outcomes = self._of_known_timers(list(found.values()))
+        outcomes = self._with_time_left(outcomes)
         locked = {outcome.member for outcome in self.firings.settle(outcomes)}
         written = [outcome for outcome in outcomes if outcome.member not in locked]
         self.hot.add([outcome.retry_firing() for outcome in written if outcome.is_retry], is_repair=True)
         held = {text: texts[text] for text in texts if found[text].member in locked}
         self.outbox.forget({text: texts[text] for text in texts if text not in held})
         return held
+
+    def _with_time_left(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """Let the targets of accepted firings say that they are done: while these were parked, no word could count."""
+        until = int(self.clock.now_ms()) + GRACE_MS
+        return [
+            one._replace(due_at=max(one.due_at, until)) if one.status is FiringStatus.ACCEPTED else one
+            for one in outcomes
+        ]
 
     def _of_known_timers(self, outcomes: list[Outcome]) -> list[Outcome]:
         """Return the outcomes whose timer or firing SQL knows; SQL has lost those of the others."""

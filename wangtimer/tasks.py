@@ -7,7 +7,6 @@ from functools import cache, wraps
 from threading import Lock
 from typing import Any, TypeVar
 
-import structlog
 from celery.signals import worker_process_init, worker_ready, worker_shutdown, worker_shutting_down
 
 from wangtimer.broker import MIGRATE, SCHEDULE, TRIGGER
@@ -20,8 +19,6 @@ from wangtimer.in_turn import do_in_turn
 from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring, build
 from wangtimer.worker import PatientConsumer, Watchdog
-
-log = structlog.get_logger()
 
 # s; ticks closer than this come from a second beat, or queued up while this worker was away.
 SAME_TICK_S = 0.3

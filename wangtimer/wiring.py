@@ -56,9 +56,11 @@ from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.note_teller import NoteTeller
-from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
+from wangtimer.executor.quarantine import Quarantine
+from wangtimer.executor.reply_reader import ReplyReader
+from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Settler
@@ -69,6 +71,7 @@ from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Verifier
+from wangtimer.executor.waits import Waits
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
 from wangtimer.finished_purger import FinishedPurger
@@ -92,6 +95,7 @@ from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
+from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
@@ -888,7 +892,8 @@ class Wiring:
     @once
     def keeper(self) -> Keeper:
         """Renews the leases of calls that last."""
-        return Keeper(self._keeper_slices(), self.claims, self.clock, self.settings.renew_every_ms / 1_000)
+        every_s = self.settings.renew_every_ms / 1_000
+        return Keeper(self._keeper_slices(), self.claims, self.clock, every_s, self.fire_rule)
 
     @once
     def settler(self) -> Settler:
@@ -973,27 +978,31 @@ class Wiring:
     @once
     def sender(self) -> Sender:
         """Hands calls to the engine, and answers to the settler."""
+        engine, longest_s = self.deliveries, 2 * self.fire_rule.timeout_ms / 1_000
         return Sender(
-            self.slices,
-            self.deliveries,
+            engine,
             self.keeper,
             self.settler,
-            self.mover,
-            self.puller,
-            self.clock,
-            self.fire_rule,
-            self.chance,
-            self._call_of,
-            self.app_queues.number_of,
-            self.gone_teller.note,
-            self.control_teller.note,
-            self.ack_tokens.token,
-            AlertMarks(lambda: self.alerted_replica.known, self.clock),
+            Quarantine(self.slices, engine, self.clock, self.keeper.may_send, longest_s),
+            Waits(self.pauses_replica, self.puller, self.mover, engine, self.app_queues.number_of),
+            RequestMaker(self._call_of, self.ack_tokens.token, self.clock),
+            self.reply_reader,
             DisabledHosts(
                 self.disabled_hosts_replica, lambda key: self.answer_teller.note(key, None), self.clock
             ),
-            self.pauses_replica,
+        )
+
+    @once
+    def reply_reader(self) -> ReplyReader:
+        """Turns answers into outcomes."""
+        return ReplyReader(
             self.retries_replica,
+            self.fire_rule.retry,
+            self.chance,
+            AlertMarks(lambda: self.alerted_replica.known, self.clock),
+            self.clock,
+            self.gone_teller.note,
+            self.control_teller.note,
         )
 
     @once
@@ -1102,6 +1111,12 @@ class Wiring:
         return AcceptedFirings(self.database)
 
     @once
+    def ack_grace(self) -> AckGrace:
+        """Whether firings end of which nothing was said in time."""
+        # Under load sweeps may come a minute late.
+        return AckGrace(self.replica_texts, 60_000 + 3_000 * self.settings.sweep_every_s)
+
+    @once
     def long_work(self) -> LongWork:
         """Takes what targets say of them, and ends those of which nothing is said."""
         return LongWork(
@@ -1111,6 +1126,7 @@ class Wiring:
             self.apps,
             self.ack_tokens,
             self.hot,
+            self.ack_grace,
             self.clock,
             self.chance,
             RetryPolicy(self.settings.most_attempts),
@@ -1141,7 +1157,6 @@ class Wiring:
             self.clock,
             FiringsToCancel(self.database),
             self.timers,
-            place_of,
             self.alerted_replica.lately,
         )
 

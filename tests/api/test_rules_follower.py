@@ -14,7 +14,7 @@ from tests.api.world import World
 from wangtimer import rules_follower
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.rules_checkup import judged
-from wangtimer.core.errors import VersionChanged
+from wangtimer.core.errors import StoreAway, VersionChanged
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
 from wangtimer.core.timers.timer import Definition
@@ -27,7 +27,7 @@ from wangtimer.store.sql.tables import firings
 # Local time is UTC + 1 in this zone.
 ZONE, OTHER = "Africa/Lagos", "Asia/Shanghai"
 SAME, HOUR_LATER, HOUR_EARLIER = "Africa/Lagos", "Etc/GMT", "Etc/GMT-2"
-HOUR_MS, MINUTE_MS = 3_600_000, 60_000
+HOUR_MS, MINUTE_MS, SECOND_MS = 3_600_000, 60_000, 1_000
 NEW, NEWER = "2999.1", "2999.2"
 
 # Gives this process the packages of a version in which `ZONE` has the rules of another zone.
@@ -229,18 +229,38 @@ def test_what_an_older_process_planned_all_the_same_is_planned_anew_within_minut
     assert moment + 5 * MINUTE_MS in planned(world, made_late)
 
 
-def test_after_a_day_the_rules_are_followed(world: World, follower: RulesFollower, install: Install) -> None:
+@pytest.mark.parametrize("begins_again", [False, True])
+def test_after_a_day_the_rules_are_followed(
+    world: World, follower: RulesFollower, install: Install, begins_again: bool
+) -> None:
+    """Also by processes that begin again before it is over."""
     timer = daily(world)
     install(HOUR_LATER, NEW)
     follow(follower)
-    for _ in range(10):
+    looks = count_looks(follower)
+    steps = 96
+    for _ in range(steps):
         held = follower.store.read()
         assert held is not None
         assert held.to_follow == {ZONE}
-        world.clock.now += int(rules_follower.LONGEST_REST_S) * 1_000 // 2
-        follower.sweep()
+        world.clock.now += int(rules_follower.FOLLOWED_FOR_S) * 1_000 // steps
+        (another(world) if begins_again else follower).sweep()
     assert follower.store.read() == own_rules()._replace(seen_at=world.clock.now)
     assert definition(world, timer).edited_at < world.clock.now
+    assert len(looks) == (steps if begins_again else 8)
+
+
+def count_looks(follower: RulesFollower) -> list[int]:
+    """Return a list that gets one more with each page of timers that is looked at."""
+    looks: list[int] = []
+    plan_page_anew = follower.store.plan_page_anew
+
+    def page(*arguments: Any) -> Any:
+        looks.append(1)
+        return plan_page_anew(*arguments)
+
+    follower.store.plan_page_anew = page  # type: ignore[method-assign]
+    return looks
 
 
 def test_the_older_rules_count_again_once_nobody_has_the_newer_ones(
@@ -253,14 +273,54 @@ def test_the_older_rules_count_again_once_nobody_has_the_newer_ones(
     assert next_moments(world, timer, 1)[0] == moment + HOUR_MS
     install(SAME, "2026.1")
     back = another(world)
-    world.clock.now += rules_follower.SILENT_MS - 1
-    back.sweep()
-    assert not back.may_plan()
+    for passed_ms in (rules_follower.SILENT_MS, rules_follower.SILENT_MS - 1):
+        world.clock.now += passed_ms
+        back.sweep()
+        assert not back.may_plan()
     world.clock.now += 1
     follow(back)
     assert back.may_plan()
     world.wiring.migrator.plan_due()
     assert moment in planned(world, timer)
+
+
+def test_an_outage_of_sql_is_no_silence(
+    world: World, follower: RulesFollower, install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Though the process with older rules comes first after it, and after a second one, in which it tried."""
+    install(HOUR_LATER, NEW)
+    follow(another(world))
+    install(SAME, "2026.1")
+    old = another(world)
+    old.sweep()
+    for is_tried in (False, True):
+        world.clock.now += rules_follower.SILENT_MS
+        if is_tried:
+            with monkeypatch.context() as away:
+                away.setattr(old.store, "read", _away)
+                with pytest.raises(StoreAway):
+                    old.sweep()
+        for _ in range(3):
+            old.sweep()
+            world.clock.now += SECOND_MS
+        assert not old.may_plan()
+
+
+def _away() -> None:
+    raise StoreAway("SQL", "switched off by the test")
+
+
+def test_who_says_a_word_at_the_last_moment_goes_on_planning(
+    world: World, follower: RulesFollower, install: Install
+) -> None:
+    install(HOUR_LATER, NEW)
+    follow(follower)
+    held = follower.store.read()
+    assert held is not None
+    world.clock.now += rules_follower.SAID_EVERY_MS
+    follower.sweep()
+    follower.store.write(held._replace(version="2026.1"), held)
+    assert follower.may_plan()
 
 
 def test_of_rules_that_changed_twice_those_of_both_changes_are_followed(

@@ -6,22 +6,24 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+import redis
 import requests
 
 from tests.api.world import definition
 from tests.made_apps import make_apps
-from tests.patience import Deadline, patience
+from tests.patience import Deadline, patience, wait_for
 from tests.servers.prepared_databases import PreparedFile
 from tests.servers.redis_server import RedisServer
 from wangtimer.api.http.security_headers import SECURITY_HEADERS
 from wangtimer.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port
+from wangtimer.store.redis.keys import Keys
 
 pytestmark = pytest.mark.processes
 START_SECONDS = 30.0
@@ -97,6 +99,8 @@ def test_it_serves_on_every_store_and_leaves_nothing_in_the_home_directory(
         assert ready["data"]["store"]["ok"]
         assert ready["data"]["sql"]["ok"]
         assert not (tmp_path / ".gunicorn").exists()
+        with closing(redis.Redis.from_url(redis_url)) as store:
+            assert wait_for(lambda: bool(store.exists(Keys("wt").web)), START_SECONDS)
 
 
 def test_a_body_sent_in_chunks_is_held_to_the_same_limit(api: str) -> None:

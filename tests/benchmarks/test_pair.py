@@ -1,19 +1,21 @@
 """Two commits are measured in turns, and compared by the medians of what came of them."""
 
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
 
 from benchmarks import checkout, pair
-from benchmarks.checkout import Checkout, NoSuchCommit, has_changes
+from benchmarks.checkout import Checkout, NoSuchCommit, NotMeasured, has_changes
 from benchmarks.compared import MEASURES, PROMISED, Compared, Turn, compare, promise_breaches
 from benchmarks.due import Due
 from benchmarks.load import Shot
-from benchmarks.stand import Fired
+from benchmarks.stand import Fired, MadeTooLate
 from benchmarks.target import Arrival
-from benchmarks.turn import ROWS, figures
+from benchmarks.turn import ROWS, Counted, CountingStand, figures, fire
 
 ROOT = Path(__file__).parents[2]
 CPU, P99, RATE = MEASURES[:3]
@@ -46,10 +48,11 @@ def test_a_millisecond_is_no_difference_of_a_p99() -> None:
 
 
 def test_turns_that_disagree_are_said_to_be_too_few() -> None:
-    assert Compared("steady", CPU, [100, 100], [80, 101], 1.02).verdict == "kept"
-    assert Compared("steady", CPU, [100, 100], [130, 150], 1.02).verdict == "**worse**"
-    for head, words in (([101, 102.5], "kept"), ([101, 104], "**worse**")):
-        disagreed = Compared("steady", CPU, [100, 100], head, 1.02).verdict
+    base = [100, 100, 100, 100]
+    assert Compared("steady", CPU, base, [80, 81, 101, 101], 1.02).verdict == "kept"
+    assert Compared("steady", CPU, base, [130, 131, 150, 151], 1.02).verdict == "**worse**"
+    for head, words in (([101, 101, 102.5, 102.5], "kept"), ([101, 101, 104, 104], "**worse**")):
+        disagreed = Compared("steady", CPU, base, head, 1.02).verdict
         assert disagreed == f"{words}; turns disagree: more of them needed"
 
 
@@ -90,11 +93,80 @@ def test_the_commits_take_turns_and_one_that_is_worse_fails(
     head = cast(Checkout, Recorded("B", taken, cpu_us_per_firing=cpu_us))
     options = pair.read_command_line(["A", "--rows", "steady"])
     turns = pair.take_turns(base, head, options)
-    assert taken == ["A", "B", "B", "A", "A", "B"]
+    assert taken == ["A", "B", "B", "A"] * 2
     assert pair.report(base, head, *turns, options) == code
     printed = capsys.readouterr().out
     assert "| steady | our CPU a firing, µs | 100 (100 to 100) |" in printed
     assert ("worse: steady: our CPU a firing, µs: 1.30 (1.30 to 1.30)" in printed) == bool(code)
+
+
+@pytest.mark.parametrize("turns", [[], ["--turns", "2"]])
+def test_a_commit_is_as_good_as_itself_though_the_second_of_a_turn_uses_more(turns: list[str]) -> None:
+    taken: list[str] = []
+
+    class Second(Recorded):
+        def take_turn(self, rows: list[str], scale: float) -> Turn:
+            self._turn = turn(cpu_us_per_firing=109.0 if len(taken) % 2 else 100.0)
+            return super().take_turn(rows, scale)
+
+    base, head = (cast(Checkout, Second(who, taken)) for who in "AA")
+    options = pair.read_command_line(["A", "--rows", "steady", *turns])
+    of_base, of_head = pair.take_turns(base, head, options)
+    assert compare(of_base, of_head, options.most)[0].verdict == "kept"
+    assert pair.report(base, head, of_base, of_head, options) == 0
+
+
+@pytest.mark.parametrize("measured", [0, 3, 5])
+def test_of_a_pair_that_ends_early_the_turns_taken_are_shown_and_prove_nothing(
+    measured: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    taken: list[str] = []
+
+    class Failing(Recorded):
+        def take_turn(self, rows: list[str], scale: float) -> Turn:
+            if len(taken) == measured:
+                raise NotMeasured(f"{self.called} could not be measured: see above")
+            return super().take_turn(rows, scale)
+
+    base, head = (cast(Checkout, Failing(who, taken)) for who in "AB")
+    options = pair.read_command_line(["A", "--rows", "steady"])
+    assert pair.report(base, head, *pair.take_turns(base, head, options), options) == 2
+    printed = capsys.readouterr().out
+    assert "could not be measured: see above" in printed
+    assert f"only {measured // 2} of 4 turns were taken" in printed
+    assert ("| steady | our CPU a firing, µs | 100 (100 to 100) |" in printed) == bool(measured)
+
+
+class LateStand:
+    """Makes each load too late, so many times; notes what it did."""
+
+    target = SimpleNamespace(url="http://target/")
+    readings = (Counted(0, 0, 0), Counted(3, 6, 9))
+
+    def __init__(self, times_late: int) -> None:
+        self._left, self.done = times_late, list[str]()
+
+    def start_for(self, number: int) -> int:
+        return 1_000
+
+    def outlast(self, shots: Sequence[Shot]) -> None:
+        self.done.append(f"outlasts {len(shots)}")
+
+    def fire(self, shots: Sequence[Shot]) -> Fired:
+        self.done.append(f"fires {len(shots)}")
+        self._left -= 1
+        if self._left >= 0:
+            raise MadeTooLate(f"making {len(shots)} timers took too long")
+        arrivals = [Arrival(1_000, shot.due.id, 1_004) for shot in shots]
+        return Fired(shots, arrivals, {"callback": 1.0}, 0.0, 0.0, 0)
+
+
+def test_a_load_that_was_made_too_late_is_made_once_more_when_it_has_passed() -> None:
+    stand = LateStand(1)
+    assert fire(cast(CountingStand, stand), "ticking", 0.1)["lost"] == 0
+    assert stand.done == ["fires 1000", "outlasts 1000", "fires 1000"]
+    with pytest.raises(MadeTooLate):
+        fire(cast(CountingStand, LateStand(2)), "ticking", 0.1)
 
 
 def fired_of_three(*arrivals: Arrival, not_succeeded: int = 0) -> Fired:
@@ -209,7 +281,8 @@ def test_changes_that_are_not_committed_are_seen(repository: Path) -> None:
         ([], "the following arguments are required: base"),
         (["A", "--rows", "nothing"], "no such row: nothing; there are steady, "),
         (["A", "--rows", " "], "--rows names no row; there are steady, "),
-        (["A", "--turns", "0"], "--turns 0: take 1 or more"),
+        (["A", "--turns", "0"], "--turns 0: take an even number"),
+        (["A", "--turns", "3"], "--turns 3: take an even number"),
         (["A", "--most", "0.9"], "--most 0.9: take a ratio of 1 or more, such as 1.02 for 2 %"),
         # Nothing is more than these, so every figure would be kept.
         (["A", "--most", "nan"], "--most nan: take a ratio"),

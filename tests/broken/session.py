@@ -13,7 +13,14 @@ from tests.broken.witness import REPORT, TREE
 # Longer than a test may take before tests/conftest.py takes it for one that hangs.
 LONGEST_S = 1_200
 # A mutation that only makes the code stumble shows nothing of the promise.
-STUMBLES = ("NameError", "SyntaxError", "ImportError", "ModuleNotFoundError", "UnboundLocalError")
+STUMBLES = (
+    "NameError",
+    "SyntaxError",
+    "IndentationError",
+    "ImportError",
+    "ModuleNotFoundError",
+    "UnboundLocalError",
+)
 FAILED = 1
 # Of a run that was cut off, as `timeout` says it.
 CUT_OFF = 124
@@ -35,7 +42,12 @@ class Session:
         if self.exit_code != FAILED:
             return ""
         of_test = [why for one, why in self.failures.items() if one == test or one.startswith(f"{test}[")]
-        return next((why for why in of_test if not why.rpartition(".")[2].startswith(STUMBLES)), "")
+        return next((why for why in of_test if not _is_stumble(why)), "")
+
+
+def _is_stumble(why: str) -> bool:
+    """Tell whether the error, named up to the first colon and sometimes with its module, is one of `STUMBLES`."""
+    return why.partition(":")[0].rpartition(".")[2] in STUMBLES
 
 
 def run(tree: Path, tests: Sequence[str], *options: str) -> Session:

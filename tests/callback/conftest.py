@@ -77,7 +77,7 @@ def new_engine() -> Iterator[Callable[..., DeliveryEngine]]:
 
     yield build
     for engine in engines:
-        if engine.is_running:
+        if engine._thread.is_alive():
             engine.stop(0)
 
 

@@ -80,7 +80,7 @@ def test_stop_returns_what_was_not_sent_and_lets_the_rest_finish(new_engine, new
     stopping.join(5)
     assert {call.request.url for call in returned} == {target.url + "no-place", target.url + "later"}
     assert [reply.succeeded for _, reply in outcomes.replies] == [True]
-    assert not engine.is_running
+    assert not engine._thread.is_alive()
 
 
 def test_stop_cuts_off_and_returns_what_does_not_finish(new_engine, new_target, outcomes) -> None:

@@ -40,7 +40,7 @@ def naming_engine(name_server: NameServer) -> Iterator[Callable[..., DeliveryEng
 
     yield build
     for engine in engines:
-        if engine.is_running:
+        if engine._thread.is_alive():
             engine.stop(0)
 
 

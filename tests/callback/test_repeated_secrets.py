@@ -14,10 +14,10 @@ from tests.callback.test_sent_by_an_executor import MEMBER, Records, calling, se
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
-from wangtimer.core.timers.named_target import NamedTarget, through
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, SecretMarks
 from wangtimer.executor.claim import Claim, Held
-from wangtimer.executor.sender import Ready
+from wangtimer.executor.ready import ready
 from wangtimer.store.redis.definitions import _from_text, definition_text
 from wangtimer.store.seals import Seals
 
@@ -75,11 +75,10 @@ def recorded(engine: Any, definition: Definition, target: NamedTarget | None = N
     """Send one firing; return the output and the error on record."""
     records, clock = Records(), MachineClock()
     sender = sender_of(engine, records, clock, SEALS)
-    sender._call_of = lambda one, named: through(named, SEALS.call_of(one))
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
     signing = AppSigning("shop", 1, False, ())
-    done = sender.send([Ready(held, 0, definition, 0, signing, target)], {})
+    done = sender.send([ready(held, 0, definition, 0, signing, target)], {})
     assert (done.unmade, done.unopened) == ({}, {})
     outcome = records.get(timeout=8).recorded
     return outcome.output, outcome.error

@@ -24,13 +24,20 @@ from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.call_form import CallForm
 from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.named_target import through
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.executor.sender import Ready, Sender, Sent, _hidden
+from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.quarantine import Quarantine
+from wangtimer.executor.ready import ready
+from wangtimer.executor.reply_reader import ReplyReader, _hidden
+from wangtimer.executor.request_maker import RequestMaker
+from wangtimer.executor.sender import Sender, Sent
 from wangtimer.executor.settler import Finished
+from wangtimer.executor.waits import Waits
 from wangtimer.store.seals import NO_KEYS, Seals
 
 MEMBER = Member(1, 0, 1)
@@ -47,12 +54,6 @@ class NobodyWaits:
 
     knows_lanes = False
 
-    def is_behind(self, _lane: object) -> bool:
-        return False
-
-    def note_ended(self, _host: str, _app: str, _stood_in: object, _queue: int, _part: str) -> None:
-        pass
-
 
 def knows(value: object) -> Any:
     """Return a replica."""
@@ -64,25 +65,17 @@ def sender_of(
 ) -> Sender:
     """Return a sender of calls that end with their answers."""
     nothing: Any = lambda *_: None  # noqa: E731
+    rule, nobody = FireRule(10_000, 60_000, RetryPolicy()), NobodyWaits()
+    keeper, usual = Keeper(nothing, nothing, clock, 1.0, rule), RetryPolicy(attempts=most_attempts)
     return Sender(
-        nothing,
         engine,
-        nothing,
+        keeper,
         records,  # type: ignore[arg-type]
-        nothing,
-        NobodyWaits(),  # type: ignore[arg-type]
-        clock,
-        FireRule(10_000, 60_000, RetryPolicy(attempts=most_attempts)),
-        Random(1),
-        lambda definition, _target: seals.call_of(definition),
-        lambda _app: 0,
-        nothing,
-        nothing,
-        AckTokens(()).token,
-        AlertMarks(AlertedApps, clock),
+        Quarantine(nothing, engine, clock, keeper.may_send, 20.0),
+        Waits(knows(Pauses()), nobody, nothing, engine, lambda _app: 0),  # type: ignore[arg-type]
+        RequestMaker(lambda one, target: through(target, seals.call_of(one)), AckTokens(()).token, clock),
+        ReplyReader(knows({}), usual, Random(1), AlertMarks(AlertedApps, clock), clock, nothing, nothing),
         DisabledHosts(knows(frozenset()), nothing, clock),
-        knows(Pauses()),
-        knows({}),
     )
 
 
@@ -94,7 +87,7 @@ def sent(
     sender = sender_of(engine, records, clock, seals, most_attempts)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    return sender.send([Ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {}), records
+    return sender.send([ready(held, 0, definition, 0, AppSigning("shop", 1, False, ()))], {}), records
 
 
 def recorded(engine: DeliveryEngine, definition: Definition, most_attempts: int = 1) -> Outcome:

@@ -19,7 +19,8 @@ from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.prepare import request_of
-from wangtimer.executor.sender import Ready, Sent
+from wangtimer.executor.ready import ready
+from wangtimer.executor.sender import Sent
 
 OLD, NEW = SigningSecret(1, b"o" * 24, 0, 2**53, True), SigningSecret(2, b"n" * 64, 0, None, True)
 SIGNING = AppSigning("shop", 2, True, (OLD, NEW))
@@ -53,7 +54,7 @@ def sent(
     definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Once(0), notify)
     now = clock.monotonic()
     held = Held(Claim(Slice(0, 0), "claim", [MEMBER], now, now + 60), MEMBER)
-    return sender.send([Ready(held, due_at, definition, 0, signing)], {}), records
+    return sender.send([ready(held, due_at, definition, 0, signing)], {}), records
 
 
 def send(engine: Any, notify: Notify, signing: AppSigning, clock: MachineClock, due_at: int = 0) -> None:

@@ -148,7 +148,7 @@ def test_a_third_connection_resumes_what_the_second_agreed_but_not_for_another_a
 
     def note(stream: TlsStream) -> None:
         shake(stream)
-        resumed.append(stream.is_resumed)
+        resumed.append(stream._tls.session_reused)
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(TlsStream, "shake_hands", note)

@@ -194,7 +194,7 @@ def test_secrets_are_hidden_in_another_thread(engine, new_target, monkeypatch: p
         threads.append(threading.current_thread().name)
         return secret_parts.without(secrets, text)
 
-    monkeypatch.setattr("wangtimer.executor.sender.without", noting)
+    monkeypatch.setattr("wangtimer.executor.reply_reader.without", noting)
     seals = Seals({"k1": b"k" * 32})
     target = new_target()
     call = Notify(target.url, headers=(("Authorization", "Bearer sesame-1"),))

@@ -1,23 +1,33 @@
 """`wangtimer backup` and `restore`, on MariaDB and SQLite: what is whole comes back, what is not changes nothing."""
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Event
 
 import pytest
 from click.testing import CliRunner, Result
+from kombu.exceptions import OperationalError
+from redis import Redis
 from sqlalchemy.engine import make_url
 
+from tests.patience import wait_for
 from tests.store.plain_stores import plain_timers
 from tests.store.test_timers import NOW, new
 from wangtimer.cli.main import commands
 from wangtimer.stack.data_directory import held_directory
+from wangtimer.stack.ports import free_port
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.web_mark import tell_web, web_runs
 from wangtimer.store.sql.database import Database
 
 
 @pytest.fixture(autouse=True)
-def _nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_runs(monkeypatch: pytest.MonkeyPatch, redis_url: str) -> None:
     monkeypatch.setattr("celery.app.control.Inspect.ping", lambda _: None)
+    monkeypatch.setenv("WANGTIMER_STORE_URL", redis_url)
 
 
 @pytest.fixture
@@ -91,9 +101,63 @@ def test_processes_that_run_are_named_and_nothing_is_loaded(
     full_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("celery.app.control.Inspect.ping", lambda _: {"callback@a": {"ok": "pong"}})
+    assert_refused(full_url, tmp_path, "callback@a still run")
+
+
+def test_web_and_stream_are_seen_although_no_broker_knows_them(
+    sqlite_url: str, tmp_path: Path, redis_url: str
+) -> None:
+    keys = Keys("wt")
+    ended = Event()
+
+    def mark() -> None:
+        with closing(RedisConnection(redis_url)) as store:
+            while not ended.wait(0.05):
+                tell_web(store, keys)
+
+    with closing(Redis.from_url(redis_url)) as client, ThreadPoolExecutor(1) as web:
+        with closing(client.pubsub()) as listening:
+            listening.subscribe(keys.consumers_came)
+            assert_refused(sqlite_url, tmp_path, "stream still run")
+        marking = web.submit(mark)
+        try:
+            wait_for(lambda: bool(client.exists(keys.web)), 5)
+            assert_refused(sqlite_url, tmp_path, "web still run")
+        finally:
+            ended.set()
+        marking.result()
+
+
+def test_the_mark_of_a_web_process_that_has_ended_is_waited_for(redis_url: str) -> None:
+    with closing(RedisConnection(redis_url)) as store:
+        assert not web_runs(store, Keys("wt"))
+        store.command(lambda client: client.set(Keys("wt").web, 1, px=300))
+        assert not web_runs(store, Keys("wt"))
+
+
+def test_a_broker_that_is_away_is_one_line(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_: object) -> None:
+        raise OperationalError("Connection refused")
+
+    monkeypatch.setattr("celery.app.control.Inspect.ping", away)
+    assert_refused(sqlite_url, tmp_path, "broker: Connection refused")
+
+
+def test_a_store_that_is_away_is_one_line(
+    sqlite_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANGTIMER_STORE_URL", f"redis://127.0.0.1:{free_port()}/0")
+    assert_refused(sqlite_url, tmp_path, "Redis is away")
+
+
+def assert_refused(url: str, tmp_path: Path, reason: str) -> None:
     for command in (("restore", tmp_path / "dump", "--into", "x"), ("store", "clear", "--yes")):
-        refused = run(full_url, *command)
-        assert (refused.exit_code, "callback@a still run" in refused.output) == (1, True)
+        refused = run(url, *command)
+        assert (refused.exit_code, refused.output.count("\n"), reason in refused.output) == (1, 1, True), (
+            refused
+        )
 
 
 def test_a_server_that_refuses_is_one_line_without_a_password(mariadb_url: str, tmp_path: Path) -> None:

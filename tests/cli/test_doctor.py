@@ -266,12 +266,14 @@ def test_a_server_that_takes_no_writes_is_wrong_and_one_that_flushes_late_a_warn
     with closing(Database(mariadb_url, pool_size=2)) as database:
         database.create_tables()
     try:
+        mariadb_server.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
+        assert warnings(list(check_sql(mariadb_url))) == []
         mariadb_server.run("SET GLOBAL read_only = 1")
+        # As the tests' server has it.
         mariadb_server.run("SET GLOBAL innodb_flush_log_at_trx_commit = 2")
         findings = list(check_sql(mariadb_url))
     finally:
         mariadb_server.run("SET GLOBAL read_only = 0")
-        mariadb_server.run("SET GLOBAL innodb_flush_log_at_trx_commit = 1")
     assert wrong(findings) == ["the server takes no writes (read_only)"]
     assert "innodb_flush_log_at_trx_commit is 2" in warnings(findings)[0]
 

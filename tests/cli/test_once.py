@@ -62,6 +62,21 @@ def test_an_unknown_command_gets_the_one_that_was_meant() -> None:
         assert f"{written!r} is no command here; did you mean {meant}? there are " in told.output
 
 
+def test_a_command_of_another_group_is_named_with_its_group() -> None:
+    for words, meant in ((("timers", "fire"), "firings fire"), (("fire",), "firings fire")):
+        told = CliRunner().invoke(commands, [*words, "x"])
+        assert (told.exit_code, f"did you mean {meant}? there are " in told.output) == (2, True), told.output
+    # Several groups have it.
+    assert "did you mean" not in CliRunner().invoke(commands, ["list"]).output
+
+
+def test_a_body_behind_json_is_told_to_be_given_by_body() -> None:
+    words = ("timers", "create", "k", "--in", "5m", "--target", "http://x", "--json")
+    for written in ('{"a":1}', "@body.json"):
+        told = CliRunner().invoke(commands, [*words, written])
+        assert (told.exit_code, f"write --body {written!r}" in told.output) == (2, True), told.output
+
+
 def test_a_delay_is_given_by_the_name_of_its_field_too() -> None:
     told = CliRunner().invoke(commands, ["timers", "create", "--help"])
     assert "--in, --delay" in told.output

@@ -25,13 +25,13 @@ from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.alerts.robots import refusal
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.cron.cron import Cron
+from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.timers.misfire import COALESCED, MISSED
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
-from wangtimer.executor.place_of_call import place_of
 from wangtimer.testing.doubles import HandClock
 
 NOW = 1_800_000_000_000
@@ -228,7 +228,7 @@ def test_an_alert_names_the_host_or_the_broker(url: str, host: str) -> None:
     call = Notify("", "", target="events")
     definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Cron.parse("* * * * *"), call)
     target = NamedTarget("shop", "events", 1, Notify(url))
-    assert place_of(definition, target) == AlertPlace("shop", host, "events")
+    assert CallOrder(definition, target).where.place == AlertPlace("shop", host, "events")
 
 
 ALL_BUT_RECOVERED = frozenset(AlertEvent) - {AlertEvent.RECOVERED, AlertEvent.TEST}

@@ -165,6 +165,18 @@ def test_a_policy_of_a_later_version_is_refused() -> None:
         (RetryPolicy(pauses=(1, 2)), {"attempts": 3}, RetryPolicy(attempts=3)),
         (RetryPolicy(pauses=(1, 2)), {"final": ("4xx",)}, RetryPolicy(pauses=(1, 2), final=("4xx",))),
         (RetryPolicy(pauses=(1, 2)), {"pauses": None}, RetryPolicy()),
+        (None, {"pause_ms": 600_000}, RetryPolicy(pause_ms=600_000, longest_pause_ms=600_000)),
+        (RetryPolicy(longest_pause_ms=2), {"pause_ms": 5}, RetryPolicy(pause_ms=5, longest_pause_ms=5)),
+        (
+            RetryPolicy(backoff=Backoff.FIXED, pause_ms=600_000),
+            {"backoff": None},
+            RetryPolicy(pause_ms=600_000, longest_pause_ms=600_000),
+        ),
+        (
+            None,
+            {"backoff": Backoff.FIXED, "pause_ms": 600_000},
+            RetryPolicy(backoff=Backoff.FIXED, pause_ms=600_000),
+        ),
         (RetryPolicy(final=("4xx",)), {"pauses": (1,)}, RetryPolicy(pauses=(1,), final=("4xx",))),
     ],
 )
@@ -179,6 +191,8 @@ def test_a_change_leaves_what_it_does_not_name(
     [
         ({"pauses": (1,), "attempts": 3}, "retry.attempts"),
         ({"pauses": (1,), "longest_pause_ms": 3}, "retry.longestPause"),
+        ({"pause_ms": 600_000, "longest_pause_ms": 599_999}, "retry.longestPause"),
+        ({"longest_pause_ms": 999}, "retry.longestPause"),
         ({"pauses": (40 * HOUR_MS, 40 * HOUR_MS)}, "retry"),
         ({"attempts": 100, "longest_pause_ms": 2 * HOUR_MS}, "retry"),
     ],

@@ -29,7 +29,7 @@ class Job:
 
 
 WHOLE = Job(cron_timers=200, one_shots=500, window_ms=30_000)
-SMALL = Job(cron_timers=20, one_shots=50, window_ms=10_000)
+SMALL = Job(cron_timers=20, one_shots=50, window_ms=5_000)
 # One-shots have so many times as long to be made as timers took that were made just before, and so much more.
 ROOM, MORE_MS = 3, 3_000
 # So late a call may come on a machine with other work; how late they are is judged by `make e2e`.

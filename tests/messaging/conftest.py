@@ -73,7 +73,7 @@ def make_engine() -> Iterator[Callable[..., MessageEngine]]:
 
     yield make
     for engine in engines:
-        if engine.is_running:
+        if engine._thread.is_alive():
             engine.stop(0)
 
 

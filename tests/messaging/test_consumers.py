@@ -22,7 +22,7 @@ from wangtimer.core.messages.named_broker import own_consumers
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.consumer_fallback import reachable_call
 from wangtimer.executor.prepare import refuse_unacknowledged, request_of
-from wangtimer.executor.sender import failure_of
+from wangtimer.executor.reply_reader import failure_of
 from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
@@ -86,7 +86,7 @@ def a_firing(
 
 def entries_of(client: "redis.Redis[bytes]", group: str = "shop/work") -> list[ConsumerEntry]:
     packed = client.lrange(f"{KEYS.consumer_list}{group}", 0, -1)
-    return [LISTS.read(ConsumerGroup.of_key(group), one) for one in packed]
+    return [LISTS.read(ConsumerGroup(*group.split("/")), one) for one in packed]
 
 
 def test_an_entry_has_the_firing_its_headers_and_until_when_it_is_to_be_acknowledged(

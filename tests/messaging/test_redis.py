@@ -4,20 +4,22 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 import redis
 from redis._parsers import _RESP2Parser
 
 from tests.callback.calls import Outcomes
+from tests.chaos.proxy import Proxy
 from tests.messaging.messages import FIRE_AT, a_message
-from tests.servers.redis_server import RedisServer
+from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.callback.health import Sign, sign_of
 from wangtimer.callback.reply import BrokerAnswer
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.timers.call_form import CallForm
-from wangtimer.executor.sender import failure_of
+from wangtimer.executor.reply_reader import failure_of
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.messaging.redis_link import _confirm
 
@@ -119,6 +121,27 @@ def test_a_redis_without_memory_turns_away_and_takes_again(
     assert (failure_of(reply), sign_of(reply)) == ("not_taken", Sign.TURNED_AWAY)
     engine.submit([a_message(outcomes, LIST)])
     assert outcomes.wait(2)[1].succeeded
+
+
+def test_once_a_broker_has_moved_messages_go_to_the_server_that_took_over(
+    tmp_path: Path,
+    queue_redis: RedisServer,
+    client: "redis.Redis[bytes]",
+    make_engine: MakeEngine,
+    outcomes: Outcomes,
+) -> None:
+    with RedisServer(redis_program(), tmp_path) as old, Proxy(old.port) as way:
+        engine = make_engine(f"redis://127.0.0.1:{way.port}/0")
+        engine.submit([a_message(outcomes, LIST)])
+        assert outcomes.wait()[0].succeeded
+        way.lead_to(queue_redis.port)
+        with closing(redis.Redis.from_url(old.url())) as demoted:
+            demoted.replicaof("127.0.0.1", "1")
+        engine.submit([a_message(outcomes, LIST)])
+        assert failure_of(outcomes.wait(2)[1]) == "not_taken"
+        engine.submit([a_message(outcomes, LIST)])
+        assert outcomes.wait(3)[2].succeeded
+    assert client.llen("app:work") == 1
 
 
 def test_a_redis_that_hangs_is_a_failure_in_time(

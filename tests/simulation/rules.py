@@ -38,7 +38,7 @@ from wangtimer.core.flow import limits
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor import executor, keeper, sender, settler, throttle, verifier, wanted
+from wangtimer.executor import executor, keeper, settler, throttle, verifier, waits, wanted
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
 from wangtimer.store import refresher
@@ -662,7 +662,7 @@ _LIMITS = (
 _PAUSES = (
     Rule(
         "what is paused is sent to the lane of its pause",
-        attribute(sender.Sender, "pause_of", lambda self, held, app, host: None),
+        attribute(waits.Waits, "pause_of", lambda self, held, app, host: None),
         draw=draw_pauses,
     ),
 )

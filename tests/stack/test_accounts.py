@@ -152,6 +152,29 @@ def test_the_files_of_units_have_each_its_own_accounts_and_keep_what_was_added(t
     assert made["MYSQL_ROOT_PASSWORD"] not in "".join(one.read_text() for one in units.glob("*.env"))
 
 
+def test_what_an_operator_changed_in_the_files_of_units_outlives_an_upgrade(tmp_path: Path) -> None:
+    """A restored database and the keys of its dump, and TLS to Redis; a new password is taken all the same."""
+    made_accounts(tmp_path, units=tmp_path / "units")
+    settings, operator, web = (tmp_path / f"units/{name}.env" for name in ("settings", "operator", "web"))
+    for file in (settings, operator):
+        file.write_text(file.read_text().replace("/wangtimer?", "/wangtimer_restored?"))
+    settings.write_text(
+        re.sub("(?m)^WANGTIMER_SECRET_KEYS=.*", r"\g<0>,k0:of-the-dump", settings.read_text())
+    )
+    web.write_text(web.read_text().replace("redis://", "rediss://"))
+    written = {file: file.read_text() for file in (settings, operator, web)}
+    made_accounts(tmp_path, units=tmp_path / "units")
+    assert {file: file.read_text() for file in written} == written
+    passwords = tmp_path / ".env"
+    passwords.write_text(re.sub("(?m)^(MYSQL|REDIS_WEB)_PASSWORD=.*\n", "", passwords.read_text()))
+    made = made_accounts(tmp_path, units=tmp_path / "units")
+    assert f"://wangtimer:{made['MYSQL_PASSWORD']}@127.0.0.1:3306/wangtimer_restored?" in settings.read_text()
+    assert web.read_text().count(f"=rediss://web:{made['REDIS_WEB_PASSWORD']}@127.0.0.1:") == 2
+    settings.write_text("WANGTIMER_SECRET_KEYS_FILE=/etc/wangtimer/keys\n")
+    made_accounts(tmp_path, units=tmp_path / "units")
+    assert "WANGTIMER_SECRET_KEYS=" not in settings.read_text()
+
+
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[tuple[GuardedRedis, dict[str, str]]]:
     passwords = made_accounts(tmp_path / "made")

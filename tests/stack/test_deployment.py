@@ -330,6 +330,7 @@ def test_the_image_holds_what_the_build_needs() -> None:
 def test_the_example_of_an_own_queue_is_the_callback_process_with_another_queue() -> None:
     """The Procfile has it as a comment, deploy/own-queue.yml for Compose."""
     example = yaml.safe_load((ROOT / "deploy/own-queue.yml").read_text())["services"]["callback-reports"]
+    assert example["scale"] == "${CALLBACKS_REPORTS:-1}"
     # Compose reads paths from the folder of the first file, whichever file they stand in.
     assert example["extends"] == {"file": "docker-compose.yml", "service": "callback"}
     common = shlex.join(read_commands()["callback"].argv)

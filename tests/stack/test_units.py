@@ -24,14 +24,29 @@ NOT_IN_THE_CLUSTER = {"flower"}
 WORKERS_MARGIN_S = 4
 
 
+def started(instance: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+    """Run what an instance of the unit runs, with a folder as /etc/wangtimer; the command's words are printed."""
+    (script,) = re.findall(r"^ExecStart=/bin/sh -c '(.*)'$", UNIT, re.M)
+    # What systemd makes of it.
+    typed = script.replace("$$", "$").replace("%i", instance).replace("/etc/wangtimer/", f"{folder}/")
+    printed = typed.replace("eval exec ", """eval printf "'%s\\n'" """)
+    return subprocess.run(["/bin/sh", "-c", printed], capture_output=True, text=True)
+
+
 @pytest.mark.parametrize("command", read_commands().values(), ids=lambda command: command.name)
 def test_the_unit_runs_the_line_of_the_procfile_that_its_instance_names(command: Command) -> None:
-    (script,) = re.findall(r"^ExecStart=/bin/sh -c '(.*)'$", UNIT, re.M)
-    # What systemd makes of it; in place of the command its words are printed.
-    typed = script.replace("$$", "$").replace("%i", command.name).replace("/etc/wangtimer/", f"{ROOT}/")
-    printed = typed.replace("eval exec ", """eval printf "'%s\\n'" """)
-    done = subprocess.run(["/bin/sh", "-c", printed], capture_output=True, text=True, check=True)
-    assert tuple(done.stdout.splitlines()) == command.argv
+    assert tuple(started(command.name, ROOT).stdout.splitlines()) == command.argv
+
+
+def test_a_line_of_the_operator_s_own_file_counts_first_and_no_line_is_told(tmp_path: Path) -> None:
+    (tmp_path / "Procfile").write_text((ROOT / "Procfile").read_text())
+    # Its last line has no end.
+    (tmp_path / "Procfile.own").write_text("callback: celery -c 9\ncallback2: celery '-c 1'")
+    assert started("callback", tmp_path).stdout.split() == ["celery", "-c", "9"]
+    assert started("callback2", tmp_path).stdout.splitlines() == ["celery", "-c 1"]
+    assert tuple(started("web", tmp_path).stdout.splitlines()) == read_commands()["web"].argv
+    gone = started("callback3", tmp_path)
+    assert (gone.returncode, gone.stdout, "no line callback3: in" in gone.stderr) == (1, "", True)
 
 
 def test_a_stop_leaves_the_unit_s_calls_the_time_they_may_take() -> None:

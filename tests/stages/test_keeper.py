@@ -22,7 +22,7 @@ class Keeping:
         self.renewals: list[int] = []
         node = world.api
         node.taps["before slices.renew"] = lambda: self.renewals.append(world.now)
-        self.keeper = Keeper(node.slices, self.claims, world.time, RENEW_EVERY_S)
+        self.keeper = Keeper(node.slices, self.claims, world.time, RENEW_EVERY_S, node.fire_rule)
         if is_started:
             world.time.every(node.process, 0.25, self.keeper.renew_due)
 

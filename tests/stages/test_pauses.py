@@ -1,7 +1,9 @@
 """Pauses by operators: nothing is called, no attempt is used, and what came due follows the timer's misfire policy."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -10,12 +12,15 @@ from tests.stages.test_lanes import every_second, waiting_in
 from tests.stages.world import World
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.core.flow.firing import FiringStatus
+from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
+from wangtimer.executor.sender import Sent
+from wangtimer.store.sql.begun_firings import Judged
 
 MakeWorld = Callable[..., World]
 
@@ -154,6 +159,39 @@ def test_a_call_that_waits_in_the_process_when_the_pause_comes_is_not_sent(make_
     world.run_for(20)
     called = {dict(one.request.headers)["X-WangTimer-Timer"] for one in arrivals_since(world, since)}
     assert called == {str(timer.id) for timer in timers[1:]}
+
+
+def test_what_is_not_judged_for_a_pause_is_not_sent_where_the_pause_ends_meanwhile(
+    make_world: MakeWorld,
+) -> None:
+    world = make_world(executors=1).start()
+    node = world.executor_nodes[0]
+    judged: set[Member] = set()
+
+    def judge(members: Sequence[Member], *_: object) -> dict[Member, Judged]:
+        judged.update(members)
+        return dict.fromkeys(members, Judged(Course.GO))
+
+    begun: Any = SimpleNamespace(judge=judge, end=lambda *_: [])
+    node.executor._begun = node.overlaps.begun = begun
+    every = Cron.parse("* * * * * *")
+    new = NewTimer(BIG, "each second", every, Notify(f"http://{HOST}/due"), overlap=Overlap.SKIP)
+    timer = world.registrar.enable(BIG, world.registrar.create(new).id)
+    pause(world, "all")
+    world.run_for(READ_S)
+    send = node.executor._sender.send
+
+    def send_as_the_pause_ends(*given: Any) -> Sent:
+        node.pauses_replica.known = Pauses()
+        return send(*given)
+
+    node.executor._sender.send = send_as_the_pause_ends  # type: ignore[method-assign]
+    world.run_for(5)
+    pause(world)
+    world.run_for(5)
+    called = {Member(timer.id, one.fire_at, 1) for one in world.target.arrivals}
+    assert len(called) >= 10
+    assert called <= judged
 
 
 def test_a_pause_outlasts_a_loss_of_redis_and_the_restart_of_every_process(make_world: MakeWorld) -> None:

@@ -282,8 +282,8 @@ class ManyLimited:
         self.clock, self.numbers = HandClock(), count(1)
         server = MemoryServer("Redis", self.clock)
         self.lanes = [lane_number(number) for number in range(apps)]
-        limits = {lane.limited_app or "": CallLimit(per_second=100) for lane in self.lanes}
-        limits[self.lanes[-1].limited_app or ""] = CallLimit(at_once=5)
+        limits = {lane.app or "": CallLimit(per_second=100) for lane in self.lanes}
+        limits[self.lanes[-1].app or ""] = CallLimit(at_once=5)
         rules = Rules(server, self.clock)
         rules.limits.write(CallLimits(limits))
         self.others = list(others)
@@ -362,12 +362,12 @@ def test_lanes_that_are_pulled_together_share_the_room_of_the_process() -> None:
 
 
 def test_lanes_in_which_a_call_ended_are_served_before_those_that_wait_for_a_rate() -> None:
-    others = [SharedLane.of_way(lane_number(0).limited_app or "", "h:80")]
+    others = [SharedLane.of_way(lane_number(0).app or "", "h:80")]
     it = ManyLimited(3, room=1_000, others=others)
     it.look_twice()
     it.clock.sleep(0.06)
     for lane in it.lanes:
-        it.puller.note_ended("h:80", lane.limited_app or "")
+        it.puller.note_ended("h:80", lane.app or "")
     it.puller.pull_freed()
     assert [order.lane for trip in it.trips for order in trip][:1] == others
     assert it.permits.trips == [[it.lanes[2], it.lanes[0], it.lanes[1]]]

@@ -12,7 +12,7 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.executor.claim import Held
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
-from wangtimer.executor.sender import Ready
+from wangtimer.executor.ready import Ready, ready
 
 REPLY = Reply(0.0, 1.0, 204, "", "")
 LONGEST_S = 5.0
@@ -201,7 +201,7 @@ def ready_ones(world: World, number: int) -> list[Ready]:
     claim = Keeping(world, is_started=False).claim(number=number)
     timer = world.once_in(60)
     return [
-        Ready(Held(claim, member), member.fire_at, timer.definition, 0, UNSIGNED)
+        ready(Held(claim, member), member.fire_at, timer.definition, 0, UNSIGNED)
         for member in claim.open_members()
     ]
 

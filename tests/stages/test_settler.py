@@ -144,7 +144,7 @@ def test_a_fault_in_letting_others_go_stops_nothing_else(make_world: Callable[..
 
     world, told = make_world(executors=0), []
     begun, nothing = cast("BegunFirings", SimpleNamespace(end=stumble)), cast("Any", None)
-    overlaps = Overlaps(begun, world.firings, nothing, nothing, world.time, *[nothing] * 4)
+    overlaps = Overlaps(begun, world.firings, nothing, nothing, world.time, *[nothing] * 3)
     settling = Settling(world, overlaps.end)
     claim, (row,) = settling.claim("one", 1)
     claim.begun.add(row.member)

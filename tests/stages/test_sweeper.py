@@ -12,6 +12,7 @@ from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.in_turn import do_in_turn
+from wangtimer.store.ack_grace import GRACE_MS
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.sweeper import Sweeper
 
@@ -116,6 +117,16 @@ def test_parked_outcomes_are_written_their_retries_added_and_then_forgotten(idle
     assert rows[2, again.fire_at].attempt == 2
     assert due(idle) == {2}
     assert idle.outbox.page(10) == {}
+
+
+def test_a_target_whose_answer_202_was_parked_has_a_minute_to_say_that_it_is_done(idle: World) -> None:
+    short, long = stored(idle, -60, -60)
+    later = idle.now + 2 * GRACE_MS
+    for row, ack_by in ((short, idle.now - 30_000), (long, later)):
+        idle.outbox.park([outcome_of(row.member, FiringStatus.ACCEPTED, ack_by)])
+    assert sweeper_of(idle).flush() == 2
+    rows = idle.firings.rows([short.member, long.member])
+    assert [rows[one.member.key].due_at for one in (short, long)] == [idle.now + GRACE_MS, later]
 
 
 def test_an_outcome_is_forgotten_only_after_sql_has_it(idle: World) -> None:

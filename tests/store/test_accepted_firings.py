@@ -143,6 +143,26 @@ def test_done_after_others_follow_counts_only_for_an_attempt_whose_time_was_over
     assert held.row.status is (FiringStatus.SUCCEEDED if counts else FiringStatus.FAILED)
 
 
+@pytest.mark.parametrize(("error", "counts"), [(TIME_OVER_ERROR, True), ("HTTP 500", False)])
+@pytest.mark.parametrize("attempts", [1, 2])
+def test_done_after_the_firing_has_failed_counts_only_for_an_attempt_whose_time_was_over(
+    held: Held, attempts: int, error: str, counts: bool
+) -> None:
+    held.settle(ACCEPTED)
+    was = held.accepted_one()
+    status = FiringStatus.FAILED if attempts == 1 else FiringStatus.PENDING
+    held.accepted.end([(was, was.outcome(status, NOW, error))])
+    if attempts == 2:
+        held.settle(ACCEPTED._replace(member=Member(7, AT, 2), status=FiringStatus.FAILED))
+    assert held.row.status is FiringStatus.FAILED
+    assert held.accepted.prolong(ONE, NOW) is not AckState.COUNTS
+    assert (held.accepted.acknowledge(ONE, NOW)[0] is AckState.COUNTS) is counts
+    assert (held.row.status is FiringStatus.SUCCEEDED, held.record.error == "") == (
+        counts,
+        counts or attempts == 2,
+    )
+
+
 def test_a_heartbeat_never_shortens_the_time(held: Held) -> None:
     held.settle(ACCEPTED)
     assert held.accepted.prolong(ONE, ACK_BY - 1) is AckState.COUNTS

@@ -155,6 +155,8 @@ def test_a_mariadb_that_takes_no_writes_is_away_until_it_takes_them_again(own_se
         own_server.run("SET GLOBAL read_only = 1")
         with pytest.raises(StoreAway, match="read-only"):
             world.firings.settle([outcome])
+        with pytest.raises(StoreAway, match="read-only"):
+            database.write(lambda sql: sql.execute(select(firings.c.cost_ms).with_for_update()).all())
         assert world.firings.rows([outcome.member])[1, AT].status is FiringStatus.PENDING
         own_server.run("SET GLOBAL read_only = 0")
         world.firings.settle([outcome])

@@ -14,8 +14,9 @@ import pytest
 from redis import Redis
 from redis.crc import key_slot
 from redis.exceptions import ConnectionError as RedisConnectionError
-from redis.exceptions import ResponseError
+from redis.exceptions import ReadOnlyError, ResponseError
 
+from tests.chaos.proxy import Proxy
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.store.definitions import definition
 from tests.store.members import due_at, outcome_of
@@ -171,13 +172,15 @@ def test_a_pool_that_grows_is_no_reconnect(store_url: str) -> None:
         assert connection.reconnects.seconds_since >= 100 - 1
 
 
-def hold_many(connection: RedisConnection, number: int) -> None:
-    """Use that many connections of the pool at once."""
+def hold_many(
+    connection: RedisConnection, number: int, is_right: Callable[[Redis], object] = Redis.ping
+) -> None:
+    """Use that many connections of the pool at once, each of which is right."""
     together = threading.Barrier(number, timeout=5)
 
     def held(client: Redis) -> None:
         with client.client() as one:
-            one.ping()
+            assert is_right(one)
             together.wait()
 
     threads = [threading.Thread(target=connection.command, args=(held,)) for _ in range(number)]
@@ -280,6 +283,87 @@ def test_a_server_that_became_a_replica_may_have_forgotten(store_url: str, raw: 
         kill_connections(raw)
         look(connection)
         assert connection.reconnects.seconds_since <= 2
+
+
+# servers that were demoted
+
+
+@pytest.fixture
+def successor(tmp_path: Path) -> Iterator[RedisServer]:
+    """The Redis to which a name leads later."""
+    (directory := tmp_path / "successor").mkdir()
+    with RedisServer(redis_program(), directory) as server:
+        yield server
+
+
+REFUSALS = {
+    "READONLY": ("REPLICAOF", "127.0.0.1", "1"),
+    "NOREPLICAS": ("CONFIG", "SET", "min-replicas-to-write", "1"),
+}
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_once_redis_has_moved_no_connection_stays_with_the_server_that_was_demoted(
+    own_server: RedisServer, successor: RedisServer, refusal: str
+) -> None:
+    with (
+        Proxy(own_server.port) as way,
+        closing(raw_of(own_server)) as old,
+        closing(RedisConnection(f"redis://127.0.0.1:{way.port}/0")) as connection,
+    ):
+        hold_many(connection, 3)
+        old.execute_command(*REFUSALS[refusal])
+        way.lead_to(successor.port)
+        before = connection.reconnects.number
+        assert connection.command(stays_with(connection)) == successor.port
+        assert write(connection) is not None
+        hold_many(connection, 3, lambda client: client.info("server")["tcp_port"] == successor.port)
+        assert connection.reconnects.number > before
+
+
+def stays_with(connection: RedisConnection) -> Callable[[Redis], int]:
+    """Return work that holds a connection while another one finds out; it writes, and tells to which server."""
+    found_out: list[object] = []
+
+    def work(client: Redis) -> int:
+        with client.client() as one:
+            one.ping()
+            if not found_out:
+                found_out.append(write(connection))
+            one.set("x", 1)
+            return int(one.info("server")["tcp_port"])
+
+    return work
+
+
+def test_a_reader_leaves_a_replica_that_has_lost_its_primary(
+    own_server: RedisServer, successor: RedisServer
+) -> None:
+    with (
+        Proxy(own_server.port) as way,
+        closing(raw_of(own_server)) as old,
+        closing(RedisConnection(f"redis://127.0.0.1:{way.port}/0")) as connection,
+    ):
+        connection.command(lambda client: client.get("x"))
+        old.config_set("replica-serve-stale-data", "no")
+        old.replicaof("127.0.0.1", "1")
+        way.lead_to(successor.port)
+        assert connection.command(lambda client: client.get("x")) is None
+
+
+def test_a_server_that_stays_a_replica_is_connected_to_anew_once_a_second_at_most(store_url: str) -> None:
+    watch = StopWatch()
+    with closing(RedisConnection(store_url, monotonic=lambda: watch.seconds)) as connection:
+        tries: list[float] = []
+
+        def refused(_client: Redis) -> None:
+            tries.append(watch.seconds)
+            raise ReadOnlyError("You can't write against a read only replica.")
+
+        for seconds in (1, 1, 1, 2, 2):
+            watch.seconds = seconds
+            seconds_until_away(lambda: connection.command(refused))
+        assert tries == [1, 1, 1, 1, 2, 2, 2]
 
 
 # servers that are away

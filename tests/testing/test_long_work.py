@@ -99,6 +99,20 @@ def test_without_a_word_in_time_it_is_tried_again_as_often_as_its_policy_says_an
     assert (letter["reason"], letter["attempt"]) == ("not_acked", 3)
 
 
+@pytest.mark.parametrize("attempt", [1, 2])
+def test_work_that_is_done_after_its_last_attempt_has_failed_is_no_dead_letter(
+    wangtimer: WangTimer, attempt: int
+) -> None:
+    timer = accepted(wangtimer, ack="10m", attempts=2)
+    wangtimer.advance(minutes=40)
+    assert firing_of(wangtimer, timer)["status"] == "failed"
+    with pytest.raises(Conflict):
+        wangtimer.client.heartbeat_firing(*token_of(wangtimer.calls[attempt - 1]))
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[attempt - 1]))
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
+    assert list(wangtimer.client.dead_letters()) == []
+
+
 def test_a_heartbeat_gives_it_its_whole_time_anew(wangtimer: WangTimer) -> None:
     timer = accepted(wangtimer)
     told = token_of(wangtimer.calls[0])

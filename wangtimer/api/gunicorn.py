@@ -4,6 +4,7 @@ Wrong settings stop the start here, before anything listens.
 """
 
 from contextlib import suppress
+from functools import partial
 from threading import Thread
 from typing import Any
 
@@ -18,9 +19,11 @@ from wangtimer.logs import (
     warn_of_unknown_variables,
     warn_of_unset_database,
 )
+from wangtimer.loop import Loop
 from wangtimer.own_servers import require_egress
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.child import dying_with
+from wangtimer.store.redis.web_mark import TELL_EVERY_S, tell_web
 
 
 def _settings() -> Settings:
@@ -82,6 +85,7 @@ def post_worker_init(worker: Any) -> None:
 
 def _warm_up(late: LateWiring, is_first: bool) -> None:
     late.warm_up()
+    Loop("web-mark", partial(tell_web, late().redis, late().keys), TELL_EVERY_S).start()
     if is_first and _read.auth == "keys":
         with suppress(StoreAway):
             warn_of_no_key(late())

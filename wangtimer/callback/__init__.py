@@ -3,7 +3,7 @@
 from wangtimer.callback.call import Call
 from wangtimer.callback.delivery import Delivery
 from wangtimer.callback.egress import Egress
-from wangtimer.callback.engine import Counts, DeliveryEngine, EngineStopped
+from wangtimer.callback.engine import DeliveryEngine, EngineStopped
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
@@ -11,7 +11,6 @@ from wangtimer.callback.tls import Tls
 
 __all__ = [
     "Call",
-    "Counts",
     "Delivery",
     "DeliveryEngine",
     "Egress",

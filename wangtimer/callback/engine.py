@@ -16,13 +16,13 @@ from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
 from wangtimer.callback.resolver import Resolver
-from wangtimer.callback.timed_engine import Counts, EngineStopped, TimedEngine, next_look_at
+from wangtimer.callback.timed_engine import EngineStopped, TimedEngine, next_look_at
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.flow.origin import Origin
 from wangtimer.core.time.clock import Clock
 
-__all__ = ["Counts", "DeliveryEngine", "EngineStopped", "next_look_at"]
+__all__ = ["DeliveryEngine", "EngineStopped", "next_look_at"]
 
 
 # The part of all connections that may be being opened ahead at a time. One app has as many of these as are free.

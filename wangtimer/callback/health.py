@@ -49,10 +49,10 @@ def sign_of(reply: Reply) -> Sign:
 
 
 class Health:
-    """The failures in a row of one app's calls to one scheme, host and port, as this process saw them.
+    """The failures in a row of one app's calls to one part of a scheme, host and port, as this process saw them.
 
-    After `FAILING_AFTER` the host *is failing* (others say: its circuit breaker is open), and was so since the first of
-    them. Then one call at a time tries it, with rests between. The first answer ends that. Moments are in monotonic
+    After `FAILING_AFTER` that part *is failing* (others say: its circuit breaker is open), and was so since the first
+    of them. Then one call at a time tries it, with rests between. The first answer ends that. Moments are in monotonic
     seconds.
     """
 

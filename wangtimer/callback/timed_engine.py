@@ -124,11 +124,6 @@ class TimedEngine:
         return self._left + self._inbox.take()
 
     @property
-    def is_running(self) -> bool:
-        """Tell whether the engine's thread is alive: a health check."""
-        return self._thread.is_alive()
-
-    @property
     def counts(self) -> Counts:
         """How many calls are here now."""
         waiting = len(self._inbox) + len(self._to_come) + self._flows.waiting

@@ -61,11 +61,6 @@ class TlsStream:
         return self._tls.session
 
     @property
-    def is_resumed(self) -> bool | None:
-        """Whether the handshake resumed another connection's session."""
-        return self._tls.session_reused
-
-    @property
     def has_more(self) -> bool:
         """Whether `recv` may return something that was already read from the socket."""
         return bool(self._incoming.pending) and not self._is_closed

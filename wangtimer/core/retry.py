@@ -177,6 +177,13 @@ APP_RETRIES: ReplicaKind[Mapping[str, RetryPolicy]] = ReplicaKind(
 )
 
 
+def policy_of(
+    own: RetryPolicy | None, app: str, of_apps: Mapping[str, RetryPolicy], usual: RetryPolicy
+) -> RetryPolicy:
+    """Return the policy of a call: its timer's or its target's, else its app's, else the deployment's."""
+    return own or of_apps.get(app) or usual
+
+
 def number_in_row(attempt: int) -> int:
     """Return which attempt of its row this is, from 1."""
     return (attempt - 1) % MOST_ATTEMPTS + 1
@@ -195,8 +202,9 @@ def may_be_replayed(last: int) -> bool:
 def changed_policy(was: RetryPolicy | None, asked: Mapping[str, Any]) -> RetryPolicy:
     """Return the policy with what is asked, by the names of its attributes; None gives one its usual value.
 
-    A list of pauses takes the place of how many attempts there are and how pauses grow, and the other way round. Raises
-    `InvalidInput`, with fields as in `/v1`.
+    A list of pauses takes the place of how many attempts there are and how pauses grow, and the other way round.
+    A longest pause that is not asked for is no shorter than the first one. Raises `InvalidInput`, with fields as in
+    `/v1`.
     """
     growing = [name for name in _GROWING if asked.get(name) is not None]
     if growing and asked.get("pauses"):
@@ -211,6 +219,11 @@ def changed_policy(was: RetryPolicy | None, asked: Mapping[str, Any]) -> RetryPo
     policy = replace(
         policy, **{name: getattr(usual, name) if one is None else one for name, one in asked.items()}
     )
+    if policy.backoff is Backoff.EXPONENTIAL and policy.longest_pause_ms < policy.pause_ms:
+        if asked.get("longest_pause_ms") is not None:
+            reason = "it is shorter than pause, the first one"
+            raise InvalidInput("retry.longestPause", reason, "let it be as long or longer, or leave it out")
+        policy = replace(policy, longest_pause_ms=policy.pause_ms)
     if policy.longest_ms > MOST_PAUSES_MS:
         reason = f"its pauses are up to {policy.longest_ms / HOUR_MS:.1f} h together"
         raise InvalidInput("retry", reason, f"let them be {MOST_PAUSES_MS // HOUR_MS} h at most")

@@ -63,6 +63,8 @@ class Claim:
 
     def take_permit(self) -> tuple[Permit, ...]:
         """Take out a permit for a call of this claim; none if none is left."""
+        if not self._permits:  # as of any firing that was not pulled
+            return ()
         with self._lock:
             return (self._permits.pop(0),) if self._permits else ()
 
@@ -227,6 +229,12 @@ class Claims:
 def by_claim(held: Iterable[Held]) -> dict[tuple[SliceOrLane, str], list[Member]]:
     """Group members as the slice store takes them: by slice and claim id."""
     return {(claim.stands_in, claim.id): members for claim, members in _grouped(held).items()}
+
+
+def hand_on(held: Iterable[Held]) -> None:
+    """Note that somebody else is responsible for these now, each by its claim."""
+    for claim, members in _grouped(held).items():
+        claim.hand_on(members)
 
 
 def let_go(held: Iterable[Held]) -> None:

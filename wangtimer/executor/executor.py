@@ -9,6 +9,7 @@ import structlog
 from wangtimer.callback import Delivery, EngineStopped
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.backlog import is_backlog
+from wangtimer.core.flow.call_order import CallOrder, place_of
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import WITHDRAWN, Chunk, DueMember, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
@@ -20,11 +21,11 @@ from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired, Held, by_claim
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.executor.place_of_call import place_of
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.read_ahead import ReadAhead
+from wangtimer.executor.ready import Ready, ready
 from wangtimer.executor.room import Room
-from wangtimer.executor.sender import Ready, Sender, Sent, origin_of, within_room
+from wangtimer.executor.sender import NONE_PAUSED, Sender, Sent, within_room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import Known, Shared
 from wangtimer.executor.unread import Fail, PutBack
@@ -249,8 +250,8 @@ class Executor:
             self._send(claim, chunk, others, ready, deaths, most, fired)
         if asked:
             facts = None if ahead is None else ahead.facts_by(self._clock.monotonic())
-            ready = self._judge(claim, chunk, unwanted, asked, facts, definitions, known, fired)
-            self._send(claim, chunk, asked, ready, deaths, most, fired)
+            ready, paused = self._judge(claim, chunk, unwanted, asked, facts, definitions, known, fired)
+            self._send(claim, chunk, asked, ready, deaths, most, fired, paused)
         return number
 
     def _told_of(self, timer_ids: Sequence[int], ahead: ReadAhead | None) -> Told:
@@ -269,12 +270,13 @@ class Executor:
         deaths: Mapping[Member, int],
         most: int,
         fired: Fired,
+        paused: Mapping[Member, SharedLane] = NONE_PAUSED,
     ) -> None:
         """Send those of the judged members that are ready, up to `most` in all; the rest waits again."""
         going, staying = within_room(ready, most - fired.sent + fired.elsewhere)
         claim.empty({due.member for due in judged} - {one.held.member for one in going})
         with self._one_at_a_time(len(judged)):
-            sent = self._sender.send(going, deaths)
+            sent = self._sender.send(going, deaths, paused)
         fired.sent += sent.calls
         fired.elsewhere += sent.elsewhere
         self._leave_waiting(claim, [DueMember(one.held.member, one.due_at) for one in staying], fired)
@@ -347,8 +349,11 @@ class Executor:
         definitions: dict[int, Definition],
         shared: Known,
         fired: Fired,
-    ) -> list[Ready]:
-        """Ask SQL; return the members to send. The others are skipped, put back or let go of."""
+    ) -> tuple[list[Ready], dict[Member, SharedLane]]:
+        """Ask SQL; return the members to send, and which of them are paused.
+
+        The others are skipped, put back or let go of.
+        """
         verdicts = self._verifier.verify(chunk.slice, asked, facts)
         cleared, refused = self._wanted.second_opinion(unwanted, verdicts)
         known: dict[int, Definition] = {**definitions, **{m.timer_id: d for m, d in cleared.items()}}
@@ -356,7 +361,8 @@ class Executor:
         wanted = [due for due in asked if due.member not in refused]
         self._ask_shared(wanted, verdicts, known, shared)
         claim.begun.update(_with_policy(asked, known))
-        may_begin = self._not_paused(claim, wanted, known, shared)
+        paused = self._paused(claim, wanted, known, shared)
+        may_begin = [due for due in wanted if due.member not in paused]
         refused |= self._overlaps(claim, may_begin, verdicts, known)
         # Only now: what was just cancelled or skipped is lost to those that go.
         continuities = self._ask_continuities(wanted, refused, verdicts, known)
@@ -368,7 +374,7 @@ class Executor:
             if due.member not in refused and not isinstance(verdicts[due.member], Fail)
         ]
         with self._one_at_a_time(len(left)):
-            return _ready(claim, left, known, verdicts, shared, continuities)
+            return _ready(claim, left, known, verdicts, shared, continuities), paused
 
     def _ask_shared(
         self,
@@ -390,28 +396,23 @@ class Executor:
             if not known.suffices_for(definition):
                 verdicts[due.member] = self._verifier.wait(due)
 
-    def _not_paused(
+    def _paused(
         self,
         claim: Claim,
         wanted: Sequence[DueMember],
         definitions: Mapping[int, Definition],
         known: Known,
-    ) -> Sequence[DueMember]:
-        """Return those that may begin: what is paused has not begun, and so stands in the way of no other firing."""
+    ) -> dict[Member, SharedLane]:
+        """Return which are paused, and so have not begun and stand in the way of no other firing; and their lanes."""
         if not self._sender.are_any_paused:
-            return wanted
-        return [
-            due
-            for due in wanted
-            if (definition := definitions.get(due.member.timer_id)) is None
-            or not known.suffices_for(definition)
-            or self._sender.pause_of(
-                Held(claim, due.member),
-                definition.app,
-                origin_of(definition, known.target_of(definition)).host_port,
-            )
-            is None
-        ]
+            return {}
+        lanes = {}
+        for due in wanted:
+            definition = definitions.get(due.member.timer_id)
+            if definition is not None and known.suffices_for(definition):
+                host = CallOrder(definition, known.target_of(definition)).where.host
+                lanes[due.member] = self._sender.pause_of(Held(claim, due.member), definition.app, host)
+        return {member: lane for member, lane in lanes.items() if lane is not None}
 
     def _ask_continuities(
         self,
@@ -469,7 +470,9 @@ class Executor:
         for due in mine:
             member = due.member
             definition = definitions.get(member.timer_id)
-            if definition is None or not _seems_wanted(definition, member):
+            if definition is None or not (
+                definition.surely_wants(member.fire_at) or _seems_wanted(definition, member)
+            ):
                 unwanted.append(due)
                 asked.append(due)
             elif (
@@ -699,15 +702,16 @@ def _ready(
     continuities: Mapping[MemberKey, Continuity] = NONE_TOLD,
 ) -> list[Ready]:
     """Return those that can be sent: they are still held, and have a definition."""
+    bucket = _bucket(claim, None)
     return [
-        Ready(
+        ready(
             Held(claim, due.member),
-            _moment(due, verdicts.get(due.member)),
+            _moment(due, verdicts.get(due.member)) if verdicts else due.due_at,
             definition,
-            _bucket(claim, verdicts.get(due.member)),
+            _bucket(claim, verdicts.get(due.member)) if verdicts else bucket,
             known.signings[definition.app],
             known.target_of(definition),
-            continuities.get(due.member.key),
+            continuities.get(due.member.key) if continuities else None,
         )
         for due in dues
         if claim.holds(due.member) and (definition := definitions.get(due.member.timer_id)) is not None

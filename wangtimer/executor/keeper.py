@@ -7,7 +7,9 @@ import structlog
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
-from wangtimer.executor.claim import Claim, Claims, Held
+from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Held
+from wangtimer.executor.fire_rule import FireRule
 from wangtimer.loop import Loop
 from wangtimer.store.redis.slices import SliceStore
 
@@ -20,14 +22,30 @@ CLAIMS_A_TRIP = 100
 class Keeper:
     """A thread with a Redis connection of its own, so that no slow command of others costs a lease."""
 
-    def __init__(self, slices: SliceStore, claims: Claims, clock: Clock, renew_every_s: float) -> None:
+    def __init__(
+        self, slices: SliceStore, claims: Claims, clock: Clock, renew_every_s: float, rule: FireRule
+    ) -> None:
         self._slices = slices
         self._claims = claims
         self._clock = clock
         self._renew_every_s = renew_every_s
+        self._lease_s = rule.running_lease_ms / 1_000
+        self._timeout_ms = rule.timeout_ms
         self._asked: list[tuple[Held, Callable[[], None]]] = []
         self._lock = Lock()
         self.loop = Loop("keeper", self.renew_due, LOOK_EVERY_S)
+
+    def may_send(self, held: Held) -> bool:
+        """Tell whether the member is held, with a second of its lease surely left."""
+        return held.claim.is_safe(held.member, self._clock.monotonic(), self._lease_s)
+
+    def keep_for(self, held: Held, due_at: int, timeouts: Timeouts) -> None:
+        """Renew the lease for as long as a call may take that has time-outs of its own."""
+        usual_ms = self._timeout_ms
+        waits_ms = max(0.0, due_at - self._clock.now_ms()) + usual_ms
+        # Connecting has its part of a call's usual time.
+        longest_ms = timeouts.longest_ms(usual_ms, usual_ms)
+        held.claim.keep_until(self._clock.monotonic() + (waits_ms + longest_ms) / 1_000 + MARGIN_S)
 
     def ask(self, held: Held, if_mine: Callable[[], None]) -> None:
         """Renew a member's claim at once; call `if_mine` if the member is still held, else let go of it."""

@@ -1,21 +1,13 @@
 """What a call needs beside its timer's definition: how its app signs, and the target that the timer names."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
-from wangtimer.core.timers.timer import Definition, Notify
+from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.targets import SharedTargets
-
-# Returns the call that a firing makes, through the target that its definition names. Raises `UnopenedSecrets`.
-CallOf = Callable[[Definition, NamedTarget | None], Notify]
-
-
-def target_key(one: Definition) -> TargetKey | None:
-    """Return which target the timer's call goes through; None: none."""
-    return (one.app, one.notify.target) if one.notify.target else None
 
 
 @dataclass(slots=True)
@@ -29,12 +21,11 @@ class Known:
         """Tell whether nothing is missing for a call of this timer."""
         if one.app not in self.signings:
             return False
-        return not one.notify.target or target_key(one) in self.targets
+        return not one.notify.target or (one.app, one.notify.target) in self.targets
 
     def target_of(self, one: Definition) -> NamedTarget | None:
         """Return the target that the timer's call goes through; None: it goes through none."""
-        key = target_key(one)
-        return None if key is None else self.targets[key]
+        return self.targets[one.app, one.notify.target] if one.notify.target else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from threading import Lock, Thread
 
-from wangtimer.callback import Call, Counts, DeliveryEngine, EngineStopped
+from wangtimer.callback import Call, DeliveryEngine, EngineStopped
 from wangtimer.callback.health import Health
 from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.core.flow.slicing import SharedLane, WayKey
@@ -56,17 +56,6 @@ class Deliveries:
         for one in stopping:
             one.join()
         return left
-
-    @property
-    def is_running(self) -> bool:
-        """Tell whether every engine's thread is alive."""
-        return all(engine.is_running for engine in self._engines)
-
-    @property
-    def counts(self) -> Counts:
-        """How many calls are here now."""
-        all_counts = [engine.counts for engine in self._engines]
-        return Counts(sum(one.waiting for one in all_counts), sum(one.in_flight for one in all_counts))
 
     @property
     def has_calls_waiting(self) -> bool:

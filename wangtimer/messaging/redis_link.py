@@ -19,6 +19,7 @@ from wangtimer.core.messages.message_place import PlaceKind
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.link import Confirm, LinkBroken
 from wangtimer.messaging.message import Message
+from wangtimer.store.redis.connection import was_demoted
 
 _logger = logging.getLogger(__name__)
 
@@ -89,6 +90,9 @@ class RedisLink:
         self._confirms += (
             self._confirm(number, answer) for (number, _), answer in zip(kept, answers, strict=True)
         )
+        if any(isinstance(answer, Exception) and was_demoted(answer) for answer in answers):
+            # Its name may lead to another server by now.
+            self.close()
 
     def _prepared(self, message: Message) -> Any:
         """Write what does not depend on the moment."""

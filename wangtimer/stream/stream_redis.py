@@ -11,7 +11,7 @@ from redis.backoff import NoBackoff
 from redis.exceptions import NoScriptError, RedisError
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.redis.connection import ScriptCall
+from wangtimer.store.redis.connection import RENEWED_FOR_S, ScriptCall, was_demoted
 
 TIMEOUT_S = 3.0
 # s; a subscription that is silent for so long is asked whether it lives.
@@ -20,7 +20,10 @@ CONNECTIONS = 16
 
 
 class StreamRedis:
-    """Raises `StoreAway`. Nothing is repeated: a script that may have run is not run again."""
+    """Raises `StoreAway`. Nothing is repeated: a script that may have run is not run again.
+
+    Once the server says that it was demoted, all connections are opened anew, and what listens has to subscribe again.
+    """
 
     def __init__(self, url: str) -> None:
         # A socket file has no such option.
@@ -45,6 +48,7 @@ class StreamRedis:
             **kept,
         )
         self._ahead_ms = 0.0
+        self._renewed_at = float("-inf")
 
     def now_ms(self) -> int:
         """Return Redis' time, as it was last read and has gone on since by the stop-watch."""
@@ -75,13 +79,15 @@ class StreamRedis:
     async def messages(self, *channels: str) -> AsyncIterator[tuple[str, bytes] | None]:
         """Yield None once subscribed, then each message with its channel; ends by `StoreAway`."""
         subscription = self._listening.pubsub(ignore_subscribe_messages=True)
+        began_at = time.monotonic()
         try:
             await subscription.subscribe(*channels)
             yield None
-            while True:
+            while self._renewed_at < began_at:
                 message = await subscription.get_message(timeout=HEALTH_CHECK_S)
                 if message is not None:
                     yield message["channel"].decode(), message["data"]
+            raise StoreAway("Redis", "the server was demoted")
         except (RedisError, OSError) as error:
             raise StoreAway("Redis", str(error) or type(error).__name__) from error
         finally:
@@ -100,4 +106,14 @@ class StreamRedis:
         except NoScriptError:
             raise
         except (RedisError, OSError) as error:
+            if was_demoted(error) and time.monotonic() - self._renewed_at >= RENEWED_FOR_S:
+                await self._renew()
             raise StoreAway("Redis", str(error) or type(error).__name__) from error
+
+    async def _renew(self) -> None:
+        """Let all connections be opened anew; those in use go once they are given back."""
+        self._renewed_at = time.monotonic()
+        pool = self._client.connection_pool
+        with suppress(RedisError, OSError):
+            await pool.update_active_connections_for_reconnect()  # type: ignore[no-untyped-call]
+            await pool.disconnect(inuse_connections=False)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-import structlog
 import uvicorn
 from starlette.types import Scope
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -19,8 +18,6 @@ from wangtimer.settings import Settings, read_settings
 from wangtimer.stream.stream import Stream
 from wangtimer.stream.stream_app import create_app
 from wangtimer.wiring import build, spare_long_collections
-
-log = structlog.get_logger()
 
 # ms; a connection whose far end confirms nothing for so long is dead. Comments are written every 15 s.
 DEAD_AFTER_MS = 20_000

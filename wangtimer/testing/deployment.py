@@ -95,6 +95,14 @@ class NoStrain:
         return False
 
 
+class NoGrace:
+    """SQL is always there: no word of a target is lost."""
+
+    def is_over(self, _now: int) -> bool:
+        """Return True."""
+        return True
+
+
 class NoFailingHosts:
     """Every host is called as ever, however often it fails."""
 
@@ -142,6 +150,7 @@ class Deployment(DoubledWiring):
             agenda=self.noted_agenda,
             window=BoundlessWindow(),
             strain_mark=NoStrain(),
+            ack_grace=NoGrace(),
             failing_hosts=NoFailingHosts(),
             gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
             control_teller=PromptNoteTeller("control", self.messages.send_controls, clock),

@@ -8,11 +8,12 @@ from sqlalchemy import select
 from tests.api.v1.world import URL, Answered, V1World
 from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.errors import RowsLocked, StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.long_work import MOST_WAITING, PATIENCE_S
+from wangtimer.store.ack_grace import GRACE_MS
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.tables import alert_notes
 
@@ -45,9 +46,20 @@ class Work:
         return self.world.wiring.firings.rows([self.attempt])[self.attempt.key].status
 
 
+@pytest.fixture(autouse=True)
+def _calm(world: V1World) -> None:
+    """Let SQL have been there for long."""
+    assert world.wiring.long_work.sweep() == 0
+    world.clock.now += GRACE_MS
+
+
 @pytest.fixture
 def work(world: V1World) -> Work:
     return Work(world)
+
+
+def be_away(*_: Any) -> Any:
+    raise StoreAway("SQL", "switched off by the test")
 
 
 @pytest.mark.parametrize("verb", ["ack", "nack", "heartbeat"])
@@ -103,6 +115,54 @@ def test_a_sweep_leaves_what_it_cannot_read_to_others_and_ends_the_rest(
     assert (unread.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
 
 
+@pytest.mark.parametrize("noticed", ["the sweeps failed", "it took no writes", "nobody swept"])
+def test_what_is_said_within_a_minute_after_an_outage_of_sql_counts_though_its_time_is_over(
+    work: Work, monkeypatch: pytest.MonkeyPatch, noticed: str
+) -> None:
+    clock, accepted, long_work = (
+        work.world.clock,
+        type(work.world.wiring.accepted_firings),
+        work.world.wiring.long_work,
+    )
+    work.accept(ack_by=clock.now + 5_000)
+    with monkeypatch.context() as patched:
+        patched.setattr(accepted, "acknowledge", be_away)
+        said = work.say("ack")
+        assert (said.status, said.headers["Retry-After"]) == (503, "1")
+        clock.now += 5_000
+        if noticed != "nobody swept":
+            patched.setattr(accepted, "overdue" if noticed == "the sweeps failed" else "end", be_away)
+            with pytest.raises(StoreAway):
+                long_work.sweep()
+    clock.now += 85_000 if noticed == "nobody swept" else 1
+    assert long_work.sweep() == 0
+    clock.now += GRACE_MS - 1
+    assert long_work.sweep() == 0
+    assert work.say("ack").status == 204
+
+
+def test_a_minute_after_an_outage_of_sql_firings_end_again(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    long_work = work.world.wiring.long_work
+    work.accept(ack_by=work.world.clock.now - 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(type(work.world.wiring.accepted_firings), "overdue", be_away)
+        with pytest.raises(StoreAway):
+            long_work.sweep()
+    ended = []
+    for _ in range(13):
+        ended.append(long_work.sweep())
+        work.world.clock.now += 5_000
+    assert ended == [0] * 12 + [1]
+
+
+def test_a_loss_of_redis_keeps_no_firing_from_ending(work: Work) -> None:
+    work.accept(ack_by=work.world.clock.now - 1)
+    work.world.wiring.redis.command(lambda client: client.flushdb())
+    assert work.world.wiring.long_work.sweep() == 1
+
+
 def test_a_page_that_sql_cannot_end_holds_up_none_behind_it(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,7 +173,7 @@ def test_a_page_that_sql_cannot_end_holds_up_none_behind_it(
 
     def be_away_for_first(self: Any, outcomes: Any) -> Any:
         if outcomes[0][0].member == first.attempt:
-            raise StoreAway("SQL", "its row is held")
+            raise RowsLocked("its row is held")
         return end(self, outcomes)
 
     monkeypatch.setattr("wangtimer.long_work.PAGE", 1)
@@ -225,19 +285,14 @@ def test_work_that_is_done_is_noted_where_its_host_is_in_trouble(world: V1World)
     assert troubles.next_app(None) == "shop"
 
 
-def test_firings_whose_time_is_over_end_while_redis_is_away_and_are_noted_for_alerts(
+def test_what_is_said_to_have_failed_while_redis_is_away_is_noted_for_alerts(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wiring = work.world.wiring
     told = AlertRule("shop", "ops", frozenset([AlertEvent.FIRST_FAILURE]), Destination(DestinationKind.MAIL))
     wiring.alert_rules.put(told.app, told.name, lambda _held: told, work.world.clock.now)
-    work.accept(ack_by=work.world.clock.now - 1)
-
-    def be_away(*_: Any) -> None:
-        raise StoreAway("Redis", "switched off by the test")
-
+    work.accept()
     monkeypatch.setattr(type(wiring.replica_texts), "read", be_away)
-    assert wiring.long_work.sweep() == 1
-    assert work.status is not FiringStatus.ACCEPTED
+    assert work.say("nack").status == 204
     query = select(alert_notes.c.app)
     assert wiring.database.read(lambda sql: sql.execute(query).scalars().all()) == [told.app]

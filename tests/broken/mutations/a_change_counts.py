@@ -86,8 +86,8 @@ PROMISES = (
         "a timer whose target answers 410 is disabled.",
         breaks="Nobody is told of it.",
         by=Mutation(
-            "Sender._telling",
-            "return partial(self._note_gone, timer_id, attempt.versions)",
+            "ReplyReader._telling",
+            "return partial(self._note_gone, attempt.held.member.timer_id, versions)",
             "return None",
         ),
         red="tests/testing/test_gone.py::test_the_timer_is_disabled_and_the_record_and_the_audit_say_so",
@@ -105,6 +105,27 @@ PROMISES = (
             "return",
         ),
         red="tests/store/test_replica.py::test_what_is_told_is_what_sql_has_also_where_it_changes_meanwhile",
+    ),
+    Promise(
+        "a-pause-is-not-undone-by-a-demoted-server",
+        "nor by a process that is still connected to an SQL server that was demoted; the same holds for limits.",
+        breaks="What any server says is told to Redis.",
+        by=Mutation("PauseStore.all", "return self._database.read_current(", "return self._database.read("),
+        red=(
+            "tests/store/test_moved_sql.py::test_what_redis_is_told_is_read_of_a_server_that_takes_writes",
+            "tests/store/test_moved_sql.py::test_a_pause_on_the_new_server_is_not_taken_back_by_a_process_that_knows_the_old_one",
+        ),
+    ),
+    Promise(
+        "a-pause-is-made-where-writes-are-taken",
+        "a pause or resume goes by what the server has that takes writes.",
+        breaks="What is paused on the demoted server is said to be paused.",
+        by=Mutation(
+            "PauseStore.add",
+            "if (found := _one(sql, pause.name, locks=True)) is not None:",
+            "if (found := _one(sql, pause.name)) is not None:",
+        ),
+        red="tests/store/test_moved_sql.py::test_what_was_paused_or_limited_on_the_old_server_alone_decides_nothing",
     ),
     Promise(
         "a-pause-outlasts-a-lost-redis",
@@ -198,8 +219,8 @@ PROMISES = (
         breaks="What was planned stays.",
         by=Mutation(
             "RulesFollower.sweep",
-            "elif is_newer(own, held) or now >= held.seen_at + SILENT_MS:",
-            "elif now >= held.seen_at + SILENT_MS:",
+            "elif is_newer(own, held) or self._has_gone_silent(held.seen_at, now, silence):",
+            "elif self._has_gone_silent(held.seen_at, now, silence):",
         ),
         red="tests/api/test_rules_follower.py::test_timers_whose_moments_are_others_by_new_rules_are_planned_anew_and_no_others[sqlite]",
     ),
@@ -216,16 +237,27 @@ PROMISES = (
         breaks="It waits for one with newer rules for ever.",
         by=Mutation(
             "RulesFollower.sweep",
-            "elif is_newer(own, held) or now >= held.seen_at + SILENT_MS:",
+            "elif is_newer(own, held) or self._has_gone_silent(held.seen_at, now, silence):",
             "elif is_newer(own, held):",
         ),
         red="tests/api/test_rules_follower.py::test_the_older_rules_count_again_once_nobody_has_the_newer_ones[sqlite]",
     ),
     Promise(
+        "older-zone-rules-plan-nothing-after-an-outage",
+        "nor does it after an outage of SQL, in which nobody could say that they are there.",
+        breaks="Who comes first after an outage takes it for silence.",
+        by=Mutation(
+            "RulesFollower._has_gone_silent",
+            "return self.clock.monotonic() >= silence[1] + SILENT_MS / 1_000",
+            "return True",
+        ),
+        red="tests/api/test_rules_follower.py::test_an_outage_of_sql_is_no_silence[sqlite]",
+    ),
+    Promise(
         "moments-of-older-rules-are-found-later-too",
         "what a process with older rules plans after the change of rules is planned anew, for a day.",
         breaks="Timers are looked at once.",
-        by=Mutation("RulesFollower._follow", "self._rest_s *= 2", "self._rest_s = LONGEST_REST_S * 2"),
+        by=Mutation("RulesFollower._follow", "if passed_s >= FOLLOWED_FOR_S:", "if True:"),
         red="tests/api/test_rules_follower.py::test_what_an_older_process_planned_all_the_same_is_planned_anew_within_minutes[sqlite]",
     ),
     Promise(
@@ -261,8 +293,15 @@ PROMISES = (
         "a-paused-firing-has-not-begun",
         "a firing that is paused stands in the way of no other one of its timer.",
         breaks="It begins when its moment comes, and waits.",
-        by=Mutation("Executor._not_paused", "if not self._sender.are_any_paused:", "if True:"),
+        by=Mutation("Executor._paused", "if not self._sender.are_any_paused:", "if True:"),
         red="tests/testing/test_paused_overlap.py::test_what_came_due_meanwhile_follows_both_policies[skip-fire_latest-made5-pause]",
+    ),
+    Promise(
+        "what-is-not-judged-for-a-pause-is-not-sent",
+        "a firing that was paused when overlaps were judged is not sent unjudged where the pause ends meanwhile.",
+        breaks="What is paused by then alone counts.",
+        by=Mutation("Sender.send", "lane = paused.get(one.held.member) if may_wait else None", "lane = None"),
+        red="tests/stages/test_pauses.py::test_what_is_not_judged_for_a_pause_is_not_sent_where_the_pause_ends_meanwhile",
     ),
     Promise(
         "a-disable-stops-what-waits",
@@ -373,7 +412,7 @@ PROMISES = (
         "from 5 s after an operator paused something, no call of it begins, and no attempt of it is used.",
         breaks="Nothing is paused.",
         by=Mutation(
-            "Sender.pause_of",
+            "Waits.pause_of",
             "lane = self._pauses.known.lane_of(app, host, held.member.timer_id)",
             "lane = None",
         ),

@@ -78,6 +78,17 @@ PROMISES = (
         red="tests/store/test_api_keys.py::test_a_key_is_looked_up_once_in_some_seconds",
     ),
     Promise(
+        "a-revoked-key-is-refused-though-sql-moved",
+        "also by a process that is still connected to an SQL server that was demoted.",
+        breaks="What any server says of a key counts.",
+        by=Mutation(
+            "ApiKeyStore.find",
+            "row = self._database.read_current(lambda sql: sql.execute(query).mappings().one_or_none())",
+            "row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())",
+        ),
+        red="tests/store/test_moved_sql.py::test_a_key_that_was_revoked_counts_nowhere",
+    ),
+    Promise(
         "a-route-without-a-scope-does-not-start",
         "a route that declares no scope keeps it from starting.",
         breaks="A route without a scope is served.",

@@ -68,9 +68,9 @@ PROMISES = (
         "a timer's own retry policy counts, else that of its named target.",
         breaks="Every call is tried again as the deployment does.",
         by=Mutation(
-            "Sender._retry_of",
-            "return attempt.retry or self._retries.known.get(attempt.request.app) or self._rule.retry",
-            "return self._retries.known.get(attempt.request.app) or self._rule.retry",
+            "policy_of",
+            "return own or of_apps.get(app) or usual",
+            "return of_apps.get(app) or usual",
         ),
         red=(
             "tests/testing/test_retries.py::test_a_timer_has_pauses_of_its_own_days_ahead_too",
@@ -82,8 +82,8 @@ PROMISES = (
         "of an answer that its timer wants not kept, nothing is on record.",
         breaks="The start of every answer is kept.",
         by=Mutation(
-            "Sender._outcome",
-            'reply.output if attempt.keep_output.keeps(reply.succeeded) else "",',
+            "_outcome",
+            'reply.output if attempt.order.keep_output.keeps(has_succeeded) else "",',
             "reply.output,",
         ),
         red="tests/callback/test_sent_by_an_executor.py::test_an_answer_is_kept_where_its_timer_says_so",
@@ -103,9 +103,9 @@ PROMISES = (
         "where neither a timer nor its target says when a failed call is tried again, its app's policy does.",
         breaks="The deployment's counts for every app.",
         by=Mutation(
-            "Sender._retry_of",
-            "return attempt.retry or self._retries.known.get(attempt.request.app) or self._rule.retry",
-            "return attempt.retry or self._rule.retry",
+            "policy_of",
+            "return own or of_apps.get(app) or usual",
+            "return own or usual",
         ),
         red="tests/stages/test_app_retries.py::test_an_apps_policy_counts_for_its_timers_that_have_none_and_for_no_other_app",
     ),
@@ -139,9 +139,9 @@ PROMISES = (
         "a firing that its target accepted by 202 succeeds when the target says that it is done, and not before.",
         breaks="The answer 202 is the success.",
         by=Mutation(
-            "Sender._outcome",
-            "status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + attempt.timeouts.ack_ms",
-            "status, due_at = FiringStatus.SUCCEEDED, int(self._clock.now_ms()) + attempt.timeouts.ack_ms",
+            "ReplyReader._of_success",
+            "status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + ack_ms",
+            "status, due_at = FiringStatus.SUCCEEDED, int(self._clock.now_ms()) + ack_ms",
         ),
         red="tests/testing/test_long_work.py::test_what_is_accepted_waits_for_the_word_and_is_done_with_it",
     ),
@@ -157,7 +157,7 @@ PROMISES = (
         "a call that the rules of egress refuse has failed, without another attempt.",
         breaks="It is tried again as any that could not connect.",
         by=Mutation(
-            "Sender._wait_ms",
+            "ReplyReader._wait_ms",
             """
             if reply.is_refused:
                 return None

@@ -191,10 +191,10 @@ PROMISES = (
         breaks="What was pulled from a lane is sent.",
         by=Mutation(
             "Sender._disabled_for",
-            "return disabled.held_by(one.way) if disabled.are_any else None",
+            "return self._disabled_hosts.held_by(one.order.where.way)",
             """
             is_pulled = isinstance(one.held.claim.stands_in, SharedLane)
-            return disabled.held_by(one.way) if disabled.are_any and not is_pulled else None
+            return None if is_pulled else self._disabled_hosts.held_by(one.order.where.way)
             """,
         ),
         red="tests/stages/test_disabled_hosts.py::test_what_waited_for_it_fails_too_when_it_is_disabled",
@@ -217,7 +217,7 @@ PROMISES = (
         "who-waited-for-a-failing-host-says-so",
         "the record says how long its host was failing while a firing waited.",
         breaks="No outcome says it.",
-        by=Mutation("Sender._outcome", "reply.host_failing_ms,", "None,"),
+        by=Mutation("_outcome", "reply.host_failing_ms,", "None,"),
         red="tests/stages/test_failing_hosts.py::test_the_record_says_how_long_its_host_was_failing_while_a_firing_waited",
     ),
 )

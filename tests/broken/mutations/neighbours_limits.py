@@ -301,7 +301,7 @@ PROMISES = (
         "where a host and an app are both far over their limits, both get what their limits leave.",
         breaks="A permit that comes back unused is used by another only when the rate leaves the next call.",
         by=Mutation(
-            "Sender.move",
+            "Waits.move",
             """
             if isinstance(stood_in, SharedLane) and stood_in.is_of_limit and lane.is_of_limit:
                 self._puller.note_unused(stood_in)

@@ -28,6 +28,20 @@ PROMISES = (
         red="tests/store/test_slices.py::test_a_clock_put_ahead_ends_no_lease_of_the_living[redis]",
     ),
     Promise(
+        "a-demoted-redis-is-left",
+        "once Redis' name leads to another server, nobody stays connected to the one that is a replica now.",
+        breaks="A refused write ends as one of a server that is away, and its connections stay.",
+        by=Mutation("RedisConnection._renew", "self.pool.disconnect(inuse_connections=False)", ""),
+        red="tests/store/test_redis_connection.py::test_once_redis_has_moved_no_connection_stays_with_the_server_that_was_demoted[READONLY]",
+    ),
+    Promise(
+        "a-demoted-redis-is-left-by-the-stream",
+        "nor does the stream, which waits there for what consumers are to get.",
+        breaks="Each of its scripts is refused until the process ends.",
+        by=Mutation("StreamRedis._ask", "await self._renew()", "pass"),
+        red="tests/stream/test_stream_redis.py::test_once_redis_has_moved_the_stream_asks_and_listens_there",
+    ),
+    Promise(
         "a-demoted-server-is-left",
         "once SQL's name leads to another server, nobody stays connected to the one that takes no writes any more.",
         breaks="A refused write ends as one that is refused for good, and its connections stay.",
@@ -44,6 +58,17 @@ PROMISES = (
             "return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()",
         ),
         red="tests/store/test_database.py::test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now",
+    ),
+    Promise(
+        "a-demoted-server-is-not-believed",
+        "what is to be current is told by a server that takes writes, if one can be reached.",
+        breaks="What the demoted server said stands.",
+        by=Mutation(
+            "Database.read_current",
+            "return self.read(work) if is_demoted and (self._renew() or self._renewed_at >= began) else result",
+            "return result",
+        ),
+        red="tests/store/test_moved_sql.py::test_what_is_to_be_current_is_not_told_by_a_server_that_was_demoted",
     ),
     Promise(
         "a-demoted-server-is-asked-by-none-of-several",
@@ -85,8 +110,8 @@ PROMISES = (
         by=Mutation(
             "Sender._attempt",
             """
-            if timeouts != AS_DEPLOYED:
-                self._keep_for(held, due_at, timeouts)
+            if order.timeouts != AS_DEPLOYED:
+                self._keeper.keep_for(held, due_at, order.timeouts)
             """,
             "",
         ),
@@ -302,6 +327,23 @@ PROMISES = (
             "and redis.call('ZSCORE', KEYS[2], member)",
         ),
         red="tests/store/test_slices.py::test_a_member_that_runs_is_not_added_again[redis]",
+    ),
+    Promise(
+        "what-is-said-after-an-outage-counts",
+        "accepted work of which nothing could be said while SQL was away is not done again for another minute.",
+        breaks="It ends with the first sweep, or the first flush, after the outage.",
+        by=(
+            Mutation("AckGrace.is_over", "return now >= ends_from", "return True"),
+            Mutation(
+                "Sweeper._with_time_left",
+                "one._replace(due_at=max(one.due_at, until)) if one.status is FiringStatus.ACCEPTED else one",
+                "one",
+            ),
+        ),
+        red=(
+            "tests/api/v1/test_long_work.py::test_what_is_said_within_a_minute_after_an_outage_of_sql_counts_though_its_time_is_over",
+            "tests/stages/test_sweeper.py::test_a_target_whose_answer_202_was_parked_has_a_minute_to_say_that_it_is_done",
+        ),
     ),
     Promise(
         "what-was-sent-before-a-clock-was-put-back-is-verified",

@@ -70,7 +70,11 @@ PROMISES = (
         "a-letter-says-when-it-failed",
         "a dead letter says when its last attempt ended, also if that was not sent and long after its moment.",
         breaks="It has the moment at which that was due.",
-        by=Mutation("_failure", "failed_at = int(clock.now_ms())", "failed_at = None"),
+        by=Mutation(
+            "ReplyReader._of_failure",
+            'failure = Failure(NOT_MADE, "", now) if fault else Failure(failure_of(reply), host, now)',
+            "failure = Failure(failure_of(reply), host, attempt.due_at_ms)",
+        ),
         red="tests/callback/test_failure_reasons.py::test_an_outcome_says_when_it_failed",
     ),
     Promise(
@@ -99,7 +103,7 @@ PROMISES = (
         "an accepted firing of which nothing is said in time is tried again, as often as its policy says.",
         breaks="Nobody looks for those whose time is over.",
         by=Mutation(
-            "LongWork.sweep",
+            "LongWork._sweep",
             "page, next_key = self.accepted.overdue(self._now, PAGE, self._swept_to)",
             "page, next_key = self.accepted.overdue(0, PAGE, self._swept_to)",
         ),

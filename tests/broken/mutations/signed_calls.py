@@ -12,7 +12,7 @@ PROMISES = (
         by=Mutation(
             "Attempt.may_send",
             """
-            if self._keys:
+            if self._made.keys:
                 self._renew_signature()
             """,
             "",

@@ -8,14 +8,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from tests.cli.importing.imports import NOW, database, imported, refusals
+from tests.cli.importing.imports import NOW, SHANGHAI, database, imported, refusals
 from wangtimer.cli.importing.celery_module import read_celery_module
 from wangtimer.cli.importing.celery_reading import read_celery_crontab
 from wangtimer.cli.importing.django_beat_tables import read_django_beat
 from wangtimer.cli.importing.entries import Found, NotTaken
-from wangtimer.cli.importing.tables import BadSource
+from wangtimer.cli.importing.tables import NO_ZONE, BadSource
 from wangtimer.core.cron.cron import END_MS, Cron
 
+UTC_ZONE = ZoneInfo("UTC")
 ENTRIES = """
 beat_schedule = {
     "monday": {"task": "shop.close", "schedule": crontab(minute=30, hour=9, day_of_week=1), "args": [7],
@@ -236,7 +237,7 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def test_periodic_tasks_become_timers(source: str) -> None:
-    found = imported(read_django_beat(source, NOW))
+    found = imported(read_django_beat(source, UTC_ZONE, NOW))
     report = found["weekly-report"].document
     assert report["schedule"] == {"cron": "0 9 * * 1", "timezone": "Asia/Shanghai"}
     assert report["target"]["json"] == {"task": "shop.task", "args": [1], "kwargs": {}}
@@ -255,6 +256,31 @@ def test_periodic_tasks_become_timers(source: str) -> None:
     assert len(found["late"].moments) == 1
 
 
+def test_a_moment_without_an_offset_is_in_the_zone_that_is_named(source: str) -> None:
+    """As MySQL and SQLite have it: in UTC, or by Django's wall clock where it has USE_TZ = False."""
+    # In Shanghai `bounded` has ended.
+    read = [one for one in read_django_beat(source, SHANGHAI, NOW) if "bounded" not in one.place]
+    found = imported(read)
+    assert found["christmas"].document["schedule"] == {"at": "2026-12-24T10:00:00.000+00:00"}
+    assert found["every"].document["schedule"]["anchorAt"] == "2026-11-24T15:55:00.000+00:00"
+    assert found["weekly-report"].document["schedule"]["timezone"] == "Asia/Shanghai"
+    unknown = refusals(read_django_beat(source, None, NOW))
+    assert unknown.keys() == {f"periodic task '{name}'" for name in ("every", "christmas", "bounded", "late")}
+    assert (
+        unknown["periodic task 'christmas'"]
+        == f"its clocked_time '2026-12-24 18:00:00' has no offset: {NO_ZONE}"
+    )
+
+
+def test_a_crontab_without_a_zone_has_the_one_that_is_named(tmp_path: Path) -> None:
+    old = DDL.replace(", timezone varchar(63)", "").replace(",'Asia/Shanghai'", "").replace(",'UTC'", "")
+    source = database(tmp_path / "django.db", old + task(1, "report", crontab="1"))
+    (reason,) = refusals(read_django_beat(source, None, NOW)).values()
+    assert reason == "its crontab has no timezone: write --timezone, with the zone of the Celery app"
+    found = imported(read_django_beat(source, SHANGHAI, NOW))["report"]
+    assert found.document["schedule"]["timezone"] == "Asia/Shanghai"
+
+
 def test_tasks_that_are_no_timers_are_refused(tmp_path: Path) -> None:
     bad = (
         task(1, "sun", solar="1")
@@ -265,7 +291,7 @@ def test_tasks_that_are_no_timers_are_refused(tmp_path: Path) -> None:
         + task(6, "broken", crontab="1", args="[")
         + task(7, "when", crontab="1", start="'soon'")
     )
-    found = refusals(read_django_beat(database(tmp_path / "django.db", DDL + bad), NOW))
+    found = refusals(read_django_beat(database(tmp_path / "django.db", DDL + bad), UTC_ZONE, NOW))
     assert found == {
         "periodic task 'sun'": "it is a solar schedule (sunset), which no cron expression can say",
         "periodic task 'none'": "it has no schedule",

@@ -9,11 +9,13 @@ from typing import Any
 
 import MySQLdb
 import pytest
+from click.testing import CliRunner
 
 from tests.cli.importing.imports import NOW, SHANGHAI, imported, refusals
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.server_process import find_program
 from wangtimer.cli.importing.django_beat_tables import read_django_beat
+from wangtimer.cli.importing.import_commands import import_timers
 from wangtimer.cli.importing.sql_dump import NO_SERVER, BadDump, Unread, read_dump
 from wangtimer.cli.importing.tables import BadSource
 from wangtimer.cli.importing.xxl_job_table import read_xxl_job
@@ -138,7 +140,7 @@ def test_a_task_comes_with_its_arguments(
 ) -> None:
     dump = tmp_path / "dump.sql"
     dump.write_text(text)
-    found = imported(read_django_beat(str(dump), NOW))["weekly-report"]
+    found = imported(read_django_beat(str(dump), None, NOW))["weekly-report"]
     assert found.document["schedule"] == {"cron": "0 9 * * 1", "timezone": "Asia/Shanghai"}
     assert found.document["target"]["json"]["args"] == ["a\nb"]
     told = f"wangtimer: {dump}: rows of other tables are not read: other\n"
@@ -209,6 +211,24 @@ def test_what_only_the_server_knows_is_refused_where_it_is_asked_for(tmp_path: P
             "line 2: a second table t: dump one database only",
         ),
         (
+            "USE `x`;\nINSERT INTO t (a) VALUES (1);\nUSE `y`;\nINSERT INTO u (a) VALUES (1);",
+            "line 4: u of a second database or schema, y: dump one only",
+        ),
+        (
+            "COPY x.t (a) FROM stdin;\n1\n\\.\nCOPY y.t (a) FROM stdin;\n1\n\\.\n",
+            "line 4: t of a second .* y:",
+        ),
+        (
+            "\\connect x\nINSERT INTO public.t (a) VALUES (1);\n\\unrestrict k\n\\connect y\n"
+            "INSERT INTO public.t (a) VALUES (1);",
+            "line 5: t of a second .* y.public:",
+        ),
+        (
+            "SET search_path = x, pg_catalog;\nINSERT INTO t (a) VALUES (1);\nSET search_path = y, pg_catalog;\n"
+            "INSERT INTO t (a) VALUES (1);",
+            "line 4: t of a second .* y:",
+        ),
+        (
             "INSERT INTO `` (`a`) VALUES (1);",
             "line 1: its INSERT names no table: write the table's name there",
         ),
@@ -226,7 +246,19 @@ def test_what_only_the_server_knows_is_refused_where_it_is_asked_for(tmp_path: P
 )
 def test_what_cannot_be_read_of_a_dump_is_told_by_its_line(text: str, reason: str) -> None:
     with pytest.raises(BadDump, match=reason):
-        read_dump(text, ["t"])
+        read_dump(text, ["t", "u"])
+
+
+def test_one_database_may_be_named_in_each_way() -> None:
+    rows, _ = read_dump(
+        "USE `X`;\nINSERT INTO t (a) VALUES (1);\nINSERT INTO x.`t` (a) VALUES (2);\n"
+        "USE other;\nINSERT INTO o (a) VALUES (1);\nUSE x;\nINSERT INTO u (a) VALUES (3);",
+        ["t", "u"],
+    )
+    assert {name: [row["a"] for row in those] for name, those in rows.items()} == {
+        "t": ["1", "2"],
+        "u": ["3"],
+    }
 
 
 @pytest.mark.parametrize(
@@ -288,6 +320,36 @@ def test_a_dump_in_utf_16_is_told(tmp_path: Path) -> None:
     dump.write_text("SELECT 1;", encoding="utf-16")
     with pytest.raises(BadSource, match="UTF-16"):
         read_xxl_job(str(dump), SHANGHAI, NOW)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"\x1f\x8b\x08\0", "it is compressed: unpack it with gunzip"),
+        (b"PGDMP\x01\x0e", "dump it as --format=plain"),
+        (b"SQLite format 3\0", "sqlite:///PATH"),
+        (b'<?xml version="1.0"?>\n<mysqldump>', "it is XML: dump it as SQL"),
+    ],
+    ids=["gzip", "pg_dump", "SQLite", "XML"],
+)
+def test_a_file_that_is_no_dump_of_sql_is_told_what_it_is(tmp_path: Path, raw: bytes, reason: str) -> None:
+    (tmp_path / "dump.gz").write_bytes(raw)
+    words = ("--target-url", "http://x", "--timezone", "UTC")
+    for source in ("xxl-job", "celery-beat"):
+        told = CliRunner().invoke(import_timers, [source, str(tmp_path / "dump.gz"), *words])
+        assert (told.exit_code, reason in told.output) == (1, True)
+
+
+@pytest.mark.parametrize(("names", "told"), [("latin1", "in latin1, with a ? for each"), ("utf8mb4", "")])
+def test_a_dump_in_an_encoding_that_lacks_signs_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], names: str, told: str
+) -> None:
+    dump = tmp_path / "xxl.sql"
+    lost = ROW.format("'??'")
+    dump.write_text(f"/*!40101 SET NAMES {names} */;\n{HEAD}INSERT INTO xxl_job_info VALUES {lost};")
+    assert imported(read_xxl_job(str(dump), SHANGHAI, NOW))
+    err = capsys.readouterr().err
+    assert (told in err, bool(err)) == (True, bool(told))
 
 
 REPORTS = "'报表'"

@@ -1,5 +1,6 @@
 """Quartz's tables of a JDBC job store."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -36,11 +37,13 @@ def trigger(
     calendar: str = "NULL",
     start: int = START,
     data: str = "NULL",
+    has_job: bool = True,
 ) -> str:
     values = (
         f"'s','{name}','G','{name}Job','J',0,'{state}','{kind}',{start},{end},{calendar},{misfire},{data}"
     )
-    return f"INSERT INTO QRTZ_TRIGGERS VALUES ({values});\n"
+    job = f"INSERT INTO QRTZ_JOB_DETAILS VALUES ('s','{name}Job','J','com.example.Job',NULL);\n"
+    return f"INSERT INTO QRTZ_TRIGGERS VALUES ({values});\n{job if has_job else ''}"
 
 
 def cron(name: str, expression: str, zone: str = "Asia/Shanghai", **more: object) -> str:
@@ -59,6 +62,7 @@ GOOD = (
         "0 0 18 ? * MON-FRI",
         misfire=2,
         data="x'2354756520 4e6f760a6c696d69743d3130300a'".replace(" ", ""),
+        has_job=False,
     )
     + cron("month", "0 0 2 L-1 * ?", state="PAUSED", end=NOW + 90 * 86_400_000)
     + simple("poll", -1, 90_000)
@@ -119,7 +123,7 @@ def test_a_trigger_that_goes_on_becomes_an_enabled_timer(tmp_path: Path, state: 
 def test_a_job_that_may_not_run_twice_at_once_waits(tmp_path: Path, flag: str, overlap: str) -> None:
     ddl = DDL.replace("JOB_DATA BLOB NULL)", "JOB_DATA BLOB NULL, IS_NONCONCURRENT VARCHAR(1))", 1)
     job = f"INSERT INTO QRTZ_JOB_DETAILS VALUES ('s','pollJob','J','com.example.Poll',NULL,'{flag}');\n"
-    made = ddl + cron("poll", "0 0 9 * * ?") + job
+    made = ddl + cron("poll", "0 0 9 * * ?", has_job=False) + job
     found = imported(read_quartz_tables(database(tmp_path / "quartz.db", made)))["G.poll"]
     assert found.document["overlap"] == overlap
     assert bool(found.notes) is (flag == "1")
@@ -171,6 +175,21 @@ def test_a_clock_change_is_refused_and_may_be_accepted(tmp_path: Path) -> None:
     }
     taken = imported(entries, accepts_clock_changes=True)["G.gap"]
     assert taken.notes[0].startswith("around a clock change, moment 9 is 2027-03-29")
+
+
+@pytest.mark.parametrize(
+    "gone", [("CRON_TRIGGERS", "on"), ("SIMPLE_TRIGGERS", "each"), ("JOB_DETAILS", "on", "each")]
+)
+def test_a_dump_without_a_table_says_which_one_is_missing(tmp_path: Path, gone: tuple[str, ...]) -> None:
+    """Whether the table itself is missing or only its rows."""
+    table, *names = gone
+    rows = cron("on", "0 0 9 * * ?") + simple("each", -1, 90_000)
+    without = re.sub(rf"INSERT INTO QRTZ_{table} .*\n", "", rows)
+    reason = f"its row of {table} is missing: dump all of that table too"
+    for ddl in (DDL, re.sub(rf"CREATE TABLE QRTZ_{table} [^;]*;\n", "", DDL)):
+        dump = tmp_path / "quartz.sql"
+        dump.write_text(ddl + without)
+        assert refusals(read_quartz_tables(str(dump))) == {f"trigger G.{name}": reason for name in names}
 
 
 def test_another_prefix_may_be_named(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def restore(file: Path, into: str | None, data_dir: Path | None) -> None:
         # Imported here, as the import reads the settings.
         from wangtimer.celery import app
 
-        require_stopped(app)
+        require_stopped(settings, app)
         url = with_driver(settings.database_url)
         if into is not None:
             url = url.set(database=into)

@@ -17,6 +17,9 @@ from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings, read_settings
 from wangtimer.store.redis.by_hand import delete_all, refusals
 from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.consumers_seen import stream_listeners
+from wangtimer.store.redis.keys import Keys
+from wangtimer.store.redis.web_mark import web_runs
 
 ACCOUNT = "; name the URLs of the account `operator` (deploy/make-accounts), or of one that may do everything"
 
@@ -36,7 +39,7 @@ def clear(yes: bool) -> None:
     """
     with _by_hand():
         settings, app = _settings_and_app()
-        require_stopped(app)
+        require_stopped(settings, app)
         if not yes:
             click.confirm(
                 f"Delete all keys {settings.key_prefix}:* of the store, and the queues?", abort=True
@@ -111,9 +114,16 @@ def lanes(as_json: bool) -> None:
     )
 
 
-def require_stopped(app: Celery) -> None:
-    """Raise `Failed` if a process answers that takes from the queues, or beat."""
-    running = sorted(app.control.inspect(timeout=ANSWER_WITHIN_S).ping() or {})
+def require_stopped(settings: Settings, app: Celery) -> None:
+    """Raise `Failed` if a process runs, or if the broker or the store cannot be asked.
+
+    Workers and beat answer by the broker. In the store, stream listens and web leaves its mark.
+    """
+    with _by_hand(), closing(RedisConnection(settings.store_url)) as redis:
+        running = sorted(app.control.inspect(timeout=ANSWER_WITHIN_S).ping() or {})
+        keys = Keys(settings.key_prefix)
+        running += ["stream"] if stream_listeners(redis, keys) else []
+        running += ["web"] if not running and web_runs(redis, keys) else []
     if running:
         raise Failed(f"{', '.join(running)} still run; stop every process of the deployment first")
 

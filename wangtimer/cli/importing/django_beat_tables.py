@@ -1,8 +1,10 @@
 """The tables of django-celery-beat: periodic tasks with crontabs, intervals and clocked moments."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.celery_module import interval
 from wangtimer.cli.importing.celery_reading import read_celery_crontab
@@ -40,28 +42,40 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Tables = Mapping[str, Mapping[int, Row]]
 
 
-def read_django_beat(source: str, now: int) -> list[Found]:
-    """Return the periodic tasks of a database; raises `BadSource`."""
-    read = read_tables(source, [TASKS, *KINDS.values()])
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What the rows of a source are read by; `zone` is that of moments without an offset, `now` in ms UTC."""
+
+    tables: Tables
+    zone: ZoneInfo | None
+    now: int
+
+    def moment(self, row: Row, name: str) -> datetime | None:
+        return moment_of(row, name, self.zone)
+
+
+def read_django_beat(source: str, zone: ZoneInfo | None, now: int) -> list[Found]:
+    """Return the periodic tasks of a database; `zone` is that of moments without an offset. Raises `BadSource`."""
+    read = read_tables(source, dict.fromkeys((TASKS, *KINDS.values()), ("id",)))
     tasks = table_of(read, TASKS, source, *COLUMNS)
     tables = {name: {number_of(row, "id") or 0: row for row in read.get(name, [])} for name in KINDS.values()}
-    key_of = numbering()
+    reading, key_of = _Reading(tables, zone, now), numbering()
     return [
-        _found(row, tables, now, key_of(fit_for_key(text_of(row, "name"))))
+        _found(row, reading, key_of(fit_for_key(text_of(row, "name"))))
         for row in sorted(tasks, key=lambda row: number_of(row, "id") or 0)
     ]
 
 
-def _found(row: Row, tables: Tables, now: int, key: str) -> Found:
+def _found(row: Row, reading: _Reading, key: str) -> Found:
     place = f"periodic task {text_of(row, 'name')!r}"
     original = ""
     try:
-        kind, of = _kind(row, tables)
+        kind, of = _kind(row, reading.tables)
         original = _original(kind, of)
         if text_of(row, "task") == OWN_TASK:
             raise NotTaken("it clears Celery's own results: leave it to Celery")  # noqa: TRY301
-        schedule, moments = _schedule(row, kind, of, now)
-        schedule, moments = _bounded(row, schedule, moments, kind, now)
+        schedule, moments = _schedule(row, kind, of, reading)
+        schedule, moments = _bounded(row, schedule, moments, kind, reading)
         body = {
             "task": text_of(row, "task"),
             "args": _json(row, "args", []),
@@ -99,21 +113,30 @@ def _original(kind: str, of: Row) -> str:
     return text_of(of, "clocked_time") if kind == CLOCKED else text_of(of, "event")
 
 
-def _schedule(row: Row, kind: str, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments]:
+def _schedule(row: Row, kind: str, of: Row, reading: _Reading) -> tuple[dict[str, Any], TheirMoments]:
     if kind == CRONTABS:
         fields = {name: text_of(of, name) or "*" for name in CRONTAB_FIELDS}
-        return read_celery_crontab(fields, zone_of(text_of(of, "timezone") or "UTC").key)
+        return read_celery_crontab(fields, _zone_of_crontab(of, reading).key)
     if kind == CLOCKED:
-        at = moment_of(of, "clocked_time")
+        at = reading.moment(of, "clocked_time")
         if at is None:
             raise NotTaken("it has no clocked_time")
         return {"at": shown_moment(at)}, only_once(ms_of(at))
     if kind == SOLAR:
         raise NotTaken(f"it is a solar schedule ({text_of(of, 'event')}), which no cron expression can say")
-    return _interval(row, of, now)
+    return _interval(row, of, reading)
 
 
-def _interval(row: Row, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments]:
+def _zone_of_crontab(of: Row, reading: _Reading) -> ZoneInfo:
+    # Up to 1.0 crontabs had no zone of their own.
+    if name := text_of(of, "timezone"):
+        return zone_of(name)
+    if reading.zone is None:
+        raise NotTaken("its crontab has no timezone: write --timezone, with the zone of the Celery app")
+    return reading.zone
+
+
+def _interval(row: Row, of: Row, reading: _Reading) -> tuple[dict[str, Any], TheirMoments]:
     period = text_of(of, "period")
     try:
         interval_ms = timedelta(**{period: number_of(of, "every") or 0}) // timedelta(milliseconds=1)
@@ -121,18 +144,18 @@ def _interval(row: Row, of: Row, now: int) -> tuple[dict[str, Any], TheirMoments
         raise NotTaken(
             f"its period {period!r} is not days, hours, minutes, seconds or microseconds"
         ) from None
-    last = moment_of(row, "last_run_at") or moment_of(row, "start_time")
-    schedule, moments = interval(interval_ms, now)
+    last = reading.moment(row, "last_run_at") or reading.moment(row, "start_time")
+    schedule, moments = interval(interval_ms, reading.now)
     if last is None:
         return schedule, moments
     return schedule | {"anchorAt": shown_moment(last)}, every_so_often(interval_ms, ms_of(last))
 
 
 def _bounded(
-    row: Row, schedule: dict[str, Any], moments: TheirMoments, kind: str, now: int
+    row: Row, schedule: dict[str, Any], moments: TheirMoments, kind: str, reading: _Reading
 ) -> tuple[dict[str, Any], TheirMoments]:
-    """Return the schedule within the task's start and end. A one-off task has one moment from `now` (ms UTC) on."""
-    start, end = moment_of(row, "start_time"), moment_of(row, "expires")
+    """Return the schedule within the task's start and end. A one-off task has one moment from now on."""
+    start, end = reading.moment(row, "start_time"), reading.moment(row, "expires")
     is_once = flag_of(row, "one_off")
     if is_once and (number_of(row, "total_run_count") or 0):
         raise NotTaken("it is a one-off task that has already run")
@@ -140,7 +163,7 @@ def _bounded(
         return schedule, moments
     if is_once:
         # Its one moment is counted from a start; a file of timers has to say which.
-        start = max(start or EPOCH, EPOCH + timedelta(milliseconds=now))
+        start = max(start or EPOCH, EPOCH + timedelta(milliseconds=reading.now))
     if start is not None:
         schedule = schedule | {"startAt": shown_moment(start)}
     if end is not None:

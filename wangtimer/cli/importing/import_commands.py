@@ -220,7 +220,10 @@ def quartz(source: str, now: int, table_prefix: str) -> list[Found]:  # noqa: AR
     ),
 )
 @click.option(
-    "--timezone", type=ZONE, help="Replaces the app's own zone; in tables each crontab has its own."
+    "--timezone",
+    type=ZONE,
+    help="Replaces the app's own zone. Of tables: the zone of moments without an offset, which is UTC if Django has "
+    "USE_TZ = True, else its TIME_ZONE. Each crontab there has its own.",
 )
 def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]:
     """Import the entries of Celery beat.
@@ -228,10 +231,11 @@ def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]
     SOURCE is a Python module (package.module, package.module:app, a file), which is run; or django-celery-beat's
     tables: an SQLAlchemy URL, a dump, or a folder with a CSV file of each.
     """
-    if "://" in source or source.endswith((".sql", ".csv")) or Path(source).is_dir():
+    is_file = source.endswith((".sql", ".csv")) or (Path(source).is_file() and not source.endswith(".py"))
+    if "://" in source or is_file or Path(source).is_dir():
         from wangtimer.cli.importing.django_beat_tables import read_django_beat
 
-        return read_django_beat(source, now)
+        return read_django_beat(source, timezone, now)
     from wangtimer.cli.importing.celery_module import read_celery_module
 
     return read_celery_module(source, None if timezone is None else timezone.key, now)

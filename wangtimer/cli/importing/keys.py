@@ -3,8 +3,7 @@
 import re
 from collections.abc import Callable
 
-MOST_CHARACTERS = 128
-# Leaves room for a number at the end.
+# A key has 128 characters at most. This leaves room for a number at the end.
 MOST_OF_NAME = 120
 _UNFIT = re.compile(r"[^\w.:@+-]+")
 

@@ -30,6 +30,13 @@ TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS = (
     "SIMPLE_TRIGGERS",
     "JOB_DETAILS",
 )
+TRIGGER_KEY, JOB_KEY = (
+    ("sched_name", "trigger_name", "trigger_group"),
+    ("sched_name", "job_name", "job_group"),
+)
+KINDS = {"CRON": CRON_TRIGGERS, "SIMPLE": SIMPLE_TRIGGERS}
+# With foreign keys a database has it; what makes a dump may leave it out.
+NO_ROW = "its row of {} is missing: dump all of that table too"
 COLUMNS = ("trigger_name", "trigger_group", "job_name", "trigger_state", "trigger_type", "start_time")
 IGNORED, SMART = -1, 0
 CRON_MISFIRES = {IGNORED: "fire_all", SMART: "fire_latest", 1: "fire_latest", 2: "skip"}
@@ -55,7 +62,9 @@ _ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 def read_quartz_tables(source: str, prefix: str = PREFIX) -> list[Found]:
     """Return the triggers of a job store; raises `BadSource`."""
     names = {name: f"{prefix}{name}".lower() for name in (TRIGGERS, CRON_TRIGGERS, SIMPLE_TRIGGERS, JOBS)}
-    tables = read_tables(source, names.values())
+    tables = read_tables(
+        source, {name: JOB_KEY if kind == JOBS else TRIGGER_KEY for kind, name in names.items()}
+    )
     triggers = table_of(tables, names[TRIGGERS], source, *COLUMNS)
     details = {
         kind: {_identity(row): row for row in tables.get(names[kind], [])}
@@ -68,19 +77,21 @@ def read_quartz_tables(source: str, prefix: str = PREFIX) -> list[Found]:
             row,
             details[CRON_TRIGGERS].get(_identity(row)),
             details[SIMPLE_TRIGGERS].get(_identity(row)),
-            jobs.get((*_identity(row)[:1], *_job(row)), {}),
+            jobs.get((*_identity(row)[:1], *_job(row))),
             key_of(fit_for_key(".".join(_identity(row)[1:]))),
         )
         for row in sorted(triggers, key=_identity)
     ]
 
 
-def _found(row: Row, cron: Row | None, simple: Row | None, job: Row, key: str) -> Found:
+def _found(row: Row, cron: Row | None, simple: Row | None, job: Row | None, key: str) -> Found:
     place = f"trigger {'.'.join(_identity(row)[1:])}"
     original = _original(row, cron, simple)
     try:
         _refuse_calendar(row)
         schedule, moments = _schedule(row, cron, simple)
+        if job is None:
+            raise NotTaken(NO_ROW.format(JOBS))  # noqa: TRY301
         job_group, job_name = _job(row)
         body = {"job": f"{job_group}.{job_name}", "class": text_of(job, "job_class_name")}
         data, notes = _data(row, job)
@@ -114,7 +125,9 @@ def _schedule(row: Row, cron: Row | None, simple: Row | None) -> tuple[Mapping[s
         return _cron_schedule(row, cron)
     if simple is not None:
         return _simple_schedule(row, simple)
-    raise NotTaken(f"its type is {text_of(row, 'trigger_type')}, and only CRON and SIMPLE can be read")
+    if (kind := text_of(row, "trigger_type")) in KINDS:
+        raise NotTaken(NO_ROW.format(KINDS[kind]))
+    raise NotTaken(f"its type is {kind}, and only CRON and SIMPLE can be read")
 
 
 def _cron_schedule(row: Row, cron: Row) -> tuple[Mapping[str, Any], TheirMoments]:

@@ -70,6 +70,11 @@ _INSERT = re.compile(
 )
 _COPY = re.compile(rf"COPY{_NAME}{_LIST}(?P<rows>FROM\s+stdin\s*;[^\n]*\n)?", re.IGNORECASE)
 _CHANGE = re.compile(rf"(?:UPDATE|DELETE\s+FROM|TRUNCATE(?:\s+TABLE)?){_NAME}", re.IGNORECASE)
+# What tells whose the names are that have no qualifier; the second one is a command of psql, which is a line.
+_USE = re.compile(
+    rf"(?:USE\s+|SET\s+(?:SESSION\s+)?search_path\s*(?:=|TO\b)\s*)(?P<name>{_ID}|'[^']*')", re.IGNORECASE
+)
+_PSQL = re.compile(r"\\(?:(?:c|connect)[ \t]+(?P<database>[^\n]*)|[^\n]*)")
 _NEXT_ROW = re.compile(r"\s*,\s*(?=\()")
 _AFTER_ROWS = re.compile(r"\s*(?:(?:AS\s+\w+\s+)?ON\s|RETURNING\s|;|\Z)", re.IGNORECASE)
 _END_OF_COPY = re.compile(r"^\\\.\r?$", re.MULTILINE)
@@ -116,6 +121,9 @@ class _Reading:
         self._columns: dict[str, list[str]] = {}
         self.rows: dict[str, list[Row]] = {}
         self.passed_over: set[str] = set()
+        # The database of psql and the default schema, as far as told; and whose the rows are that were read.
+        self._database = self._schema = ""
+        self._owner: tuple[str, str] | None = None
 
     def read(self) -> None:
         """Read all statements."""
@@ -128,6 +136,10 @@ class _Reading:
                 at = delimited.end()
             elif found := _COPY.match(self._text, at):
                 at = self._copy(found)
+            elif found := _PSQL.match(self._text, at):
+                if found["database"]:
+                    self._database, self._schema = found["database"].strip(), ""
+                at = found.end()
             else:
                 end = self._end_of_statement(at)
                 is_in_routine = _ROUTINE.match(self._text, at, end) is not None
@@ -149,6 +161,8 @@ class _Reading:
         elif found := _INSERT.match(self._text, at, end):
             if self._is_wanted(found):
                 self._insert(found)
+        elif found := _USE.match(self._text, at, end):
+            self._schema = _bare(found["name"].strip("'"))
         elif (found := _CHANGE.match(self._text, at, end)) and self.rows.get(_bare(found["name"])):
             raise self._bad(
                 at, f"{self._text[at : at + 40]!r} changes rows, and only those inserted are read"
@@ -161,7 +175,15 @@ class _Reading:
             raise self._bad(found.start(), "its INSERT names no table: write the table's name there")
         if table not in self._wanted:
             self.passed_over.add(table)
-        return table in self._wanted
+            return False
+        owner = self._database, _qualifier(found["name"]) or self._schema
+        if self._owner not in (None, owner):
+            raise self._bad(
+                found.start(),
+                f"{table} of a second database or schema, {'.'.join(owner).strip('.')}: dump one only",
+            )
+        self._owner = owner
+        return True
 
     def _create(self, found: re.Match[str]) -> None:
         table = _bare(found["name"])
@@ -271,6 +293,10 @@ def _copied(value: str) -> str | None:
     if value == r"\N":
         return None
     return re.sub(r"\\(.)", lambda one: _COPY_ESCAPES.get(one[1], one[1]), value)
+
+
+def _qualifier(name: str) -> str:
+    return ".".join(_bare(one) for one in name.split(".")[:-1])
 
 
 def _bare(name: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.entries import NotTaken
 from wangtimer.cli.importing.sql_dump import BadDump, Row, Unread, read_dump
@@ -17,6 +18,9 @@ from wangtimer.cli.terminal.files import BadText, decoded
 MOST_OF_A_FIELD = 16 * 1_048_576
 # As tools write NULL into a CSV file.
 NULLS = ("NULL", r"\N")
+# As mysqldump tells its encoding. What it lacks was lost as the dump was written.
+_LOSSY = re.compile(r"^/\*!\d+ SET NAMES (?!utf8|binary)(\w+)", re.MULTILINE)
+NO_ZONE = "write --timezone UTC if Django has USE_TZ = True, else the zone of its TIME_ZONE"
 _WHOLE = re.compile(r"[-+]?[0-9]{1,18}(?:\.0{0,9})?")
 
 
@@ -24,13 +28,21 @@ class BadSource(Exception):
     """A source cannot be read; the message says which and why."""
 
 
-def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
+def read_tables(source: str, wanted: Mapping[str, tuple[str, ...]]) -> dict[str, list[Row]]:
     """Return the rows of the wanted tables that a source has, by table name; all names in lower case.
 
-    `source` is an SQLAlchemy URL, a dump of SQL statements, a folder with `TABLE.csv` files, or one CSV file with the
-    first wanted table. Tables of a dump that are not wanted are told. Raises `BadSource`.
+    `wanted` are the tables, each with its primary key. `source` is an SQLAlchemy URL, a dump of SQL statements, a
+    folder with `TABLE.csv` files, or one CSV file with the first wanted table. Tables of a dump that are not wanted are
+    told. Raises `BadSource`.
     """
-    names = [name.lower() for name in wanted]
+    keys = {name.lower(): key for name, key in wanted.items()}
+    found = _read(source, list(keys))
+    for name, rows in found.items():
+        _refuse_twins(source, name, rows, keys[name])
+    return found
+
+
+def _read(source: str, names: list[str]) -> dict[str, list[Row]]:
     if "://" in source:
         return _over_sql(source, names)
     path = Path(source)
@@ -41,14 +53,35 @@ def read_tables(source: str, wanted: Iterable[str]) -> dict[str, list[Row]]:
         if path.suffix.lower() == ".csv":
             return {names[0]: _csv(path)}
         # Blobs of MySQL are bytes among the text.
-        found, others = read_dump(decoded(path.read_bytes(), "surrogateescape"), names)
+        text = decoded(path.read_bytes(), "surrogateescape")
+        if text.lstrip().startswith("<"):
+            raise BadText("it is XML: dump it as SQL, without --xml")  # noqa: TRY301
+        found, others = read_dump(text, names)
     except (OSError, BadText, csv.Error) as error:
         raise BadSource(f"{source}: {error}") from None
     except BadDump as error:
         raise BadSource(f"{source}, {error}") from None
+    if lossy := _LOSSY.search(text):
+        show_trouble(
+            f"{source}: its text is in {lossy[1]}, with a ? for each sign that {lossy[1]} lacks: "
+            "dump it with --default-character-set=utf8mb4"
+        )
     if others:
         show_trouble(f"{source}: rows of other tables are not read: {', '.join(others)}")
     return found
+
+
+def _refuse_twins(source: str, table: str, rows: Iterable[Row], key: tuple[str, ...]) -> None:
+    """Refuse a second row with the same primary key: which one counts, only the database knows."""
+    seen = set()
+    for row in rows:
+        values = tuple("" if row.get(name) is None else str(row[name]).strip() for name in key)
+        if any(values) and values in seen:
+            raise BadSource(
+                f"{shown_source(source)}: two rows of {table} have the same {', '.join(key)} ({', '.join(values)}): "
+                "give a source that has each row once, as the database does"
+            )
+        seen.add(values)
 
 
 def table_of(tables: Mapping[str, list[Row]], name: str, source: str, *columns: str) -> list[Row]:
@@ -104,8 +137,8 @@ def flag_of(row: Row, name: str) -> bool:
     return text_of(row, name).lower() in ("1", "true", "t", "y", "yes")
 
 
-def moment_of(row: Row, name: str) -> datetime | None:
-    """Return a column with a moment, in UTC where it has no offset; None where it is empty. Raises `NotTaken`."""
+def moment_of(row: Row, name: str, zone: ZoneInfo | None) -> datetime | None:
+    """Return a column with a moment, in `zone` where it has no offset; None where it is empty. Raises `NotTaken`."""
     value = value_of(row, name)
     try:
         if not isinstance(value, datetime):
@@ -113,7 +146,9 @@ def moment_of(row: Row, name: str) -> datetime | None:
             if not text:
                 return None
             value = datetime.fromisoformat(text)
-        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        if value.tzinfo is None and zone is None:
+            raise NotTaken(f"its {name} {str(value)!r} has no offset: {NO_ZONE}")
+        return (value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise NotTaken(f"its {name} {text_of(row, name)[:40]!r} is not a moment") from None
 

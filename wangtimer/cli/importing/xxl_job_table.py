@@ -48,7 +48,7 @@ BROADCAST = "SHARDING_BROADCAST"
 
 def read_xxl_job(source: str, zone: ZoneInfo, now: int) -> list[Found]:
     """Return the jobs of an XXL-JOB; `zone` is that of its admin server. Raises `BadSource`."""
-    rows = table_of(read_tables(source, [TABLE]), TABLE, source, *COLUMNS)
+    rows = table_of(read_tables(source, {TABLE: ("id",)}), TABLE, source, *COLUMNS)
     key_of = numbering()
     return [_found(row, zone, now, key_of(_key(row))) for row in sorted(rows, key=_id)]
 

@@ -28,6 +28,7 @@ class OnceCommand(click.Command):
         """Read the arguments; raises a usage error where an option with one value is repeated."""
         _refuse_second_values(self, ctx, args)
         _refuse_unquoted_cron(self, ctx, args)
+        _refuse_json_as_body(self, ctx, args)
         return super().parse_args(ctx, args)
 
 
@@ -49,10 +50,18 @@ class OnceGroup(click.Group):
         if self.get_command(ctx, written) is None and not written.startswith("-"):
             word = _MEANT.get(written)
             meant = word if word in self.commands else near_miss(written, self.commands)
+            meant = meant or _elsewhere(ctx, word or written)
             question = "" if meant is None else f"did you mean {meant}? "
             known = ", ".join(self.list_commands(ctx))
             raise click.UsageError(f"{written!r} is no command here; {question}there are {known}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _elsewhere(ctx: click.Context, word: str) -> str | None:
+    """Return the command of this name that another group has, where there is one."""
+    groups = getattr(ctx.find_root().command, "commands", {}).items()
+    found = [f"{name} {word}" for name, group in groups if word in getattr(group, "commands", ())]
+    return found[0] if len(found) == 1 else None
 
 
 def takes_one_value(parameter: click.Parameter) -> bool:
@@ -74,6 +83,18 @@ def _refuse_second_values(command: click.Command, ctx: click.Context, args: list
             raise click.UsageError(
                 f"{parameter.opts[0]} takes one value, but is given {times} times; give it once", ctx
             )
+
+
+def _refuse_json_as_body(command: click.Command, ctx: click.Context, args: list[str]) -> None:
+    """Refuse what stands behind --json as if it were a body, as other programs take it."""
+    names = {one.name for one in command.params}
+    if ctx.resilient_parsing or not {"as_json", "body"} <= names or "--json" not in args[:-1]:
+        return
+    following = args[args.index("--json") + 1]
+    if following.startswith(("{", "[", "@")):
+        raise click.UsageError(
+            f"--json takes no value, it is for what is printed; write --body {following!r}", ctx
+        )
 
 
 def _refuse_unquoted_cron(command: click.Command, ctx: click.Context, args: list[str]) -> None:

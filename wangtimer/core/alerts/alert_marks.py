@@ -29,6 +29,11 @@ class AlertMarks:
         self._well_at: dict[_Place, int] = {}
 
     @property
+    def has_rules(self) -> bool:
+        """Whether anybody has rules of alerts, so that an outcome may be noted."""
+        return bool(self._alerted())
+
+    @property
     def are_any_troubled(self) -> bool:
         """Whether some host is in trouble, so that a success may be noted."""
         return bool(self._alerted().troubled)

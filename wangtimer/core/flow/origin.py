@@ -155,12 +155,6 @@ def origins_of(url: str) -> frozenset[str]:
     return frozenset(read_url(one)[0].key for one in (url, fallback) if one)
 
 
-def told_host(url: str) -> str:
-    """Return the host and port of a URL, or the broker's name, for messages; "" where there is none to be read."""
-    origin = read_url(url)[0]
-    return origin.host_port if is_message_url(url) or not origin.fault else ""
-
-
 def _broker_of(text: str, name: str) -> Origin:
     """Return the place of a named broker; only a process that has the broker set up sends there."""
     fault = f"no broker {name!r} is set up for callback processes"

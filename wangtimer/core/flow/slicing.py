@@ -157,11 +157,6 @@ class SharedLane:
         return self.name if self.kind == "pause" else None
 
     @property
-    def limited_app(self) -> str | None:
-        """The app whose limit firings wait for here; None in any other lane."""
-        return self.name if self.kind == "limit" else None
-
-    @property
     def is_of_limit(self) -> bool:
         """Whether firings wait here for a limit that somebody set."""
         return self.kind in ("limit", "host-limit", "app-at-host")

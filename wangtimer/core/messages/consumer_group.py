@@ -31,12 +31,6 @@ class ConsumerGroup:
         """Its name among all groups; no group has a slash in its name."""
         return f"{self.app}/{self.name}"
 
-    @classmethod
-    def of_key(cls, key: str) -> Self:
-        """Read back what `key` wrote."""
-        app, _, name = key.rpartition("/")
-        return cls(app, name)
-
 
 @dataclass(frozen=True, slots=True)
 class ConsumerEntry:

@@ -107,6 +107,11 @@ class Definition(NamedTuple):
             return False
         return self.is_enabled and (not self.edited_at or self.schedule.matches(fire_at))
 
+    def surely_wants(self, fire_at: int) -> bool:
+        """Whether `still_wants` is true and `has_stopped` is not, seen without a look at the schedule's moments."""
+        is_as_planned = not self.edited_at and not isinstance(self.schedule, Bounded)
+        return is_as_planned and self.status is TimerStatus.ENABLED and fire_at > self.disabled_at
+
     def with_schedule(self, schedule: Schedule, now: int) -> "Definition":
         """Return it with another schedule, as of `now` (ms UTC)."""
         return self._replace(schedule=schedule, edited_at=now, edited_before_at=self.edited_at)

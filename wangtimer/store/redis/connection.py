@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from threading import Lock
 from typing import Any, Protocol, TypeVar
 
 from redis import ConnectionPool, Redis
@@ -15,6 +16,7 @@ from redis.client import NEVER_DECODE
 from redis.connection import AbstractConnection, Connection, parse_url
 from redis.exceptions import (
     ClusterDownError,
+    MasterDownError,
     NoScriptError,
     OutOfMemoryError,
     ReadOnlyError,
@@ -35,6 +37,8 @@ Argument = str | int | float | bytes
 _REFUSALS = (ReadOnlyError, OutOfMemoryError, ClusterDownError, TryAgainError)
 # redis-py has no class for these.
 _REFUSAL_WORDS = ("BUSY", "MISCONF", "NOREPLICAS")
+# s; connections are opened anew once in so long at most, so that a server that stays a replica is not asked for more.
+RENEWED_FOR_S = 1.0
 
 # In the answer to INFO: the name a server gives itself at each start.
 _RUN_ID = re.compile(r"^run_id:(\w+)", re.MULTILINE)
@@ -118,7 +122,10 @@ class Reconnects:
 
 
 class RedisConnection:
-    """Runs commands and scripts; a Redis that does not answer within `timeout_s` counts as away."""
+    """Runs commands and scripts; a Redis that does not answer within `timeout_s` counts as away.
+
+    Nobody stays with a server that was demoted: its name may lead to another one by now.
+    """
 
     def __init__(
         self,
@@ -129,6 +136,11 @@ class RedisConnection:
         self.reconnects = Reconnects(monotonic)
         self._time_listener: TimeListener | None = None
         self._client = Redis(connection_pool=self._pool(url, timeout_s))
+        self._monotonic = monotonic
+        self._renewing = Lock()
+        self._renewed_at = float("-inf")
+        # How often connections were opened anew.
+        self._renewals = 0
 
     def _pool(self, url: str, timeout_s: float) -> ConnectionPool:
         return ConnectionPool.from_url(
@@ -241,27 +253,55 @@ class RedisConnection:
         return answers
 
     def command(self, work: Callable[["Redis"], Result]) -> Result:
-        """Run `work` with the client; a dead pooled connection gets one more try. Raises `StoreAway`."""
+        """Run `work` with the client; raises `StoreAway`.
+
+        It gets one more try after a dead pooled connection, and one after a server that was demoted.
+        """
+        renewals = self._renewals
         try:
             try:
-                return work(self._client)
-            except RedisTimeoutError:
-                raise
-            except RedisConnectionError:
+                try:
+                    return work(self._client)
+                except RedisTimeoutError:
+                    raise
+                except RedisConnectionError:
+                    return work(self._client)
+            except ResponseError as error:
+                if not (was_demoted(error) and self._renew(renewals)):
+                    raise
                 return work(self._client)
         except (RedisConnectionError, RedisTimeoutError, *_REFUSALS, OSError) as error:
-            if isinstance(error, ReadOnlyError):
-                self.reconnects.note_demotion()
             raise StoreAway("Redis", str(error) or type(error).__name__) from error
         except ResponseError as error:
             if str(error).startswith(_REFUSAL_WORDS):
                 raise StoreAway("Redis", str(error)) from error
             raise
 
+    def _renew(self, known: int) -> bool:
+        """Let all connections be opened anew; tell whether they are since `known`. Those in use go once given back."""
+        with self._renewing:
+            if self._renewals != known:
+                return True
+            # Whatever comes of it, once it takes writes again.
+            self.reconnects.note_demotion()
+            if self._monotonic() - self._renewed_at < RENEWED_FOR_S:
+                return False
+            self.pool.disconnect(inuse_connections=False)
+            # In this order: a connection that is taken in between is a new one.
+            self.pool.update_active_connections_for_reconnect()
+            self._renewed_at = self._monotonic()
+            self._renewals += 1
+            return True
+
     def close(self) -> None:
         """Close every connection."""
         self._client.close()
         self._client.connection_pool.disconnect()
+
+
+def was_demoted(error: Exception) -> bool:
+    """Tell whether the server says that it is a replica, or has lost those it should have."""
+    return isinstance(error, (ReadOnlyError, MasterDownError)) or str(error).startswith("NOREPLICAS")
 
 
 def _pipeline(client: Any, calls: Sequence[ScriptCall], then: Callable[[Any], None] | None) -> list[Any]:

@@ -31,6 +31,7 @@ class Keys:
         self.load = f"{agenda}:load"
         self.strain = f"{agenda}:strain"
         self.lanes = f"{prefix}:lanes"
+        self.web = f"{prefix}:web"
         self.queue_workers = f"{prefix}:queue-workers"
         self.outbox = f"{prefix}:outbox"
         self.told = f"{prefix}:told"

@@ -23,6 +23,7 @@ from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Note, Outcome
 from wangtimer.store.sql.alert_notes import note_outcomes
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.dead_letters import forget_dead_letters
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
@@ -43,7 +44,8 @@ class AckState(Enum):
 
     COUNTS = auto()
     NOT_YET = auto()  # the answer 202 of this attempt is not on record yet
-    OVERTAKEN = auto()  # this attempt ended, and the firing is at a later one
+    OVERTAKEN = auto()  # this attempt ended, and the firing is, or failed, at a later one
+    TOO_LATE = auto()  # nothing was said of this attempt in time, and the firing has failed
     SUCCEEDED = auto()
     OVER = auto()  # it failed, was skipped or purged, or never came to this attempt
 
@@ -132,7 +134,7 @@ class AcceptedFirings:
         return OverduePage([_read(row) for row in rows if not row["is_noted"]], next_key)
 
     def acknowledge(self, member: Member, now: int, notes: tuple[Note, ...] = ()) -> tuple[AckState, bool]:
-        """Record that the work is done; it counts also for an attempt whose time was over, if others follow it.
+        """Record that the work is done; it counts also for an attempt whose time was over, whatever came of it.
 
         `notes`: what the judge of alerts is to know of it.
         Return also whether other firings of its timer may wait for it. Repeating it is harmless.
@@ -140,10 +142,12 @@ class AcceptedFirings:
 
         def work(sql: Connection) -> tuple[AckState, bool]:
             state, has_begun = _locked(sql, member)
-            if state is not AckState.COUNTS and not (
-                state is AckState.OVERTAKEN and _was_too_late(sql, member)
-            ):
-                return state, has_begun
+            if state is not AckState.COUNTS:
+                if state is AckState.OVERTAKEN and _was_too_late(sql, member):
+                    state = AckState.TOO_LATE
+                if state is not AckState.TOO_LATE:
+                    return state, has_begun
+                forget_dead_letters(sql, [member.key])
             its = _is(member.timer_id, member.fire_at)
             sql.execute(_updating(its, status=FiringStatus.SUCCEEDED.value, done_at=now, error=""))
             note_outcomes(sql, [Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at, notes=notes)])
@@ -207,7 +211,9 @@ def _locked(sql: Connection, member: Member) -> tuple[AckState, bool]:
     """
     begun = and_(begun_firings.c.timer_id == member.timer_id, begun_firings.c.fire_at == member.fire_at)
     has_begun = exists().where(begun).label("has_begun")
-    query = select(firings.c.status, firings.c.attempt, has_begun, _is_to_be_cancelled(member))
+    query = select(
+        firings.c.status, firings.c.attempt, firings.c.error, has_begun, _is_to_be_cancelled(member)
+    )
     query = by_index(query.where(_is(member.timer_id, member.fire_at)), "PRIMARY")
     row = sql.execute(query.with_for_update()).mappings().one_or_none()
     return _state_of(row, member), row is not None and bool(row["has_begun"])
@@ -235,6 +241,10 @@ def _state_of(row: RowMapping | None, member: Member) -> AckState:
     status, attempt = row["status"], row["attempt"]
     if status == FiringStatus.SUCCEEDED.value:
         return AckState.SUCCEEDED
+    if status == FiringStatus.FAILED.value and attempt > member.attempt:
+        return AckState.OVERTAKEN
+    if status == FiringStatus.FAILED.value and attempt == member.attempt and row["error"] == TIME_OVER_ERROR:
+        return AckState.TOO_LATE
     if status not in (ACCEPTED, PENDING) or attempt < member.attempt or row["is_to_be_cancelled"]:
         return AckState.OVER
     if attempt > member.attempt:

@@ -118,7 +118,7 @@ class AlertRuleStore:
             late_ms = _least_lateness(sql)
             return AlertedApps(late_ms, _troubled(sql) if late_ms else {})
 
-        return self._database.read(work)
+        return self._database.read_current(work)
 
     def keys_behind(self, key: tuple[str, str], limit: int) -> list[tuple[str, str]]:
         """Return a page of all rules' apps and names, from behind one."""

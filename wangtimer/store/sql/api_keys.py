@@ -56,7 +56,7 @@ class ApiKeyStore:
             .select_from(api_keys.outerjoin(apps, apps.c.name == api_keys.c.app))
             .where(api_keys.c.id == key_id)
         )
-        row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        row = self._database.read_current(lambda sql: sql.execute(query).mappings().one_or_none())
         return None if row is None else FoundKey(_key_of(row), row["disabled_at"] is not None)
 
     def page(self, app: str | None, limit: int, after_id: str = "") -> list[StoredKey]:

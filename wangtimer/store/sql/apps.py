@@ -73,7 +73,7 @@ class AppStore:
         """Return the app of this name; None where there is none."""
         # MariaDB ignores trailing spaces when it compares.
         query = select(apps).where(apps.c.name == name, func.char_length(apps.c.name) == len(name))
-        row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
+        row = self._database.read_current(lambda sql: sql.execute(query).mappings().one_or_none())
         return None if row is None else _app_of(row)
 
     def page(self, limit: int, after: str = "") -> list[RegisteredApp]:
@@ -86,18 +86,20 @@ class AppStore:
     def disabled(self) -> dict[str, int]:
         """Return by name when each disabled app was disabled (ms UTC)."""
         query = select(apps.c.name, apps.c.disabled_at).where(apps.c.disabled_at.is_not(None))
-        return self._database.read(lambda sql: {row.name: row.disabled_at for row in sql.execute(query)})
+        return self._database.read_current(
+            lambda sql: {row.name: row.disabled_at for row in sql.execute(query)}
+        )
 
     def queues(self) -> dict[str, str]:
         """Return by name the queue of each app that has one of its own."""
         query = select(apps.c.name, apps.c.queue).where(apps.c.queue.is_not(None))
-        return self._database.read(lambda sql: {row.name: row.queue for row in sql.execute(query)})
+        return self._database.read_current(lambda sql: {row.name: row.queue for row in sql.execute(query)})
 
     def retries(self) -> dict[str, RetryPolicy]:
         """Return by name the retry policy of each app that has one; raises `StoreAway`."""
         query = select(apps.c.name, apps.c.retry).where(apps.c.retry.is_not(None))
         return readable_policies(
-            self._database.read(lambda sql: {row.name: row.retry for row in sql.execute(query)})
+            self._database.read_current(lambda sql: {row.name: row.retry for row in sql.execute(query)})
         )
 
     def names(self) -> list[str]:

@@ -29,7 +29,7 @@ class CallLimitSource:
         """Return them; raises `StoreAway`."""
         query = select(apps.c.name, apps.c.limits).where(apps.c.limits.is_not(None))
         set_for: dict[str, Any] = {}
-        for app, text in self._database.read(lambda sql: sql.execute(query).all()):
+        for app, text in self._database.read_current(lambda sql: sql.execute(query).all()):
             try:
                 limits = orjson.loads(text)
                 set_for[app] = CallLimit.of_limits(limits), CallLimit.of_limits(limits, TO_ONE_HOST)

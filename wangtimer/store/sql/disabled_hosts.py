@@ -35,7 +35,9 @@ class DisabledHostStore:
         if app is not None:
             query = query.where(disabled_hosts.c.app == app)
         ordered = query.order_by(disabled_hosts.c.since, disabled_hosts.c.app, disabled_hosts.c.origin)
-        return self._database.read(lambda sql: [_host_of(row) for row in sql.execute(ordered).mappings()])
+        return self._database.read_current(
+            lambda sql: [_host_of(row) for row in sql.execute(ordered).mappings()]
+        )
 
     def count(self) -> int:
         """Return how many are disabled, counted for each app."""

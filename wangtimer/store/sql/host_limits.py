@@ -71,7 +71,8 @@ class HostLimitStore:
         """Take out the limit of a host; False where there is none."""
 
         def work(sql: Connection) -> bool:
-            was = _one(sql, host)
+            # Locked: a server that was demoted refuses that.
+            was = _one(sql, host, locks=True)
             if was is None:
                 return False
             sql.execute(delete(host_limits).where(host_limits.c.host == host))
@@ -80,18 +81,26 @@ class HostLimitStore:
 
         return self._database.write(work)
 
-    def page(self, limit: int, after: str = "") -> list[HostLimit]:
+    def page(self, limit: int, after: str = "", may_be_stale: bool = True) -> list[HostLimit]:
         """Return up to `limit` limits by host, from behind a host."""
-        query, key = select(host_limits), [host_limits.c.host]
-        return readable_page(self._database, query, key, [after], limit, lambda row: _limit_of(row._mapping))
+        return readable_page(
+            self._database,
+            select(host_limits),
+            [host_limits.c.host],
+            [after],
+            limit,
+            lambda row: _limit_of(row._mapping),
+            may_be_stale=may_be_stale,
+        )
 
     def of_calls(self) -> dict[str, CallLimit]:
         """Return all limits by host; raises `StoreAway`."""
-        return {one.host: one.of_calls for one in self.page(MOST_HOSTS)}
+        return {one.host: one.of_calls for one in self.page(MOST_HOSTS, may_be_stale=False)}
 
 
-def _one(sql: Connection, host: str) -> HostLimit | None:
-    row = sql.execute(select(host_limits).where(host_limits.c.host == host)).mappings().one_or_none()
+def _one(sql: Connection, host: str, locks: bool = False) -> HostLimit | None:
+    query = select(host_limits).where(host_limits.c.host == host)
+    row = sql.execute(query.with_for_update() if locks else query).mappings().one_or_none()
     return None if row is None or row["host"] != host else _limit_of(row)
 
 

@@ -1,10 +1,11 @@
 """Pages that go on after a key: only the page is read, however deep it lies."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import structlog
-from sqlalchemy import ColumnElement, FromClause, Row, Select, Update, and_, or_
+from sqlalchemy import ColumnElement, Connection, FromClause, Row, Select, Update, and_, or_
 
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import firings
@@ -22,18 +23,20 @@ def readable_page(
     limit: int,
     read: Callable[[Any], Item],
     descending: bool = False,
+    may_be_stale: bool = True,
 ) -> list[Item]:
     """Return up to `limit` items in the order of these columns, from behind the values `after`.
 
     A row that cannot be read is named in the log, and the next one comes in its place: it neither fails a list nor ends
-    it.
+    it. Unless it `may_be_stale`, the page is of a server that takes writes.
     """
+    from_sql = database.read if may_be_stale else database.read_current
     page: list[Item] = []
     query = query.order_by(*(column.desc() if descending else column for column in columns))
     while True:
         room = limit - len(page)
         part = query if after is None else query.where(behind(columns, after, descending))
-        rows = _rows(database, part.limit(room))
+        rows = from_sql(partial(_rows, query=part.limit(room)))
         for row in rows:
             try:
                 page.append(read(row))
@@ -44,8 +47,8 @@ def readable_page(
         after = _key(columns, rows[-1])
 
 
-def _rows(database: Database, query: Select[Any]) -> Sequence[Row[Any]]:
-    return database.read(lambda sql: sql.execute(query).all())
+def _rows(sql: Connection, query: Select[Any]) -> Sequence[Row[Any]]:
+    return sql.execute(query).all()
 
 
 def _key(columns: Sequence[ColumnElement[Any]], row: Row[Any]) -> list[Any]:

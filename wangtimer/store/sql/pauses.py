@@ -24,26 +24,27 @@ class PauseStore:
         """
         row = {"name": pause.name, "app": pause.app, "since": pause.since, "reason": pause.reason}
 
-        def work(sql: Connection) -> None:
+        def work(sql: Connection) -> Pause:
+            if (found := _one(sql, pause.name, locks=True)) is not None:
+                return found
             if sql.execute(select(func.count()).select_from(pauses)).scalar_one() >= MOST_PAUSES:
                 raise Conflict("pause", f"{MOST_PAUSES} pauses are the most", "end some of them")
             sql.execute(insert(pauses).values(row))
             note_changes(sql, pause.since, [_noted(Action.PAUSE, pause)])
+            return pause
 
-        found = self.find(pause.name)
-        if found is None:
-            try:
-                self._database.write(work)
-            except IntegrityError:
-                found = self.find(pause.name)
-        return found or pause
+        try:
+            return self._database.write(work)
+        except IntegrityError:  # somebody else paused it meanwhile
+            return self.find(pause.name) or pause
 
     def remove(self, name: str, now: int) -> Pause | None:
         """Let something go on and return its former pause; None where it is not paused."""
 
         def work(sql: Connection) -> Pause | None:
-            found = _one(sql, name)
-            if found is not None and sql.execute(delete(pauses).where(pauses.c.name == name)).rowcount:
+            found = _one(sql, name, locks=True)
+            if found is not None:
+                sql.execute(delete(pauses).where(pauses.c.name == name))
                 note_changes(sql, now, [_noted(Action.RESUME, found)])
             return found
 
@@ -51,12 +52,14 @@ class PauseStore:
 
     def find(self, name: str) -> Pause | None:
         """Return the pause of this name; None where there is none."""
-        return self._database.read(lambda sql: _one(sql, name))
+        return self._database.read_current(lambda sql: _one(sql, name))
 
     def all(self) -> list[Pause]:
         """Return all pauses by name."""
         query = select(pauses).order_by(pauses.c.name)
-        return self._database.read(lambda sql: [_pause_of(row) for row in sql.execute(query).mappings()])
+        return self._database.read_current(
+            lambda sql: [_pause_of(row) for row in sql.execute(query).mappings()]
+        )
 
     def count(self) -> int:
         """Return how many there are."""
@@ -68,8 +71,10 @@ class PauseStore:
         return Pauses(frozenset(one.name for one in self.all()))
 
 
-def _one(sql: Connection, name: str) -> Pause | None:
-    row = sql.execute(select(pauses).where(pauses.c.name == name)).mappings().one_or_none()
+def _one(sql: Connection, name: str, locks: bool = False) -> Pause | None:
+    """Return the pause of this name; one that is locked is of no server that was demoted, as that refuses the lock."""
+    query = select(pauses).where(pauses.c.name == name)
+    row = sql.execute(query.with_for_update() if locks else query).mappings().one_or_none()
     return None if row is None or row["name"] != name else _pause_of(row)
 
 

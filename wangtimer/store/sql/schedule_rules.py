@@ -17,14 +17,16 @@ from wangtimer.store.sql.tables import firings, schedule_rules, timers
 from wangtimer.store.sql.timer_rows import timer_of
 
 _ONLY_ROW = 1
+# Stands before a moment in place of a digest.
+_SINCE = "since "
 _LIVING = (TimerStatus.ENABLED.value, TimerStatus.DISABLED.value)
 
 
 class PlannedBy(NamedTuple):
     """The versions of the rules by which timers are planned, and a digest by the name of each zone and calendar.
 
-    A process that has them was there at `seen_at` (ms UTC). The digest is "" while timers of that zone or calendar may
-    still have moments of other rules.
+    A process that has them was there at `seen_at` (ms UTC). While timers of a zone or calendar may still have moments
+    of other rules, since when they are looked at stands in place of its digest.
     """
 
     version: str
@@ -34,7 +36,18 @@ class PlannedBy(NamedTuple):
     @property
     def to_follow(self) -> frozenset[str]:
         """The zones and calendars of which timers may have moments of other rules."""
-        return frozenset(name for name, digest in self.digests.items() if not digest)
+        return frozenset(name for name, digest in self.digests.items() if digest.startswith(_SINCE))
+
+    @property
+    def followed_since(self) -> int:
+        """Since when they are looked at, ms UTC."""
+        since = (self.digests[name].removeprefix(_SINCE) for name in self.to_follow)
+        return max(map(int, since), default=0)
+
+
+def followed_from(now: int) -> str:
+    """Return what stands in place of a digest from now on, ms UTC."""
+    return f"{_SINCE}{now}"
 
 
 class AnewPage(NamedTuple):
@@ -59,7 +72,9 @@ class ScheduleRuleStore:
 
     def read(self) -> PlannedBy | None:
         """Return by which rules timers are planned; None: nobody has written it yet."""
-        row = self._database.read(lambda sql: sql.execute(select(schedule_rules)).mappings().one_or_none())
+        row = self._database.read_current(
+            lambda sql: sql.execute(select(schedule_rules)).mappings().one_or_none()
+        )
         if row is None:
             return None
         return PlannedBy(row["version"], orjson.loads(row["digests"]), row["seen_at"])
@@ -67,19 +82,27 @@ class ScheduleRuleStore:
     def version(self) -> str | None:
         """Return the version of these rules alone."""
         query = select(schedule_rules.c.version)
-        return self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
+        return self._database.read_current(lambda sql: sql.execute(query).scalar_one_or_none())
 
     def write(self, planned_by: PlannedBy, instead_of: PlannedBy | None) -> None:
-        """Write by which rules timers are planned now, unless somebody else wrote others meanwhile."""
+        """Write by which rules timers are planned now, unless somebody else wrote others meanwhile.
+
+        Nor are others written in place of rules whose processes have said meanwhile that they are there.
+        """
         values = {"version": planned_by.version, "seen_at": planned_by.seen_at}
         if instead_of is None or planned_by.digests is not instead_of.digests:
             values["digests"] = orjson.dumps(dict(planned_by.digests)).decode()
 
         def work(sql: Connection) -> None:
-            held = sql.execute(select(schedule_rules.c.version).with_for_update()).scalar_one_or_none()
+            columns = (schedule_rules.c.version, schedule_rules.c.seen_at)
+            held = sql.execute(select(*columns).with_for_update()).one_or_none()
             if held is None:
                 sql.execute(insert(schedule_rules).values(id=_ONLY_ROW, **values))
-            elif instead_of is not None and held == instead_of.version:
+            elif (
+                instead_of is not None
+                and held.version == instead_of.version
+                and (held.version == planned_by.version or held.seen_at == instead_of.seen_at)
+            ):
                 sql.execute(update(schedule_rules).values(values))
 
         self._database.write(work, waits_for_locks=False)

@@ -115,7 +115,8 @@ class SigningStore:
         """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
         columns = (signing.c.updated_at, signing.c.app)
         query = by_index(_ROW.where(behind(columns, key)), "signing_updated", signing)
-        rows = self._rows(query.order_by(*columns).limit(limit))
+        page = query.order_by(*columns).limit(limit)
+        rows = self._database.read_current(lambda sql: sql.execute(page).all())
         return self._read_all(rows), (rows[-1].updated_at, rows[-1].app) if len(rows) == limit else None
 
     def _read(self, apps: Sequence[str]) -> Readable[str, AppSigning]:

@@ -155,7 +155,8 @@ class TargetStore:
         """Return a page of what changed after this key, oldest first, and where to go on; None at the end."""
         columns = (targets.c.updated_at, targets.c.app, targets.c.name)
         query = by_index(select(targets).where(behind(columns, key)), "target_updated", targets)
-        rows = self._rows(query.order_by(*columns).limit(limit))
+        page = query.order_by(*columns).limit(limit)
+        rows = self._database.read_current(lambda sql: sql.execute(page).all())
         last = (rows[-1].updated_at, rows[-1].app, rows[-1].name) if len(rows) == limit else None
         return _read(rows, _target_of), last
 

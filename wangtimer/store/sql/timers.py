@@ -423,7 +423,7 @@ class TimerStore:
         order = (timers.c.updated_at, timers.c.id)
         query = by_index(select(*columns).where(behind(order, key)), "timer_updated", timers)
         query = query.order_by(*order).limit(limit)
-        return self._database.read(lambda sql: [ChangedTimer(*row) for row in sql.execute(query)])
+        return self._database.read_current(lambda sql: [ChangedTimer(*row) for row in sql.execute(query)])
 
     def purge(self, before: int, limit: int) -> int:
         """Forget timers deleted before `before` (ms UTC), at most `limit`; return how many."""

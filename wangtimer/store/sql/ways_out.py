@@ -27,7 +27,7 @@ class WaysOutInSql:
 
     def mark(self) -> str:
         """Return what changes with each of them; certificates are not read for it."""
-        state = self._database.read(
+        state = self._database.read_current(
             lambda sql: [[list(row) for row in sql.execute(query)] for query in (_SET, _VERSIONS)]
         )
         return hashlib.sha256(orjson.dumps(state)).hexdigest()
@@ -38,7 +38,7 @@ class WaysOutInSql:
 
     def all(self) -> dict[str, WayOut]:
         """Return that of each app that has one."""
-        set_, certificates = self._database.read(
+        set_, certificates = self._database.read_current(
             lambda sql: (sql.execute(_SET).all(), sql.execute(_CERTIFICATES).all())
         )
         ways = {row.name: WayOut(egress_of(row.name, row.egress)) for row in set_}

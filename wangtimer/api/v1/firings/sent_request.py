@@ -9,10 +9,11 @@ from pydantic import Field
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.callback.request import Request
 from wangtimer.core.errors import UnopenedSecrets
+from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Firing, Member
 from wangtimer.core.timers.call_form import CallForm
-from wangtimer.core.timers.named_target import NamedTarget, form_through, through
+from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_names import MASK
 from wangtimer.core.timers.secret_parts import masked_url
 from wangtimer.core.timers.timer import Definition, Notify, Timer
@@ -110,7 +111,7 @@ def _request(
     except UnopenedSecrets:
         call = definition.notify
     call = through(target, call)
-    form = form_through(target, definition)
+    form = CallOrder(definition, target).form
     member, zone = Member(timer.id, firing.fire_at, attempt), definition.schedule.timezone
     # What was lost before it by then, nobody knows any more.
     numbers = Continuity(firing.seq, None, None) if form.numbered else None

@@ -62,7 +62,11 @@ class Retry(Given):
     ] = None
     longest_pause: Annotated[
         GivenDuration,
-        duration(f"pauses grow up to this; {show_duration(USUAL.longest_pause_ms)} by default", "5m"),
+        duration(
+            f"pauses grow up to this; {show_duration(USUAL.longest_pause_ms)} by default, "
+            "or `pause` where that is longer",
+            "5m",
+        ),
         Field(alias="longestPause"),
     ] = None
     pauses: Annotated[

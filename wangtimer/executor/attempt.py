@@ -1,0 +1,142 @@
+"""An attempt: one firing on its way, as the delivery engine sees it."""
+
+from typing import Protocol
+
+from wangtimer.callback import Call, Reply, Request
+from wangtimer.callback.permits import Permit
+from wangtimer.core import fail_points
+from wangtimer.core.alerts.alert_place import AlertPlace
+from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.call_order import CallOrder
+from wangtimer.core.flow.slicing import SharedLane
+from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.executor.claim import Held
+from wangtimer.executor.request_maker import Made
+from wangtimer.messaging.message import Message
+
+# The answer of a target that goes on to work.
+ACCEPTED = 202
+
+
+class Sending(Protocol):
+    """What an attempt asks of the sender that made it, and tells it."""
+
+    def may_send(self, held: Held, /) -> bool:
+        """Tell whether the member is held, with a second of its lease surely left."""
+
+    def pause_of(self, held: Held, app: str, host: str, /) -> SharedLane | None:
+        """Return the lane of the pause that holds the member."""
+
+    def signed_anew(self, attempt: "Attempt", /) -> Made:
+        """Return its request with a signature that is not old."""
+
+    def ask_again(self, attempt: "Attempt", /) -> None:
+        """Send it if its lease is renewed, or let it wait for a pause."""
+
+    def move(self, held: Held, lane: SharedLane, due_at: int, /) -> None:
+        """Let the member wait in a lane."""
+
+    def take(self, attempt: "Attempt", reply: Reply, /) -> None:
+        """Record what came of it."""
+
+
+class Attempt:
+    """The engine's call, one object a firing. `queue` is the number of its app's queue."""
+
+    __slots__ = (
+        "_made",
+        "_sender",
+        "bucket",
+        "due_at_ms",
+        "held",
+        "order",
+        "permits",
+        "queue",
+        "request",
+        "timeouts",
+    )
+
+    def __init__(
+        self,
+        sender: Sending,
+        held: Held,
+        due_at_ms: int,
+        bucket: int,
+        order: CallOrder,
+        queue: int,
+        made: Made,
+    ) -> None:
+        self._sender = sender
+        self.held = held
+        self.due_at_ms = due_at_ms
+        self.bucket = bucket
+        self.order = order
+        self.queue = queue
+        self._made = made
+        self.request: Request = made.request
+        self.timeouts: Timeouts = order.timeouts
+        self.permits: tuple[Permit, ...] = ()
+
+    is_counted = True
+
+    @property
+    def has_waited(self) -> bool:
+        """Whether it was pulled from a lane."""
+        return isinstance(self.held.claim.stands_in, SharedLane)
+
+    @property
+    def made(self) -> Made:
+        """What was made of its order."""
+        return self._made
+
+    @property
+    def place(self) -> AlertPlace:
+        """Whose it is, and where it goes: a call to consumers may go elsewhere than its order says."""
+        return AlertPlace(self.request.app, self.request.host, self.order.target)
+
+    @property
+    def paused_in(self) -> SharedLane | None:
+        """The lane in which it waits until what an operator paused goes on; None if it is not paused."""
+        return self._sender.pause_of(self.held, self.request.app, self.request.host)
+
+    def is_accepted_by(self, reply: Reply) -> bool:
+        """Whether its target is to say later that it is done; who gets a message says nothing else."""
+        return bool(self._made.ack_token) and (
+            isinstance(self.request, Message) or reply.http_status == ACCEPTED
+        )
+
+    def may_send(self) -> bool:
+        """Tell whether the member may be sent: its lease surely lasts, and it is not paused.
+
+        A signature that is old by now is made anew.
+        """
+        fail_points.before(Step.SEND)
+        if not self._sender.may_send(self.held) or self.paused_in is not None:
+            return False
+        if self._made.keys:
+            self._renew_signature()
+        return True
+
+    def _renew_signature(self) -> None:
+        made = self._sender.signed_anew(self)
+        if made is not self._made:
+            self._made, self.request = made, made.request
+
+    def on_written(self) -> None:
+        """Hold its body no longer: an answer may take minutes, and other apps' requests need the room."""
+        self.held.claim.empty([self.held.member])
+        self.request = self.request.without_body()
+        self._made = self._made._replace(request=self.request)
+
+    def on_held_back(self, _call: Call) -> None:
+        """Check the lease again, then send; or let it wait for a pause to end."""
+        self._sender.ask_again(self)
+
+    def on_no_room(self, _call: Call, lane: SharedLane) -> None:
+        """Let it wait in a lane."""
+        self._sender.move(self.held, lane.in_queue(self.queue), self.due_at_ms)
+
+    def on_reply(self, _call: Call, reply: Reply) -> None:
+        """Record its outcome."""
+        fail_points.after(Step.SEND)
+        self._sender.take(self, reply)
