@@ -15,7 +15,7 @@ from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Batch, Claims, Fired
 from wangtimer.executor.lane_limits import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S
-from wangtimer.executor.puller import LOOK_IN_VAIN_EVERY_S, Puller
+from wangtimer.executor.puller import LANES_A_TRIP, LOOK_EVERY_S, LOOK_IN_VAIN_EVERY_S, Puller
 from wangtimer.store.redis.lanes import Pulled, PullOrder
 from wangtimer.store.redis.permits import PermitOrder, Permitted
 from wangtimer.store.redis.slices import Leases, Taken
@@ -73,6 +73,18 @@ def puller_of(lanes: Any, room_in: Callable[[SharedLane], int], clock: HandClock
     return puller
 
 
+def look(puller: Puller) -> None:
+    """Look at all lanes, and pull from those that are in line."""
+    puller.look()
+    pull(puller)
+
+
+def pull(puller: Puller) -> None:
+    """Pull until no lane is in line."""
+    while puller.has_lanes_to_pull:
+        puller.pull_next()
+
+
 @pytest.fixture
 def lanes() -> SlowLanes:
     return SlowLanes(HandClock())
@@ -88,30 +100,32 @@ def puller(lanes: SlowLanes) -> Puller:
 def test_a_look_that_takes_longer_than_from_one_to_the_next_starves_no_lane_that_has_room(
     lanes: SlowLanes, puller: Puller
 ) -> None:
+    busy = f"host:{HOSTS[0]} app"
+    pulled_at: list[float] = []
+
     def end_a_call(lane: SharedLane) -> None:
-        puller.note_ended(lane.host or "", "app")
+        if lane.key == busy:
+            pulled_at.append(lanes._clock.monotonic())
+        if pulled_at:
+            puller.note_ended(HOSTS[0], "app")
         if lanes.looks == 4:
             puller.stop()
 
     lanes.on_pull = end_a_call
     while puller.look_or_pull() is not None:
         pass  # all are behind: nobody waits
-    between_looks = len(lanes.asked) - lanes.looks * (1 + len(HOSTS))
-    assert between_looks >= 3 * len(HOSTS) / 2
-    assert len(puller._freed) <= len(HOSTS)
+    assert set(lanes.asked) == {"index", *(f"host:{host} app" for host in HOSTS)}
+    assert max(after - before for before, after in pairwise(pulled_at)) <= 10 * PULL_S
 
 
-def test_a_lane_that_was_looked_at_is_not_pulled_again_for_what_ended_before(
+def test_a_lane_in_which_calls_ended_is_pulled_once_before_the_next_look(
     lanes: SlowLanes, puller: Puller
 ) -> None:
-    puller.look()
+    look(puller)
     for _ in range(3):
         puller.note_ended(HOSTS[0], "app")
-    puller.look()
-    assert not puller.has_freed
-    puller.note_ended(HOSTS[0], "app")
     lanes.asked.clear()
-    puller.pull_freed()
+    pull(puller)
     assert lanes.asked == [f"host:{HOSTS[0]} app"]
 
 
@@ -123,17 +137,16 @@ def test_a_lane_without_room_is_looked_at_seldom(lanes: SlowLanes) -> None:
     for _ in range(6):
         before = clock.monotonic()
         lanes.asked.clear()
-        puller.look()
+        look(puller)
         counts.append(len(lanes.asked) - 1)
         clock.sleep(2 - (clock.monotonic() - before))
-    assert counts == [1_000, 1, 1_000, 1, 1_000, 1]
+    assert counts[:2] == [1_000, 1]
+    assert sum(counts) <= 3 * 1_000 + 6
     # A lane that has room again is pulled at the next look.
     rooms[f"host:{HOSTS[1]} app"] = 1
     lanes.asked.clear()
-    puller.look()
-    lanes.asked.clear()
-    puller.look()
-    assert lanes.asked == ["index", f"host:{HOSTS[0]} app", f"host:{HOSTS[1]} app"]
+    look(puller)
+    assert f"host:{HOSTS[1]} app" in lanes.asked
 
 
 def test_a_process_that_knows_of_no_lane_looks_seldom_until_it_sends_somebody_to_one(puller: Puller) -> None:
@@ -143,8 +156,100 @@ def test_a_process_that_knows_of_no_lane_looks_seldom_until_it_sends_somebody_to
     assert puller.rest_s == 1.0
     clock.sleep(2)
     assert puller.rest_s == LOOK_IN_VAIN_EVERY_S
-    puller.look()
+    look(puller)
     assert puller.rest_s == 1.0
+
+
+class FailingHosts:
+    """Lanes of hosts that all fail: each has room for a try 5 s after the one before. Nobody is given."""
+
+    TRIP_S, LANE_S, REST_S = 0.002, 0.001, 5.0
+
+    def __init__(self, *lanes: SharedLane) -> None:
+        self.clock = HandClock()
+        self.entries = dict.fromkeys(lanes, "token")
+        self.room_at = dict.fromkeys(lanes, self.clock.monotonic())
+        self.waits: dict[SharedLane, list[float]] = {lane: [] for lane in lanes}
+        self.lane_s = self.LANE_S
+        self.pulls: list[int] = []  # how many firings each trip asked for
+        self.app_room = 1_000
+        self.is_empty = False
+        self.puller = puller_of(self, self.room_in, self.clock, no_rules().throttle(None))
+
+    def room_in(self, lane: SharedLane) -> int:
+        room_at = self.room_at.get(lane)
+        return self.app_room if room_at is None else int(room_at <= self.clock.monotonic())
+
+    def index(self) -> dict[SharedLane, str]:
+        return dict(self.entries)
+
+    def pull_all(self, orders: Sequence[PullOrder], *_how: object) -> list[Pulled]:
+        self.pulls.append(sum(order.most for order in orders))
+        self.clock.sleep(self.TRIP_S + len(orders) * self.lane_s)
+        now = self.clock.monotonic()
+        for order in orders:
+            if order.most:
+                self.waits[order.lane].append(now - self.room_at[order.lane])
+                self.room_at[order.lane] = now + self.REST_S
+        return [Pulled(None, 0, 0) if self.is_empty else Pulled(1, 5, 0) for _ in orders]
+
+    def forget(self, lanes: Mapping[SharedLane, str]) -> None:
+        self.clock.sleep(self.TRIP_S)
+        for lane in lanes:
+            del self.entries[lane]
+
+    def run_for(self, seconds: float) -> None:
+        until = self.clock.monotonic() + seconds
+        while self.clock.monotonic() < until:
+            pause_s = self.puller.look_or_pull()
+            if pause_s:
+                self.clock.sleep(0.001 + min(pause_s, 0.1))
+
+
+def lanes_of_bank(number: int) -> list[SharedLane]:
+    """Return lanes, half of which come before those of any other host in order of name."""
+    return [SharedLane.of_way("bank", f"{'az'[one % 2]}{one}:80") for one in range(number)]
+
+
+def test_an_app_with_thousands_of_failing_hosts_keeps_no_other_apps_host_waiting() -> None:
+    lane = SharedLane.of_way("shop", "shop.test:80")
+    it = FailingHosts(*lanes_of_bank(2_000), lane)
+    it.run_for(16)
+    assert len(it.waits[lane]) >= 3
+    trip_s = it.TRIP_S + LANES_A_TRIP * it.LANE_S
+    assert max(it.waits[lane]) <= LOOK_EVERY_S + 3 * trip_s
+    it.room_at[lane] = ended_at = it.clock.monotonic()  # it answers again
+    it.waits[lane].clear()
+    while not it.waits[lane]:
+        it.puller.note_ended("shop.test:80", "shop")
+        it.puller.look_or_pull()
+    assert it.clock.monotonic() - ended_at <= 3 * trip_s
+
+
+def test_thousands_of_lanes_are_looked_at_and_struck_out_in_few_trips() -> None:
+    it = FailingHosts(*lanes_of_bank(3_000))
+    look(it.puller)
+    assert len(it.pulls) <= 3_000 / LANES_A_TRIP + 10
+    it.is_empty = True
+    it.run_for(8)
+    assert not it.entries
+    assert len(it.pulls) <= 3 * 3_000 / LANES_A_TRIP
+
+
+def test_where_each_lane_takes_long_few_share_a_trip_so_that_nobody_waits_for_long() -> None:
+    lane = SharedLane.of_way("shop", "shop.test:80")
+    it = FailingHosts(*lanes_of_bank(300), lane)
+    it.lane_s = 0.3
+    it.run_for(30)
+    assert max(it.waits[lane]) <= LOOK_EVERY_S + 5 * it.lane_s
+
+
+def test_lanes_that_are_pulled_together_share_the_room_of_their_app() -> None:
+    it = FailingHosts(*lanes_of_bank(10))
+    it.puller._most_sending = LANES_A_TRIP  # as after some quick trips
+    it.app_room = 3
+    look(it.puller)
+    assert it.pulls == [3, 3, 3, 1]
 
 
 class LimitedThrottle:
@@ -180,7 +285,7 @@ def test_few_permits_are_taken_for_a_lane_in_which_few_wait() -> None:
     clock = lanes._clock
     puller = puller_of(lanes, lambda _lane: 900, clock, throttle)
     for _ in range(3):
-        puller.look()
+        look(puller)
     assert throttle.taken == [FEW_PERMITS, 2 * 40, FEW_PERMITS]
     assert throttle.back == sum(throttle.taken)
 
@@ -213,7 +318,7 @@ class LimitedSetting:
         self.lanes.pull = self._pull  # type: ignore[method-assign, assignment]
         self.puller = puller_of(self.lanes, lambda _lane: 100, self.clock, self.throttle)
         ((self.permit,), _) = self.throttle.take_all({lane: 1})[lane]
-        self.puller.look()
+        look(self.puller)
         self.pulls = 0
 
     def _pull(self, _lane: SharedLane, _claim_id: str, most: int, *_how: object) -> Pulled:
@@ -225,8 +330,7 @@ class LimitedSetting:
         until = self.clock.monotonic() + seconds
         while self.clock.monotonic() < until:
             self.clock.sleep(0.01)
-            if self.puller.has_freed:
-                self.puller.pull_freed()
+            pull(self.puller)
 
 
 def test_a_permit_that_comes_back_behind_the_puller_is_used_before_the_next_look() -> None:
@@ -234,7 +338,7 @@ def test_a_permit_that_comes_back_behind_the_puller_is_used_before_the_next_look
     it.throttle.give_back([it.permit], is_unused=False)
     it.puller.note_ended("host:80", "app")
     # The throttle has sent the script that gives it back; the puller's own arrives first.
-    it.permits.on_the_way = it.puller.pull_freed
+    it.permits.on_the_way = lambda: pull(it.puller)
     it.throttle.carry_out()
     assert it.pulls == 0
     it.go_on_for(0.1)
@@ -294,6 +398,7 @@ class ManyLimited:
         self.sent: Counter[SharedLane] = Counter()
         self.bad: set[SharedLane] = set()
         self.puller = puller_of(self, lambda _lane: room, self.clock, throttle)
+        self.puller._most_sending = LANES_A_TRIP  # as after some quick trips
         self.puller.fire_by(self.fire)
 
     def index(self) -> dict[SharedLane, str]:
@@ -325,8 +430,8 @@ class ManyLimited:
 
     def look_twice(self) -> None:
         """Look at all lanes, and again once it is known how many wait: then no permit is left. Forget these trips."""
-        self.puller.look()
-        self.puller.look()
+        look(self.puller)
+        look(self.puller)
         self.permits.trips.clear()
         self.trips.clear()
         self.fired.clear()
@@ -337,7 +442,7 @@ def test_lanes_whose_rate_leaves_calls_share_the_trips_of_one_pass() -> None:
     it = ManyLimited(60, room=1_000)
     it.look_twice()
     it.clock.sleep(0.06)
-    it.puller.pull_freed()
+    pull(it.puller)
     rated = it.lanes[:-1]
     assert [len(apps) for apps in it.permits.trips] == [60]
     assert [[order.lane for order in trip] for trip in it.trips] == [rated]
@@ -347,7 +452,7 @@ def test_lanes_whose_rate_leaves_calls_share_the_trips_of_one_pass() -> None:
 
 def test_a_look_pulls_all_limited_lanes_in_the_trips_of_one() -> None:
     it = ManyLimited(60, room=1_000)
-    it.puller.look()
+    look(it.puller)
     assert [len(apps) for apps in it.permits.trips] == [60]
     assert [len(trip) for trip in it.trips] == [60]
     assert it.sent.keys() == set(it.lanes)
@@ -355,7 +460,7 @@ def test_a_look_pulls_all_limited_lanes_in_the_trips_of_one() -> None:
 
 def test_lanes_that_are_pulled_together_share_the_room_of_the_process() -> None:
     it = ManyLimited(10, room=30)
-    it.puller.look()
+    look(it.puller)
     assert max(sum(order.most for order in trip) for trip in it.trips) <= 30
     assert it.sent.keys() == set(it.lanes)
     assert len(it.trips) == 4
@@ -368,15 +473,17 @@ def test_lanes_in_which_a_call_ended_are_served_before_those_that_wait_for_a_rat
     it.clock.sleep(0.06)
     for lane in it.lanes:
         it.puller.note_ended("h:80", lane.app or "")
-    it.puller.pull_freed()
+    pull(it.puller)
     assert [order.lane for trip in it.trips for order in trip][:1] == others
-    assert it.permits.trips == [[it.lanes[2], it.lanes[0], it.lanes[1]]]
+    (asked,) = it.permits.trips
+    assert asked[0] == it.lanes[2]
+    assert set(asked) == set(it.lanes)
 
 
 def test_a_limited_lane_that_cannot_be_read_holds_up_no_other() -> None:
     it = ManyLimited(5, room=1_000)
     it.bad = {it.lanes[1]}
-    it.puller.look()
+    look(it.puller)
     assert it.sent.keys() == set(it.lanes) - it.bad
     assert it.puller._claims.held == 0
 
@@ -395,7 +502,7 @@ def test_a_long_look_holds_up_no_rate() -> None:
     it.pull_all = slow  # type: ignore[method-assign]
     it.look_twice()
     began = it.clock.monotonic()
-    it.puller.look()
+    look(it.puller)
     took = it.clock.monotonic() - began
     assert took > 1
     assert it.sent[it.lanes[0]] >= 0.95 * 100 * (took - 0.1)

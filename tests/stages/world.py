@@ -182,8 +182,8 @@ class ExecutorNode(Node):
         self.keeper.renew_due()
         if self.mover.has_moves:
             self._spawn_quietly(self.mover.move_all)
-        if self.puller.has_freed:
-            self._spawn_quietly(self.puller.pull_freed)
+        if self.puller.has_lanes_to_pull:
+            self._spawn_quietly(self._pull)
         if self.throttle.has_wants:
             self._ask_for_permits()
         self._settle_soon()
@@ -209,8 +209,16 @@ class ExecutorNode(Node):
         if self.throttle.limits.has_any or self._world.redis.table("replicas"):
             self._spawn_quietly(self.throttle.read_rules)
         if self._world.redis.table("lanes"):
-            self._spawn_quietly(self.puller.look)
+            self._spawn_quietly(self._look_and_pull)
             self._keep_looking()
+
+    def _look_and_pull(self) -> None:
+        self.puller.look()
+        self._pull()
+
+    def _pull(self) -> None:
+        while self.puller.has_lanes_to_pull:
+            self.puller.pull_next()
 
     def _keep_looking(self) -> None:
         if not self._is_looking:

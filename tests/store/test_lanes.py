@@ -125,7 +125,7 @@ def test_what_was_put_back_waits_again_at_its_moment(hot: HotWorld) -> None:
 def test_a_lane_is_in_the_index_until_it_is_struck_out(hot: HotWorld) -> None:
     hot.lanes.enter([LANE])
     (token,) = hot.lanes.index().values()
-    hot.lanes.forget(LANE, token)
+    hot.lanes.forget({LANE: token})
     assert hot.lanes.index() == {}
 
 
@@ -133,7 +133,7 @@ def test_a_lane_that_was_added_to_since_is_not_struck_out(hot: HotWorld) -> None
     hot.lanes.enter([LANE])
     (token,) = hot.lanes.index().values()
     hot.lanes.enter([LANE])
-    hot.lanes.forget(LANE, token)
+    hot.lanes.forget({LANE: token})
     assert list(hot.lanes.index()) == [LANE]
 
 

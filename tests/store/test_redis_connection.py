@@ -535,7 +535,7 @@ def test_the_keys_of_a_script_share_a_slot_of_redis_cluster(store_url: str, raw:
         hot.lanes.feed(lane, "t")
         hot.lanes.fed(lane, "t", None)
         hot.lanes.enter([lane])
-        hot.lanes.forget(lane, "t")
+        hot.lanes.forget({lane: "t"})
         hot.permits.carry_out([PermitOrder(SharedLane.of_limit("shop"), CallLimit(9, 9), "a", fresh=1)])
         SigningCopies(MarkedCopies(connection, Keys("wt")), NO_KEYS).put(
             [AppSigning(app, 1, False, ()) for app in ("a", "b")]

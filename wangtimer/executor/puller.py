@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import groupby
 
 import structlog
 
@@ -13,6 +12,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import MARGIN_S, Batch, Claim, Claims, Fired
 from wangtimer.executor.lane_limits import LaneLimits
 from wangtimer.executor.lane_reader import LaneReader
+from wangtimer.executor.lane_turns import LaneTurns
 from wangtimer.executor.throttle import Throttle
 from wangtimer.loop import Loop
 from wangtimer.store.redis.lanes import LaneStore, Pulled, PullOrder
@@ -23,7 +23,6 @@ log = structlog.get_logger()
 LOOK_EVERY_S = 1.0
 # The same, after a look found no lane and while this process sends nobody to one: another process may have died.
 LOOK_IN_VAIN_EVERY_S = 4.0
-LANES_A_LOOK = 1_000
 # Hosts with their app whose lanes this process keeps at hand.
 LANES_KEPT = 4_096
 # While this process has no room, a look only takes back leases that ran out and sees who waits: that has time.
@@ -36,8 +35,12 @@ MOST_A_PULL = 1_000
 # When a lane is so far behind, firings go to it as soon as they are claimed; else only those without room do.
 BEHIND_MS = 1_000
 
-# Lanes of limited apps that one trip pulls at most.
+# Lanes that one trip pulls at most.
 LANES_A_TRIP = 100
+# Another app's lane waits for a trip until its turn comes: after one that took longer, half as many lanes send in one.
+LONGEST_TRIP_S = 0.2
+# The lane whose room is that of the whole process.
+_OF_ALL = SharedLane.of_pause("all")
 
 FirePulled = Callable[[Sequence[Batch]], Sequence[Fired]]
 
@@ -45,9 +48,9 @@ FirePulled = Callable[[Sequence[Batch]], Sequence[Fired]]
 class Puller:
     """One thread a process, however many lanes there are.
 
-    Lanes of limited apps are pulled together, many in one trip: each of them comes up again and again, as its rate
-    leaves calls. All others are pulled one by one. `is_mine` tells whether this process takes the firings of a lane's
-    queue; lanes of other queues are left alone.
+    A look, and the end of a call, put lanes in line. They are pulled many in one trip, and apps take turns: what comes
+    in line meanwhile waits for one trip, and not for all that stand there. `is_mine` tells whether this process takes
+    the firings of a lane's queue; lanes of other queues are left alone.
     """
 
     def __init__(
@@ -73,10 +76,15 @@ class Puller:
         self._throttle = throttle
         self._limits = LaneLimits(throttle, clock)
         self._known: dict[SharedLane, int | None] = {}
+        # Lanes that may have room; any thread adds some.
         self._freed: dict[SharedLane, None] = {}
+        self._turns = LaneTurns()
+        # Lanes in line from which something is to be pulled even without room, with their tokens in the index.
+        self._looks: dict[SharedLane, str] = {}
+        # How many lanes may send in one trip.
+        self._most_sending = 1
         self._most: dict[SharedLane, int] = {}
         self._last_look_at = float("-inf")
-        self._looked_up_to = ""
         self._looked_at: dict[SharedLane, float] = {}
         self._expects_until = float("-inf")
         self._is_stopped = False
@@ -150,12 +158,12 @@ class Puller:
             self.loop.wake()
 
     @property
-    def has_freed(self) -> bool:
+    def has_lanes_to_pull(self) -> bool:
         """Whether some lane is to be pulled before the next look."""
-        return bool(self._freed) or self._limits.next_at <= self._clock.monotonic()
+        return bool(self._turns or self._freed) or self._limits.next_at <= self._clock.monotonic()
 
     def look_or_pull(self) -> float | None:
-        """Look if it is time, else pull from lanes that may have room. Return in how many seconds it is time again.
+        """Look if it is time, then pull from the lanes whose turn it is. Return in how many seconds it is time again.
 
         Raises `StoreAway`.
         """
@@ -166,69 +174,58 @@ class Puller:
                 self.look()
             finally:
                 self._last_look_at = self._clock.monotonic()
-        elif self.has_freed:
+        elif self.has_lanes_to_pull and not self._turns:
             self._clock.sleep(GATHER_S)
-            self.pull_freed()
-        if self._freed:
+        self.pull_next()
+        if self._turns or self._freed:
             return 0.0
         next_at = min(self._last_look_at + self.rest_s, self._limits.next_at)
         return max(0.0, next_at - self._clock.monotonic())
 
     def look(self) -> None:
-        """Pull from every lane of the index, so many at a time; raises `StoreAway`."""
+        """Put every lane of the index in line; raises `StoreAway`.
+
+        Where firings wait and this process looked lately, it is pulled only if there is room.
+        """
         index = {lane: token for lane, token in self._lanes.index().items() if self._is_mine(lane)}
         self._known = {lane: self._known.get(lane) for lane in index}
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
         self._limits.keep(index)
-        in_order = sorted(index, key=lambda lane: (lane.key <= self._looked_up_to, lane.key))
-        for are_together, some in groupby(in_order[:LANES_A_LOOK], self._is_pulled_with_others):
-            for lanes in [list(some)] if are_together else ([lane] for lane in some):
-                self._look_at(lanes, index)
-                self._pull_ripe()
+        lately = self._clock.monotonic() - LOOK_WITHOUT_ROOM_EVERY_S
+        for lane, token in index.items():
+            # One in which nothing waits is looked at, to be struck out.
+            if self._known[lane] is None or self._looked_at.get(lane, lately) <= lately:
+                self._looks[lane] = token
+            self._turns.add(lane, is_freed=False)
 
-    def pull_freed(self) -> None:
-        """Pull from lanes that may have room: a call ended, their limit leaves a call, or their first were not wanted.
+    def pull_next(self) -> None:
+        """Pull from lanes in one trip, as their turns come; raises `StoreAway`.
 
-        Lanes of a limit on calls a second come last. Raises `StoreAway`.
+        Of the lanes that may have room by now, those of a limit on calls a second come last.
         """
-        limited = []
-        for lane in list(self._freed):
+        freed = list(self._freed)
+        for lane in freed:
             self._freed.pop(lane, None)
-            if self._limits.count_for(lane):
-                limited.append(lane)
-            elif self._room_for(lane) > 0:
-                self._pull([lane])
-        self._pull_ripe(sorted(limited, key=self._limits.has_rate))
-
-    def _pull_ripe(self, freed: Sequence[SharedLane] = ()) -> None:
-        """Pull from these lanes of limited apps, then from those whose limit may leave a call by now."""
-        self._pull(list(dict.fromkeys([*freed, *self._limits.take_ripe()])))
-
-    def _look_at(self, lanes: Sequence[SharedLane], index: Mapping[SharedLane, str]) -> None:
-        self._looked_up_to = lanes[-1].key  # first, so that one bad lane holds up no other for ever
-        looked_at = [lane for lane in lanes if not self._is_to_wait(lane)]
-        for lane in looked_at:
-            self._freed.pop(lane, None)
-        for lane, pulled in self._pull(looked_at, is_look=True).items():
-            if pulled.is_empty:
-                self._lanes.forget(lane, index[lane])
+        for lane in (*sorted(freed, key=self._limits.has_rate), *self._limits.take_ripe()):
+            self._turns.add(lane, is_freed=True)
+        began = self._clock.monotonic()
+        wishes = self._take_turns()
+        looks = {lane: token for lane in wishes if (token := self._looks.pop(lane, None)) is not None}
+        empty = {}
+        for lane, pulled in self._pull(wishes, looks).items():
+            if pulled.is_empty and lane in looks:
+                empty[lane] = looks[lane]
                 self._known.pop(lane, None)
+        if empty:
+            self._lanes.forget(empty)
+        self._learn_pace(sum(wish > 0 for wish in wishes.values()), self._clock.monotonic() - began)
 
-    def _is_to_wait(self, lane: SharedLane) -> bool:
-        """Tell whether a look would be in vain: firings wait, there is no room, and this process looked lately.
-
-        A lane in which nothing waits is looked at, to be struck out.
-        """
-        if self._known.get(lane) is None:
-            return False
-        looked_at = self._looked_at.get(lane, float("-inf"))
-        is_lately = self._clock.monotonic() - looked_at < LOOK_WITHOUT_ROOM_EVERY_S
-        return is_lately and self._room_for(lane) <= 0
-
-    def _is_pulled_with_others(self, lane: SharedLane) -> bool:
-        """Tell whether it shares trips: lanes of limits come up often, and a look takes little from paused ones."""
-        return self._limits.count_for(lane) or self._limits.hold(lane)
+    def _learn_pace(self, sending: int, took_s: float) -> None:
+        if took_s > LONGEST_TRIP_S:
+            self._most_sending = max(1, min(sending, self._most_sending) // 2)
+        elif sending and took_s < LONGEST_TRIP_S / 2:
+            self._most_sending = min(LANES_A_TRIP, 2 * self._most_sending)
 
     def _room_for(self, lane: SharedLane) -> int:
         """Return how many firings of the lane could be sent at once; none while an operator paused them."""
@@ -238,41 +235,52 @@ class Puller:
         self._freed[lane] = None
         self.loop.wake()
 
-    def _pull(self, lanes: Sequence[SharedLane], is_look: bool = False) -> dict[SharedLane, Pulled]:
+    def _pull(
+        self, wishes: Mapping[SharedLane, int], looks: Mapping[SharedLane, str]
+    ) -> dict[SharedLane, Pulled]:
         """Take and send as many as there is room for; return what was found, lane by lane.
 
         Where a limit leaves no call, only a look pulls: to take leases back, and to see who waits.
         """
-        found: dict[SharedLane, Pulled] = {}
-        while lanes:
-            wishes = self._wishes(lanes)
-            lanes = lanes[len(wishes) :]
-            permits = self._limits.take(wishes)
-            try:
-                found |= self._pull_with(
-                    permits, {lane: wish for lane, wish in wishes.items() if is_look or permits[lane] != []}
-                )
-            finally:
-                for left in permits.values():
-                    self._limits.give_back(left or [])
-        return found
+        permits = self._limits.take(wishes)
+        try:
+            return self._pull_with(
+                permits, {lane: wish for lane, wish in wishes.items() if lane in looks or permits[lane] != []}
+            )
+        finally:
+            for left in permits.values():
+                self._limits.give_back(left or [])
 
-    def _wishes(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
-        """Return how many to take from each of the first lanes, at least from one.
+    def _take_turns(self) -> dict[SharedLane, int]:
+        """Take the next lanes out of the line; return how many firings to take from each, at least from one.
 
-        As many lanes as can all have what they wish for, since they share the room of the process. The next ones are
-        pulled after these: then it is known how much is left.
+        As many lanes as can all have what they wish for, since they share the room of their app and of the process.
+        The next ones are pulled after these: then it is known how much is left.
         """
         wishes: dict[SharedLane, int] = {}
-        most = wished = held = 0
-        for lane in lanes[:LANES_A_TRIP]:
-            room = self._room_for(lane)
-            wish = self._limits.wish(lane, room) if self._limits.count_for(lane) else room
-            most, wished = max(most, room), wished + wish
-            held += self._most_of(lane, wish)
-            if wishes and (wished > most or held > MOST_A_PULL):
+        left: dict[SharedLane, int] = {}
+        held = sending = 0
+        for _ in range(LANES_A_TRIP):
+            lane = self._turns.first
+            if lane is None:
                 break
-            wishes[lane] = wish
+            room = self._room_for(lane)
+            if room > 0 or lane in self._looks:
+                wish = self._limits.wish(lane, room) if self._limits.count_for(lane) else room
+                shared = _shared_by(lane) if wish > 0 else ()
+                for one in shared:
+                    if one not in left:
+                        left[one] = self._room_in(one)
+                held += self._most_of(lane, wish)
+                sending += wish > 0
+                if wishes and (held > MOST_A_PULL or any(left[one] < wish for one in shared)):
+                    break
+                if sending > self._most_sending and wish > 0:
+                    break
+                for one in shared:
+                    left[one] -= wish
+                wishes[lane] = wish
+            self._turns.pop()
         return wishes
 
     def _pull_with(
@@ -345,6 +353,11 @@ class Puller:
             self._pull_soon(lane)
             if not sent_here:
                 self._most[lane] = 2 * taken
+
+
+def _shared_by(lane: SharedLane) -> tuple[SharedLane, ...]:
+    """Return the lanes whose room the firings of a lane take part of: that of its app, and that of the process."""
+    return (_OF_ALL,) if lane.app is None else (_OF_ALL, SharedLane.of_app(lane.app))
 
 
 # These are looked at for each call: most of them go to few hosts.

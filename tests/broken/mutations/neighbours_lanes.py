@@ -95,21 +95,20 @@ PROMISES = (
     Promise(
         "a-look-at-many-lanes-starves-none",
         "a look at many lanes starves no lane whose target has room.",
-        breaks="From one look to the next counts from its begin, however long it took.",
+        breaks="It waits behind all lanes of its app that are looked at.",
         by=Mutation(
-            "Puller.look_or_pull",
-            """
-            try:
-                self.look()
-            finally:
-                self._last_look_at = self._clock.monotonic()
-            """,
-            """
-            self._last_look_at = self._clock.monotonic()
-            self.look()
-            """,
+            "Puller.pull_next",
+            "self._turns.add(lane, is_freed=True)",
+            "self._turns.add(lane, is_freed=False)",
         ),
         red="tests/stages/test_puller.py::test_a_look_that_takes_longer_than_from_one_to_the_next_starves_no_lane_that_has_room",
+    ),
+    Promise(
+        "a-look-takes-few-trips",
+        "thousands of lanes are looked at, and struck out, in few trips to Redis.",
+        breaks="Each lane takes a trip of its own.",
+        by=Mutation("Puller._take_turns", "for _ in range(LANES_A_TRIP):", "for _ in range(1):"),
+        red="tests/stages/test_puller.py::test_thousands_of_lanes_are_looked_at_and_struck_out_in_few_trips",
     ),
     Promise(
         "a-queue-s-backlog-leaves-others-their-triggers",
@@ -156,14 +155,17 @@ PROMISES = (
     ),
     Promise(
         "lanes-pulled-together-share-the-room",
-        "lanes that are pulled together share the room of the process.",
+        "lanes that are pulled together share the room of the process, and that of their app.",
         breaks="Each may take all of it.",
         by=Mutation(
-            "Puller._wishes",
-            "if wishes and (wished > most or held > MOST_A_PULL):",
+            "Puller._take_turns",
+            "if wishes and (held > MOST_A_PULL or any(left[one] < wish for one in shared)):",
             "if wishes and held > MOST_A_PULL:",
         ),
-        red="tests/stages/test_puller.py::test_lanes_that_are_pulled_together_share_the_room_of_the_process",
+        red=(
+            "tests/stages/test_puller.py::test_lanes_that_are_pulled_together_share_the_room_of_the_process",
+            "tests/stages/test_puller.py::test_lanes_that_are_pulled_together_share_the_room_of_their_app",
+        ),
     ),
     Promise(
         "lanes-stay-within-their-budget",
@@ -178,6 +180,24 @@ PROMISES = (
             "tests/stages/test_lane_feeder.py::test_redis_holds_no_more_than_it_may_of_what_waits",
             "tests/store/test_lane_budget.py::test_all_together_hold_no_more_than_all",
         ),
+    ),
+    Promise(
+        "thousands-of-lanes-of-an-app-keep-no-other-waiting",
+        "however many hosts of an app fail, another app's lane is pulled within about a second once it has room.",
+        breaks="The lanes of all apps stand in one line.",
+        by=Mutation(
+            "LaneTurns.add",
+            "self._lines.setdefault((lane.app, is_freed), OrderedDict())[lane] = None",
+            "self._lines.setdefault((None, is_freed), OrderedDict())[lane] = None",
+        ),
+        red="tests/stages/test_puller.py::test_an_app_with_thousands_of_failing_hosts_keeps_no_other_apps_host_waiting",
+    ),
+    Promise(
+        "what-takes-long-shares-few-trips",
+        "where each lane takes long, as in a process short of CPU, few share a trip, so that no app waits for long.",
+        breaks="A hundred share it, however long it takes.",
+        by=Mutation("Puller._take_turns", "if sending > self._most_sending and wish > 0:", "if False:"),
+        red="tests/stages/test_puller.py::test_where_each_lane_takes_long_few_share_a_trip_so_that_nobody_waits_for_long",
     ),
     Promise(
         "what-nobody-wants-holds-up-no-lane",

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 MINUTE_MS = 60_000
 # The column holds so many characters; a host name has 253 at most.
@@ -17,6 +19,8 @@ _OF_HOSTS = ("host", "host-limit", "app-at-host")
 # `#` and the name of the target. What stands behind the port is missing for a broker, and for all parts of a host that
 # have no key of their own. Whether it answers is judged for each.
 WayKey = tuple[str, str]
+# Lanes of which is kept what their keys say.
+_LANES_READ = 16_384
 _HOST_AND_PART = re.compile(r"((?:[a-z]+://)?[^/#]*)(.*)", re.DOTALL)
 
 
@@ -122,34 +126,27 @@ class SharedLane:
     @property
     def queue(self) -> int:
         """The number of the queue before its key; 0: the common one, or that of its app."""
-        mark, _, _ = self.key.partition(":")
-        is_marked = mark.startswith(_QUEUE_MARK) and mark[1:].isdecimal()
-        return int(mark[1:]) if is_marked else 0
+        return _read(self.key).queue
 
     @property
     def shown(self) -> str:
         """Its key without a queue, as records show it."""
-        return self.key.partition(":")[2] if self.queue else self.key
+        return _read(self.key).shown
 
     @property
     def kind(self) -> str:
         """`host`, `app`, `limit`, `host-limit`, `app-at-host` or `pause`."""
-        return self.shown.partition(":")[0]
+        return _read(self.key).kind
 
     @property
     def name(self) -> str:
         """What stands behind the kind: the host with its port, the app, or what is paused."""
-        return self.shown.partition(":")[2]
+        return _read(self.key).name
 
     @property
     def app(self) -> str | None:
         """The app whose firings alone wait here; None in any other lane."""
-        if self.kind in ("app", "limit"):
-            return self.name
-        if self.kind in ("host", "app-at-host"):
-            return self.name.partition(" ")[2]
-        paused, _, app = self.name.partition(":")
-        return app if (self.kind, paused) == ("pause", "app") else None
+        return _read(self.key).app
 
     @property
     def paused(self) -> str | None:
@@ -169,12 +166,12 @@ class SharedLane:
     @property
     def host(self) -> str | None:
         """The host and port whose calls wait here, with its limits or without; None in any other lane."""
-        return parted(self.name.partition(" ")[0])[0] if self.kind in _OF_HOSTS else None
+        return _read(self.key).host
 
     @property
     def part(self) -> str:
         """The part of its host that is called; "" where it has none of its own."""
-        return parted(self.name.partition(" ")[0])[1] if self.kind == "host" else ""
+        return _read(self.key).part
 
     @property
     def tag(self) -> str:
@@ -191,6 +188,40 @@ def parted(text: str) -> tuple[str, str]:
     """Return a host, with its scheme if it has one, and the part of it that is called; that is "" if it has none."""
     found = _HOST_AND_PART.fullmatch(text)
     return (text, "") if found is None else (found[1], found[2])
+
+
+class _Read(NamedTuple):
+    """What the key of a lane says."""
+
+    queue: int
+    shown: str
+    kind: str
+    name: str
+    app: str | None
+    host: str | None
+    part: str
+
+
+# With thousands of lanes, each is asked for some of this each second.
+@lru_cache(maxsize=_LANES_READ)
+def _read(key: str) -> _Read:
+    mark, _, rest = key.partition(":")
+    is_marked = mark.startswith(_QUEUE_MARK) and mark[1:].isdecimal()
+    queue = int(mark[1:]) if is_marked else 0
+    shown = rest if queue else key
+    kind, _, name = shown.partition(":")
+    at, _, of_app = name.partition(" ")
+    host, part = parted(at) if kind in _OF_HOSTS else (None, "")
+    return _Read(queue, shown, kind, name, _app_of(kind, name, of_app), host, part if kind == "host" else "")
+
+
+def _app_of(kind: str, name: str, behind_host: str) -> str | None:
+    if kind in ("app", "limit"):
+        return name
+    if kind in ("host", "app-at-host"):
+        return behind_host
+    paused, _, app = name.partition(":")
+    return app if (kind, paused) == ("pause", "app") else None
 
 
 def _mark(queue: int) -> str:

@@ -226,9 +226,10 @@ class LaneStore:
         self._budget.keep(index)
         return index
 
-    def forget(self, lane: SharedLane, token: str) -> None:
-        """Strike out a lane that was found empty after the token was read."""
-        self._connection.run("lane_forget", [self._keys.lanes], [lane.key, token])
+    def forget(self, lanes: Mapping[SharedLane, str]) -> None:
+        """Strike out lanes that were found empty after their tokens were read, in one trip."""
+        text, keys = script("lane_forget"), [self._keys.lanes]
+        self._connection.run_all([ScriptCall(text, keys, [lane.key, token]) for lane, token in lanes.items()])
 
     def _read_index(self, client: Any) -> Any:
         return client.hgetall(self._keys.lanes)

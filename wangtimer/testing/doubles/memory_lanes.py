@@ -160,10 +160,11 @@ class MemoryLanes:
         self._budget.keep(found)
         return found
 
-    def forget(self, lane: SharedLane, token: str) -> None:
+    def forget(self, lanes: Mapping[SharedLane, str]) -> None:
         def work() -> None:
-            if self._server.table("lanes").get(lane) == token:
-                del self._server.table("lanes")[lane]
+            for lane, token in lanes.items():
+                if self._server.table("lanes").get(lane) == token:
+                    del self._server.table("lanes")[lane]
 
         self._server.call(work)
 
