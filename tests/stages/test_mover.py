@@ -72,11 +72,24 @@ def test_what_may_not_be_ours_any_more_is_let_go_of_and_moved_by_nobody(moving: 
     assert not moving.claim.open_members()
 
 
-def test_a_lease_that_runs_out_while_sql_is_slow_is_looked_at_once_more(moving: Moving) -> None:
+def test_what_a_frozen_process_notes_of_a_member_that_others_have_by_now_it_takes_back(
+    moving: Moving,
+) -> None:
+    """Who has it may be calling it: from the lane it would be called once more."""
     moving.world.api.taps["after firings.note_lanes"] = lambda: moving.world.time.sleep(LEASE_S)
     moving.move()
-    assert moving.steps == ["firings.note_lanes"]
+    assert moving.steps == ["firings.note_lanes"] * 2
     assert not moving.claim.open_members()
+    row = moving.world.firings.rows([moving.member])[moving.member.key]
+    assert (row.status, row.stands_in) == (FiringStatus.PENDING, moving.claim.stands_in)
+
+
+def test_it_takes_it_back_to_the_lane_from_which_it_was_pulled(moving: Moving) -> None:
+    moving.claim.stands_in = OTHER_LANE
+    moving.world.api.taps["after firings.note_lanes"] = lambda: moving.world.time.sleep(LEASE_S)
+    moving.move()
+    row = moving.world.firings.rows([moving.member])[moving.member.key]
+    assert row.stands_in == OTHER_LANE
 
 
 def test_while_sql_is_away_it_is_put_back_for_seconds(moving: Moving) -> None:

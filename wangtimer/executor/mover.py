@@ -8,7 +8,7 @@ from typing import NamedTuple
 import structlog
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import DueMember
+from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Claim, Held, by_claim, let_go
@@ -27,6 +27,8 @@ MOST_AT_ONCE = 1_000
 SHORTEST_WAIT_MS, LONGEST_WAIT_MS = 3_000, 30_000
 # While SQL hangs, waiting moves are put back this often.
 RELIEVE_EVERY_S = 0.25
+# As it is noted of what stands in its slice.
+NO_LANE = SharedLane("")
 
 
 class Move(NamedTuple):
@@ -108,7 +110,10 @@ class Mover:
         if not others:
             return
         noted, left = self._noted(others)
-        self._join(self._still_mine(noted))
+        still_mine = self._still_mine(noted)
+        self._join(still_mine)
+        if len(still_mine) < len(noted):
+            self._take_back([move for move in noted if move not in still_mine])
         if left:
             self._put_back(left, SHORTEST_WAIT_MS)
 
@@ -128,6 +133,19 @@ class Mover:
             return [], moves
         free = [move for move in moves if move.held.member not in locked]
         return free, [move for move in moves if move.held.member in locked]
+
+    def _take_back(self, moves: Sequence[Move]) -> None:
+        """Note again where these stood, after this process was frozen before it noted their lanes.
+
+        Somebody else has them by now, and may be calling them: from another place they would be called once more. Where
+        he moved one meanwhile, whoever takes it from there puts it back.
+        """
+        log.warning("moves_taken_back", members=len(moves))
+        stood_in: defaultdict[SharedLane, list[Member]] = defaultdict(list)
+        for (claim, member), _, _ in moves:
+            stood_in[claim.stands_in if isinstance(claim.stands_in, SharedLane) else NO_LANE].append(member)
+        with suppress(StoreAway):
+            self._firings.note_lanes(stood_in)
 
     def _join(self, moves: Sequence[Move]) -> None:
         if not moves:

@@ -17,6 +17,18 @@ PROMISES = (
         red="tests/stages/test_keeper.py::test_a_claim_that_cannot_be_renewed_harms_no_other",
     ),
     Promise(
+        "a-frozen-move-sends-nobody-twice",
+        "a process that was frozen before it noted a lane does not have a firing called from there that another one calls.",
+        breaks="What it noted stays.",
+        by=Mutation(
+            "Mover._move", "self._take_back([move for move in noted if move not in still_mine])", "pass"
+        ),
+        red=(
+            "tests/stages/test_mover.py::test_what_a_frozen_process_notes_of_a_member_that_others_have_by_now_it_takes_back",
+            "tests/stages/test_mover.py::test_it_takes_it_back_to_the_lane_from_which_it_was_pulled",
+        ),
+    ),
+    Promise(
         "a-clock-put-ahead-ends-no-claim",
         "a clock of Redis that is put ahead ends no lease of the living.",
         breaks="What ran out by the new clock is taken back at once.",

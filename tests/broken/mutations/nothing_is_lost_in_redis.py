@@ -171,7 +171,7 @@ PROMISES = (
         ),
         red=(
             "tests/stages/test_mover.py::test_what_may_not_be_ours_any_more_is_let_go_of_and_moved_by_nobody",
-            "tests/stages/test_mover.py::test_a_lease_that_runs_out_while_sql_is_slow_is_looked_at_once_more",
+            "tests/stages/test_mover.py::test_what_a_frozen_process_notes_of_a_member_that_others_have_by_now_it_takes_back",
         ),
     ),
     Promise(
