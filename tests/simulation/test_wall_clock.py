@@ -38,6 +38,7 @@ MAY_HOLD_A_STOP_WATCH = {
     "store/key_ring.py",
     "store/redis/clock.py",
     "store/redis/connection.py",
+    "store/redis/web_mark.py",
     "store/sql/begun_firings.py",
     "store/sql/database.py",
     "stream/stream_redis.py",

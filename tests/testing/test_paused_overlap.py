@@ -27,6 +27,8 @@ def go_on(wangtimer: WangTimer, seconds: float) -> None:
         wangtimer.advance(STEP)
         parts.mover.move_all()
         parts.puller.look()
+        while parts.puller.has_lanes_to_pull:
+            parts.puller.pull_next()
 
 
 def make_report(wangtimer: WangTimer, overlap: str, misfire: str) -> None:

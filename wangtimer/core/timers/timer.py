@@ -109,8 +109,8 @@ class Definition(NamedTuple):
 
     def surely_wants(self, fire_at: int) -> bool:
         """Whether `still_wants` is true and `has_stopped` is not, seen without a look at the schedule's moments."""
-        is_as_planned = not self.edited_at and not isinstance(self.schedule, Bounded)
-        return is_as_planned and self.status is TimerStatus.ENABLED and fire_at > self.disabled_at
+        is_as_planned = not self.edited_at and fire_at > self.disabled_at
+        return is_as_planned and self.status is TimerStatus.ENABLED and not self.has_cancelled(fire_at)
 
     def with_schedule(self, schedule: Schedule, now: int) -> "Definition":
         """Return it with another schedule, as of `now` (ms UTC)."""

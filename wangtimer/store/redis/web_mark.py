@@ -1,6 +1,7 @@
 """The mark of web processes: that one is there, which the broker knows of no web process."""
 
 import time
+from secrets import token_hex
 
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
@@ -12,7 +13,7 @@ LOOK_EVERY_S = 0.2
 
 def tell_web(connection: RedisConnection, keys: Keys) -> None:
     """Say that a web process is there; raises `StoreAway`."""
-    connection.command(lambda client: client.set(keys.web, time.time_ns(), px=int(STAYS_S * 1_000)))
+    connection.command(lambda client: client.set(keys.web, token_hex(8), px=int(STAYS_S * 1_000)))
 
 
 def web_runs(connection: RedisConnection, keys: Keys) -> bool:
