@@ -1,13 +1,14 @@
 """The time of a stage test: whoever sleeps or waits lets everybody else go on, and an hour takes no time.
 
-Each task runs in a thread, so that a stage's loop may sleep in its middle; but only one of all runs at any time,
-and the order is that of the moments. So a run is the same every time, and nothing is locked.
+Each task runs in a greenlet, so that a stage's loop may sleep in its middle; only one of all runs at any time, and the
+order is that of the moments. So a run is the same every time, and nothing is locked.
 """
 
 import heapq
 from collections.abc import Callable
 from itertools import count
-from threading import Lock, Thread
+
+from greenlet import getcurrent, greenlet
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.testing.doubles import HandClock
@@ -53,32 +54,25 @@ class Process:
 
 
 class Baton:
-    """A thread that runs only while the timeline waits for it; it serves one task after another."""
+    """What runs only while the timeline waits for it; it serves one task after another."""
 
     def __init__(self) -> None:
         self.task: Task | None = None
-        self._mine, self._theirs = Lock(), Lock()
-        self._mine.acquire()
-        self._theirs.acquire()
-        self._thread = Thread(target=self._run, name="timeline", daemon=True)
-        self._thread.start()
+        self._greenlet = greenlet(self._run)
 
     def hand_over(self) -> None:
         """Run the task until it pauses or is done; the other side of `hand_back`."""
-        self._mine.release()
-        self._theirs.acquire()
+        self._greenlet.parent = getcurrent()
+        self._greenlet.switch()
 
     def hand_back(self) -> None:
-        """Let the timeline go on; returns when it is this thread's turn again."""
-        self._theirs.release()
-        self._mine.acquire()
+        """Let the timeline go on; returns when it is this one's turn again."""
+        self._greenlet.parent.switch()
 
     def _run(self) -> None:
-        self._mine.acquire()
         while self.task is not None:
             self.task.run()
             self.hand_back()
-        self._theirs.release()
 
 
 class Task:
@@ -94,7 +88,7 @@ class Task:
         self._work = work
 
     def run(self) -> None:
-        """Do the work, in the baton's thread."""
+        """Do the work, in the baton."""
         try:
             self._work()
         except (Killed, StoreAway):
@@ -169,7 +163,7 @@ class Timeline(HandClock):
         return sum(task.process is process for task in self._tasks)
 
     def close(self) -> None:
-        """End every task, and the threads."""
+        """End every task, and the batons."""
         for task in list(self._tasks):
             task.is_ending = True
             if task.baton is not None:
