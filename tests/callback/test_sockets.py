@@ -39,7 +39,7 @@ def test_what_is_ready_ends_it(wake_fd: int) -> None:
     sockets.close()
 
 
-def test_with_a_descriptor_that_select_does_not_take_no_moment_is_overslept_by_a_ms(wake_fd: int) -> None:
+def test_with_a_descriptor_that_select_does_not_take_it_rests_all_the_same_and_is_woken(wake_fd: int) -> None:
     """A process may have thousands of them when its engine starts."""
     taken = [os.dup(wake_fd) for _ in range(1_100)]
     sockets = Sockets(wake_fd)

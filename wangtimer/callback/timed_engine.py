@@ -204,10 +204,10 @@ class TimedEngine:
         """Send the calls that have a place, and a permit if they need one."""
         flows = self._flows
         if flows.can_send:
-            now_ms, now = self._clock.now_ms(), self._clock.monotonic()
             # Learn which idle connections are dead before a request is written into one.
-            if now - self._watched_at > _FRESH_S:
+            if self._clock.monotonic() - self._watched_at > _FRESH_S:
                 self._watch()
+            now_ms, now = self._clock.now_ms(), self._clock.monotonic()
             while flows.can_send:
                 flow, waiting = flows.take(now_ms, now)
                 call, deadline_at = waiting.call, waiting.since + self._timeout_s
@@ -268,13 +268,14 @@ class TimedEngine:
         In a rest of less than `_NAP_S` answers wait for its end: each time the thread wakes costs 50 µs or more.
         """
         rest_s = self._rest_s()
-        if 0 < rest_s < _NAP_S:
-            self._clock.sleep(rest_s)
-            rest_s = 0.0
         if rest_s <= 0 or not self._inbox.begin_rest(self._clock.now_ms() + rest_s * 1000):
             self._watch()
             return
-        is_any_ready = self._sockets.wait(rest_s)
+        if rest_s < _NAP_S:
+            self._clock.sleep(rest_s)
+            is_any_ready = True  # it may be
+        else:
+            is_any_ready = self._sockets.wait(rest_s)
         self._inbox.end_rest()
         if is_any_ready:
             self._watch()
