@@ -113,7 +113,8 @@ class Mover:
         still_mine = self._still_mine(noted)
         self._join(still_mine)
         if len(still_mine) < len(noted):
-            self._take_back([move for move in noted if move not in still_mine])
+            kept = {move.held.member for move in still_mine}
+            self._take_back([move for move in noted if move.held.member not in kept])
         if left:
             self._put_back(left, SHORTEST_WAIT_MS)
 

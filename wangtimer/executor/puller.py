@@ -211,6 +211,8 @@ class Puller:
             self._turns.add(lane, is_freed=True)
         began = self._clock.monotonic()
         wishes = self._take_turns()
+        if not wishes:
+            return
         looks = {lane: token for lane in wishes if (token := self._looks.pop(lane, None)) is not None}
         empty = {}
         for lane, pulled in self._pull(wishes, looks).items():

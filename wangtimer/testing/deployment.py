@@ -102,6 +102,9 @@ class NoGrace:
         """Return True."""
         return True
 
+    def begin_anew(self) -> None:
+        """Do nothing."""
+
 
 class NoFailingHosts:
     """Every host is called as ever, however often it fails."""

@@ -21,7 +21,7 @@ PROMISES = (
         "a process that was frozen before it noted a lane does not have a firing called from there that another one calls.",
         breaks="What it noted stays.",
         by=Mutation(
-            "Mover._move", "self._take_back([move for move in noted if move not in still_mine])", "pass"
+            "Mover._move", "self._take_back([move for move in noted if move.held.member not in kept])", "pass"
         ),
         red=(
             "tests/stages/test_mover.py::test_what_a_frozen_process_notes_of_a_member_that_others_have_by_now_it_takes_back",

@@ -77,7 +77,7 @@ def _mask(call: dict[str, Any]) -> None:
     for headers in ("headers", "header"):
         if headers in call:
             call[headers] = {name: [MASK] for name in call[headers]}
-    if call["body"]:
+    if call.get("body"):
         call["body"] = MASK
 
 
