@@ -181,7 +181,7 @@ def _sent(headers: Headers) -> tuple[Headers, bool]:
 
 @lru_cache(maxsize=1_024)  # firings of a timer share theirs, and most timers of an app
 def _completed(headers: Headers, content_type: str, app: str) -> Headers:
-    """Return the owner's headers and what every call has: the app, and a content type; this one unless it is given, or ""."""
+    """Return the owner's headers, a content type if they name none ("": none), and the app."""
     kept, name_a_type = _sent(headers)
     added = (("Content-Type", content_type),) if content_type and not name_a_type else ()
     return (*kept, *added, ("X-WangTimer-App", app))
