@@ -1,23 +1,19 @@
 """Failing hosts over v1: those to which an app's calls wait, or are made no more; enable one."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import chain
 from typing import Annotated, Any
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, plain
-from wangtimer.api.http.kept_answer import REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Text
 from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost, HostKey
 from wangtimer.core.flow.slicing import parted
@@ -99,12 +95,10 @@ class EnableHostBody(Given):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class FailingHostResource:
+class FailingHostResource(Resource):
     """The operations on failing hosts."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/failing-hosts", "getFailingHosts")
     def show(self, header: AppHeader) -> FailingHosts:
         """Show the hosts to which the app's calls fail.
 
@@ -117,23 +111,7 @@ class FailingHostResource:
         shown = _shown_hosts(self.wiring(), header.app)
         return FailingHosts(items=[ShownFailingHost(**fields) for _, fields in shown])
 
-    def enable(self, header: ActingHeader, body: EnableHostBody) -> Reply:
-        """Enable a disabled host: within 5 s firings call it or wait for it, and its days count anew.
-
-        An answer to one of the calls that try it enables it too. What had failed meanwhile is replayed as dead letters.
-        """
-        wiring = self.wiring()
-        origin = _origin_meant(wiring, header.app, origin_of(body.host))
-        if not wiring.disabled_hosts.enable(header.app, origin, int(wiring.clock.now_ms())):
-            raise Refused(
-                ErrorCode.WRONG_STATE,
-                "host",
-                f"{shown(body.host)} is not disabled for this app",
-                "list the failing hosts, and write it as there; it is enabled already if it has no disabledAt",
-            )
-        tell_soon(wiring.disabled_hosts_replica)
-        return Reply(None, 204)
-
+    @Route("get", "/failing-hosts:allApps", "getFailingHostsOfAllApps")
     def show_all_apps(self) -> FailingHostsOfAllApps:
         """Show the hosts that are failing for any app.
 
@@ -149,6 +127,23 @@ class FailingHostResource:
                 for one, fields in hosts
             ]
         )
+
+    @Route("post", "/failing-hosts:enable", "enableHost")
+    def enable(self, header: ActingHeader, body: EnableHostBody) -> None:
+        """Enable a disabled host: within 5 s firings call it or wait for it, and its days count anew.
+
+        An answer to one of the calls that try it enables it too. What had failed meanwhile is replayed as dead letters.
+        """
+        wiring = self.wiring()
+        origin = _origin_meant(wiring, header.app, origin_of(body.host))
+        if not wiring.disabled_hosts.enable(header.app, origin, self.now()):
+            raise Refused(
+                ErrorCode.WRONG_STATE,
+                "host",
+                f"{shown(body.host)} is not disabled for this app",
+                "list the failing hosts, and write it as there; it is enabled already if it has no disabledAt",
+            )
+        tell_soon(wiring.disabled_hosts_replica)
 
 
 def _shown_hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, dict[str, Any]]]:
@@ -187,29 +182,3 @@ def _fields(host: FailingHost, disabled: Mapping[HostKey, DisabledHost]) -> dict
         "last_error": host.error,
         "disabled_at": None if one is None else show_moment(one.disabled_at),
     }
-
-
-def failing_host_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of failing hosts."""
-    routes = Routes.of("failingHosts", "failing hosts")
-    resource = FailingHostResource(wiring)
-    routes.add("get", "/failing-hosts", resource.show, "getFailingHosts", {200: FailingHosts})
-    routes.add(
-        "get",
-        "/failing-hosts:allApps",
-        resource.show_all_apps,
-        "getFailingHostsOfAllApps",
-        {200: FailingHostsOfAllApps},
-    )
-    routes.add(
-        "post",
-        "/failing-hosts:enable",
-        once(wiring, resource.enable, "enableHost"),
-        "enableHost",
-        {204: None},
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-    )
-    return routes.blueprint

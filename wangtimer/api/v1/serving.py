@@ -1,50 +1,33 @@
-"""Makes Flask views of v1 and documents them. The types of a view say what it takes and answers."""
+"""Makes Flask views of v1: the types of a view say what it takes and answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, wraps
-from inspect import getdoc
+from functools import wraps
 from typing import Any, get_type_hints
 
 from flask import Response
-from flask_openapi.blueprint import APIBlueprint
-from flask_openapi.models.schema import Schema
-from flask_openapi.utils import get_model_schema, normalize_name
 from pydantic import BaseModel
 from werkzeug.datastructures import Headers
 
-from wangtimer.api.http.documented import TOO_LONG
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.kept_answer import HEADER, REPLAYED
 from wangtimer.api.http.large_requests import ending_large
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.settings_in_use import work_s
-from wangtimer.api.v1.parameters import ETAG, IF_MATCH
-from wangtimer.api.v1.problems import MEDIA_TYPE, Named, Problem, note_names
+from wangtimer.api.v1.problems import Named, note_names
 from wangtimer.core.work_budget import work_budget
-
-# Descriptions of the headers that answers may have.
-_ALWAYS = (400, 401, 403, 404, 429, 500, 503)
-_HEADERS = {
-    "Location": "where the timer or firing is",
-    ETAG: f"the timer's version, for {IF_MATCH}",
-    REPLAYED: f"true: this is the answer of the first request with this {HEADER}",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """An answer with a status other than 200, or with headers. Its body may be None."""
+    """An answer with a status other than 200, or with headers."""
 
-    body: Sent | None
+    body: Sent
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-View = Callable[..., Sent | Reply | Response]
-# What the document says of a successful answer: its model, or the content types of a text; None: it has no body.
-Answering = type[Sent] | tuple[str, ...] | None
+View = Callable[..., Sent | Reply | Response | None]
 # A part of requests, its name, its model, and what reads it.
 _Reading = tuple[Part, str, type[BaseModel], Callable[[dict[str, Any]], Any]]
 
@@ -101,83 +84,12 @@ def _read(readings: Sequence[_Reading], given: dict[str, Any]) -> dict[str, Any]
     return taken
 
 
-def response_of(answer: Sent | Reply | Response) -> Response:
-    """Return what a view answers as an HTTP response."""
+def response_of(answer: Sent | Reply | Response | None) -> Response:
+    """Return what a view answers as an HTTP response; None: 204."""
     if isinstance(answer, Response):
         return answer
+    if answer is None:
+        return Response(status=204)
     reply = answer if isinstance(answer, Reply) else Reply(answer)
-    if reply.body is None:
-        return Response(status=reply.status, headers=dict(reply.headers))
     text = reply.body.__pydantic_serializer__.to_json(reply.body, by_alias=True)
     return Whole(text, reply.status, dict(reply.headers), mimetype="application/json")
-
-
-@dataclass(frozen=True, slots=True)
-class Routes:
-    """Adds views to a blueprint, documented."""
-
-    blueprint: APIBlueprint
-
-    @classmethod
-    def of(cls, name: str, tag: str) -> "Routes":
-        """Return the routes of a resource; `tag` is its section of the document."""
-        return cls(APIBlueprint(f"v1_{name}", __name__, url_prefix="/v1", abp_tags=[{"name": tag}]))
-
-    def add(
-        self,
-        method: str,
-        rule: str,
-        view: View,
-        operation_id: str,
-        answers: Mapping[int, Answering],
-        *errors: int,
-        headers: tuple[str, ...] = (),
-        wrap: Callable[[Callable[..., Response]], Callable[..., Response]] | None = None,
-        most_bytes: int = MOST_BODY_BYTES,
-    ) -> None:
-        """Add a route.
-
-        `answers` has for each successful status the model, or the content types of a text (None: no body), `headers`
-        the headers of these answers.
-        `errors` are the HTTP statuses beyond those of every operation. `wrap` wraps the whole view.
-        """
-        hints = get_type_hints(view)
-        summary, _, description = (getdoc(view) or "").partition("\n")
-        of_a_body = (413, 415) if "body" in hints else ()
-        served = serving(view, most_bytes)
-        options = {
-            "operation_id": f"v1{operation_id[0].upper()}{operation_id[1:]}",
-            "summary": summary.rstrip("."),
-            "description": " ".join(description.split()),
-            "responses": {status: self._success(model, headers) for status, model in answers.items()}
-            | {one: self._content(Problem, MEDIA_TYPE) for one in sorted({*_ALWAYS, *of_a_body, *errors})}
-            | ({414: TOO_LONG} if "query" in hints else {}),
-        }
-        register = getattr(self.blueprint, method)
-        register(rule, endpoint=operation_id, **options)(served if wrap is None else wrap(served))
-
-    def _success(self, answering: Answering, headers: tuple[str, ...]) -> dict[str, Any]:
-        described = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
-        match answering:
-            case None:
-                content = {}
-            case tuple():
-                content = {"content": {one: {"schema": {"type": "string"}} for one in answering}}
-            case _:
-                content = self._content(answering, "application/json")
-        return content | ({"headers": described} if headers else {})
-
-    def _content(self, model: type[BaseModel], media_type: str) -> dict[str, Any]:
-        name, schemas = _schemas_of(model)
-        self.blueprint.components_schemas.update(schemas)
-        return {"content": {media_type: {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
-
-
-# Cached, as each operation needs the schema of problems five times.
-@cache
-def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
-    """Return a model's name in the document, and the schemas it needs."""
-    schema = get_model_schema(model, mode="serialization")
-    name = normalize_name(schema.get("title") or model.__name__)
-    inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
-    return name, {one: Schema(**value) for one, value in ({name: schema} | inner).items()}

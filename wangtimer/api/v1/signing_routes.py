@@ -1,10 +1,8 @@
 """Signing over v1: the secrets with which an app's callbacks are signed."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
@@ -13,7 +11,8 @@ from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.serving import Reply
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
@@ -22,8 +21,8 @@ from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.signing_changes import SigningChange, SigningChanges
-from wangtimer.wiring import Wiring
 
+SECRETS = "/signing-secrets"
 USUAL_OVERLAP = "1d"
 MOST_OVERLAP_DAYS = 30
 # Base64 of 64 bytes, and what stands before it.
@@ -113,12 +112,10 @@ class ShownRotation(ShownSigningChange):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class SigningResource:
+class SigningResource(Resource):
     """The operations on signing secrets."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", SECRETS, "getSigning")
     def get(self, header: AppHeader) -> ShownSigning:
         """Read how callbacks are signed.
 
@@ -128,6 +125,7 @@ class SigningResource:
         changes = self._changes
         return ShownSigning(**_fields(changes.get(header.app), changes.now()))
 
+    @Route("post", SECRETS, "rotateSecret", (409,), answers={201: ShownRotation}, is_for_callbacks=True)
     def rotate(self, header: AppHeader, body: RotationBody) -> Reply:
         """Make a new signing secret.
 
@@ -142,6 +140,7 @@ class SigningResource:
         secret = next(one for one in changed.signing.secrets if one.key == key)
         return Reply(ShownRotation(**self._change_fields(changed), secret=secret.text), 201, NOT_STORED)
 
+    @Route("patch", SECRETS, "switchSigning", (409,), is_for_callbacks=True)
     def patch(self, header: AppHeader, body: SigningPatch) -> ShownSigningChange:
         """Switch signing on or off.
 
@@ -150,6 +149,7 @@ class SigningResource:
         """
         return ShownSigningChange(**self._change_fields(self._changes.switch(header.app, body.enabled)))
 
+    @Route("delete", f"{SECRETS}/<string:secret_id>", "endSecret", (404, 409))
     def end(self, path: SecretPath, header: AppHeader) -> ShownSigningChange:
         """End a signing secret before its time, as when it leaked.
 
@@ -166,18 +166,6 @@ class SigningResource:
     def _change_fields(self, changed: SigningChange) -> dict[str, object]:
         within = show_duration(changed.counts_within_ms)
         return {**_fields(changed.signing, self._changes.now()), "counts_within": within}
-
-
-def signing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of signing secrets."""
-    resource = SigningResource(wiring)
-    routes = Routes.of("signing", "signing")
-    add, all_of_them, changed = routes.add, "/signing-secrets", {200: ShownSigningChange}
-    add("get", all_of_them, resource.get, "getSigning", {200: ShownSigning})
-    add("post", all_of_them, resource.rotate, "rotateSecret", {201: ShownRotation}, 409)
-    add("patch", all_of_them, resource.patch, "switchSigning", changed, 409)
-    add("delete", f"{all_of_them}/<string:secret_id>", resource.end, "endSecret", changed, 404, 409)
-    return routes.blueprint
 
 
 def _fields(signing: AppSigning, now: int) -> dict[str, object]:

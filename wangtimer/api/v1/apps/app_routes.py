@@ -1,14 +1,11 @@
 """Apps over v1: make, list, read, limit, disable. For operators."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
 
 from wangtimer.api.asked.disabled_apps import LONGEST_S, disable_timers
 from wangtimer.api.http import cursors
 from wangtimer.api.http.callers import unknown_app
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.apps.app_models import (
     AppListQuery,
@@ -21,18 +18,20 @@ from wangtimer.api.v1.apps.app_models import (
     app_fields,
 )
 from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.serving import Reply
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Subject
 from wangtimer.wiring import Wiring
 
+# No name has a slash: so one with a slash is answered as the name of no app.
+ONE = "/apps/<path:name>"
 
-@dataclass(frozen=True, slots=True)
-class AppResource:
+
+class AppResource(Resource):
     """The operations on apps."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/apps", "listApps")
     def page(self, query: AppListQuery) -> AppPage:
         """List apps, by name."""
         listed = cursors.of_list("v1 apps", query)
@@ -43,6 +42,7 @@ class AppResource:
         )
         return AppPage(items=items, next_cursor=cursor)
 
+    @Route("post", "/apps", "createApp", (409,), answers={201: ShownApp})
     def create(self, body: NewAppBody) -> Reply:
         """Make an app.
 
@@ -58,14 +58,16 @@ class AppResource:
         limits = {name: value for name, value in body.limits.given.items() if value is not None}
         wiring = self.wiring()
         _refuse_unknown_queue(wiring, body.queue)
-        app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()), body.queue)
+        app = wiring.apps.create(body.name, limits, self.now(), body.queue)
         _tell(wiring)
         return Reply(ShownApp(**app_fields(app)), 201)
 
+    @Route("get", ONE, "getApp")
     def get(self, path: AppPath) -> ShownApp:
         """Read an app."""
         return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
 
+    @Route("patch", ONE, "patchApp")
     def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
         """Change an app's limits, way out, queue or retries, disable it, or enable it again.
 
@@ -74,7 +76,7 @@ class AppResource:
         enable its timers: `POST /v1/timers:batchEnable` does.
         """
         wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
+        now = self.now()
         _refuse_unknown_queue(wiring, body.queue)
         app = wiring.apps.change(
             path.name,
@@ -130,16 +132,3 @@ def _unknown(wiring: Wiring, name: str, field: str = "name") -> Refused:
     refused = unknown_app(name, wiring.app_directory.meant_by(name), field)
     refused.about = Subject.APP
     return refused
-
-
-def add_app_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of apps. All routes of one path must be in one blueprint.
-
-    No name has a slash: so one with a slash is answered as the name of no app.
-    """
-    resource = AppResource(wiring)
-    add, one = routes.add, "/apps/<path:name>"
-    add("get", "/apps", resource.page, "listApps", {200: AppPage})
-    add("post", "/apps", resource.create, "createApp", {201: ShownApp}, 409, wrap=refusing_callbacks)
-    add("get", one, resource.get, "getApp", {200: ShownApp})
-    add("patch", one, resource.change, "patchApp", {200: ChangedApp}, wrap=refusing_callbacks)

@@ -1,17 +1,12 @@
 """Firings on demand over v1: fire now, replay, cancel, backfill."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from flask import Response
-from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.large_requests import begin_if_many, begin_large
 from wangtimer.api.http.moments import read_moment_field, read_range
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.firings.demand_models import (
     MOST_PER_SECOND,
@@ -24,9 +19,10 @@ from wangtimer.api.v1.firings.demand_models import (
 )
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
-from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once, once_with_it
+from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import WHICH, TimerPath
-from wangtimer.api.v1.serving import Reply, Routes, View, response_of
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.serving import Reply, response_of
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
@@ -36,15 +32,20 @@ from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.store.sql.timer_lists import TimerLabel
-from wangtimer.wiring import Wiring
 
 
-@dataclass(frozen=True, slots=True)
-class DemandResource:
+class DemandResource(Resource):
     """The operations on demand."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route(
+        "post",
+        f"/timers/{WHICH}:fire",
+        "fireTimer",
+        (404,),
+        answers={201: ShownFiring},
+        headers=("Location",),
+        keeps_its_answer=True,
+    )
     def fire(self, path: TimerPath, header: ActingHeader) -> Reply | Response:
         """Fire a timer now.
 
@@ -67,44 +68,7 @@ class DemandResource:
 
         return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire_once)
 
-    def cancel(self, path: FiringPath, header: ActingHeader) -> CancelledFiring:
-        """Cancel a future firing.
-
-        It is recorded as skipped; the timer goes on. It works up to 1.5 s before its moment. A repeat changes nothing.
-        """
-        wiring = self.wiring()
-        record, is_told = wiring.on_demand.cancel(header.app, *path.timer_and_moment)
-        within = show_duration(counts_within_ms(is_told, wiring.settings.lead_ms))
-        label = self._label_of(record.firing.timer_id, header.app)
-        return CancelledFiring(**firing_fields(record, label), counts_within=within)
-
-    def replay(self, path: FiringPath, header: ActingHeader) -> ReplayOutcome:
-        """Replay a firing.
-
-        A failed or skipped firing gets one more attempt with the same webhook-id, even where the timer is disabled.
-        """
-        done = self.wiring().on_demand.replay_these(
-            header.app, [path.timer_and_moment], Rate(MOST_PER_SECOND)
-        )
-        return shown_replays(done)
-
-    def replay_many(self, header: ActingHeader, body: ReplayBody) -> ReplayOutcome:
-        """Replay firings.
-
-        Failed or skipped firings get one more attempt with the same webhook-id, even where the timer is disabled.
-        """
-        on_demand = self.wiring().on_demand
-        begin_if_many(body.ids)
-        if body.ids is None:
-            return shown_replays(
-                on_demand.replay_matching(self._filter(header.app, body), body.rate, body.dry_run)
-            )
-        for name in ("timer", "since", "until", "statuses"):
-            if getattr(body, name) is not None:
-                raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
-        keys = [key_of(text, index) for index, text in enumerate(body.ids)]
-        return shown_replays(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
-
+    @Route("post", f"/timers/{WHICH}:backfill", "backfillTimer", (404,))
     def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:
         """Backfill a past range.
 
@@ -124,6 +88,47 @@ class DemandResource:
             **_dues(done.firings),
         )
 
+    @Route("post", f"{ONE}:cancel", "cancelFiring", (404,), is_for_callbacks=True)
+    def cancel(self, path: FiringPath, header: ActingHeader) -> CancelledFiring:
+        """Cancel a future firing.
+
+        It is recorded as skipped; the timer goes on. It works up to 1.5 s before its moment. A repeat changes nothing.
+        """
+        wiring = self.wiring()
+        record, is_told = wiring.on_demand.cancel(header.app, *path.timer_and_moment)
+        within = show_duration(counts_within_ms(is_told, wiring.settings.lead_ms))
+        label = self._label_of(record.firing.timer_id, header.app)
+        return CancelledFiring(**firing_fields(record, label), counts_within=within)
+
+    @Route("post", f"{ONE}:replay", "replayFiring", (404,))
+    def replay(self, path: FiringPath, header: ActingHeader) -> ReplayOutcome:
+        """Replay a firing.
+
+        A failed or skipped firing gets one more attempt with the same webhook-id, even where the timer is disabled.
+        """
+        done = self.wiring().on_demand.replay_these(
+            header.app, [path.timer_and_moment], Rate(MOST_PER_SECOND)
+        )
+        return shown_replays(done)
+
+    @Route("post", "/firings:replay", "replayFirings", (404,))
+    def replay_many(self, header: ActingHeader, body: ReplayBody) -> ReplayOutcome:
+        """Replay firings.
+
+        Failed or skipped firings get one more attempt with the same webhook-id, even where the timer is disabled.
+        """
+        on_demand = self.wiring().on_demand
+        begin_if_many(body.ids)
+        if body.ids is None:
+            return shown_replays(
+                on_demand.replay_matching(self._filter(header.app, body), body.rate, body.dry_run)
+            )
+        for name in ("timer", "since", "until", "statuses"):
+            if getattr(body, name) is not None:
+                raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
+        keys = [key_of(text, index) for index, text in enumerate(body.ids)]
+        return shown_replays(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
+
     def _label_of(self, timer_id: int, app: str) -> TimerLabel:
         return self.wiring().timer_lists.labels_of([timer_id]).get(timer_id, TimerLabel(app))
 
@@ -140,43 +145,9 @@ class DemandResource:
             None if timer is None else timer.id_in(app, wiring.timers),
             tuple(FiringStatus(word) for word in dict.fromkeys(body.statuses or ["failed"])),
             first,
-            int(wiring.clock.now_ms()) if last is None else last,
+            self.now() if last is None else last,
             is_living=True,
         )
-
-
-def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of firings on demand."""
-    resource = DemandResource(wiring)
-    routes = Routes.of("demands", "firings")
-    made: dict[int, type[Sent] | None] = {201: ShownFiring}
-    replayed: dict[int, type[Sent] | None] = {200: ReplayOutcome}
-    _add(routes, f"/timers/{WHICH}:fire", resource.fire, "fireTimer", made)
-
-    def add_once(
-        rule: str, view: View, operation_id: str, answers: dict[int, type[Sent] | None], stops: bool = False
-    ) -> None:
-        _add(routes, rule, once(wiring, view, operation_id), operation_id, answers, stops)
-
-    add_once(f"/timers/{WHICH}:backfill", resource.backfill, "backfillTimer", {200: BackfillOutcome})
-    add_once(f"{ONE}:cancel", resource.cancel, "cancelFiring", {200: CancelledFiring}, stops=True)
-    add_once(f"{ONE}:replay", resource.replay, "replayFiring", replayed)
-    add_once("/firings:replay", resource.replay_many, "replayFirings", replayed)
-    return routes.blueprint
-
-
-def _add(
-    routes: Routes,
-    rule: str,
-    view: View,
-    operation_id: str,
-    answers: dict[int, type[Sent] | None],
-    stops: bool = False,
-) -> None:
-    """Add a verb. A callback of our own may only use a verb that stops firings."""
-    headers = ("Location", REPLAYED) if 201 in answers else (REPLAYED,)
-    wrap = None if stops else refusing_callbacks
-    routes.add("post", rule, view, operation_id, answers, 404, 409, 422, headers=headers, wrap=wrap)
 
 
 def _fired(firing: Firing, label: TimerLabel) -> Reply:

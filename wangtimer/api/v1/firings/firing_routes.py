@@ -1,13 +1,12 @@
 """Firings over v1: search, count, read with their attempts."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Annotated, ClassVar
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.asked.firing_types import KindWord
@@ -36,7 +35,7 @@ from wangtimer.api.v1.firings.firing_answers import (
     shown_history,
 )
 from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.errors import Subject, UnknownTarget, UnknownTimer, UnopenedSecrets, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
@@ -157,12 +156,10 @@ class FiringCounts(Sent):
     skipped: int
 
 
-@dataclass(frozen=True, slots=True)
-class FiringResource:
+class FiringResource(Resource):
     """The operations that read firings."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/firings", "listFirings", (404,))
     def page(self, header: AnyAppHeader, query: FiringListQuery) -> FiringPage:
         """List firings.
 
@@ -183,6 +180,7 @@ class FiringResource:
             cursor = cursors.write(listed, last.fire_at, last.timer_id)
         return FiringPage(items=shown_firings(wiring, header.app, shown_rows), next_cursor=cursor)
 
+    @Route("get", "/firings:count", "countFirings", (404,))
     def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:
         """Count firings by status.
 
@@ -192,6 +190,7 @@ class FiringResource:
         counts = wiring.firing_counts.by_status(query.wanted_of(header.app, wiring))
         return FiringCounts(**{status.value: number for status, number in counts.items()})
 
+    @Route("get", ONE, "getFiring", (404,))
     def show(self, path: FiringPath, header: AppHeader) -> ShownHistory:
         """Read a firing.
 
@@ -256,13 +255,3 @@ def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord])
         attrgetter("firing.key"),
         lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
     )
-
-
-def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes that read firings."""
-    resource = FiringResource(wiring)
-    routes = Routes.of("firings", "firings")
-    routes.add("get", "/firings", resource.page, "listFirings", {200: FiringPage}, 404)
-    routes.add("get", "/firings:count", resource.count, "countFirings", {200: FiringCounts}, 404)
-    routes.add("get", ONE, resource.show, "getFiring", {200: ShownHistory}, 404)
-    return routes.blueprint

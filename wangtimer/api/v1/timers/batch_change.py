@@ -1,8 +1,7 @@
 """Many timers of an app, enabled, disabled or deleted over v1."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 from pydantic import Field
 
@@ -10,13 +9,11 @@ from wangtimer.api.asked.conditions import NameText
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import MOST_ID, Id
-from wangtimer.api.http.kept_answer import REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Span
 from wangtimer.api.v1.timers.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
 from wangtimer.api.v1.timers.schedule_model import OfTimers
@@ -25,7 +22,6 @@ from wangtimer.api.v1.timers.timer_conditions import TimerConditions
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timer_lists import TimerFilter
-from wangtimer.wiring import Wiring
 
 
 class ManyTimersBody(OfTimers):
@@ -122,12 +118,10 @@ class ManyTimersOutcome(OfMany):
         return [one.problem for one in self.failed]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchChangeResource:
+class BatchChangeResource(Resource):
     """Changes many timers."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("post", "/timers:batchEnable", "batchEnableTimers")
     def enable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Enable many timers.
 
@@ -137,6 +131,7 @@ class BatchChangeResource:
         """
         return self._outcome(self._change(header, body, "enable"), stops=False)
 
+    @Route("post", "/timers:batchDisable", "batchDisableTimers", is_for_callbacks=True)
     def disable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Disable many timers.
 
@@ -144,6 +139,7 @@ class BatchChangeResource:
         """
         return self._outcome(self._change(header, body, "disable"), stops=True)
 
+    @Route("post", "/timers:batchDelete", "batchDeleteTimers", is_for_callbacks=True)
     def delete(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Delete many timers.
 
@@ -173,17 +169,3 @@ class BatchChangeResource:
         found = self.wiring().stops.of(timers)
         shown = ((timer_id, shown_stop(found[timer_id])) for timer_id in sorted(found))
         return [StoppedTimer(id=timer_id, **dict(one)) for timer_id, one in shown if one is not None]
-
-
-def add_batch_change_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes that change many timers."""
-    resource = BatchChangeResource(wiring)
-    answers: dict[int, Any] = {200: ManyTimersOutcome}
-    for verb, view, wrap in (
-        ("Enable", resource.enable, refusing_callbacks),
-        ("Disable", resource.disable, None),
-        ("Delete", resource.delete, None),
-    ):
-        rule, name = f"/timers:batch{verb}", f"batch{verb}Timers"
-        kept = once(wiring, view, name)
-        routes.add("post", rule, kept, name, answers, 409, 422, headers=(REPLAYED,), wrap=wrap)

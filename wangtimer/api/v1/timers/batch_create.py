@@ -1,7 +1,6 @@
 """Many new timers over v1, each accepted or refused on its own."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache, partial
 from hashlib import sha256
 from itertools import count
@@ -13,13 +12,11 @@ from pydantic import Field, SkipValidation
 from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.large_requests import begin_if_many
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import MOST_BODY, read_model
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.timers.longest_call import new_within
 from wangtimer.api.v1.timers.new_timers import (
     MOST_BATCH_BYTES,
@@ -37,7 +34,6 @@ from wangtimer.batches import Result
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.schedule import rule_of
 from wangtimer.core.timers.timer import Timer
-from wangtimer.wiring import Wiring
 
 
 class NewTimersBody(OfTimers):
@@ -86,12 +82,10 @@ class NewTimersOutcome(OfMany):
         return [item.problem for item in self.items if item.problem is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchCreateResource:
+class BatchCreateResource(Resource):
     """Makes many timers."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("post", "/timers:batchCreate", "batchCreateTimers", most_bytes=MOST_BATCH_BYTES)
     def create(self, header: ActingHeader, body: NewTimersBody) -> NewTimersOutcome:
         """Make many timers.
 
@@ -100,7 +94,7 @@ class BatchCreateResource:
         """
         begin_if_many(body.timers)
         wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
+        now = self.now()
         most_ms = wiring.settings.callback_longest_timeout_ms
         made_up = _made_up_keys(header)
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
@@ -119,23 +113,6 @@ class BatchCreateResource:
             created=sum(isinstance(one, Timer) for one in made),
             failed=sum(not isinstance(one, Timer) for one in made),
         )
-
-
-def add_batch_create_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the route that makes many timers."""
-    operation = "batchCreateTimers"
-    routes.add(
-        "post",
-        "/timers:batchCreate",
-        once(wiring, BatchCreateResource(wiring).create, operation),
-        operation,
-        {200: NewTimersOutcome},
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-        most_bytes=MOST_BATCH_BYTES,
-    )
 
 
 def _made_up_keys(header: ActingHeader) -> Iterator[str]:
