@@ -1,6 +1,6 @@
 """The envelope of every answer: `{"code":0,"msg":"",...}`."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from flask import Response
 from pydantic import ConfigDict, Field
@@ -18,7 +18,18 @@ class Sent(Described):
         validate_by_name=True,
         validate_by_alias=False,
         serialize_by_alias=True,
+        from_attributes=True,
     )
+
+    @classmethod
+    def of(cls, source: object = None, /, **further: Any) -> Self:
+        """Return the answer with its fields from `further`, or else the source's attributes of their names."""
+        own = {
+            name: getattr(source, name)
+            for name in cls.model_fields
+            if name not in further and hasattr(source, name)
+        }
+        return cls.model_validate(own | further)
 
 
 class Answer(Sent):

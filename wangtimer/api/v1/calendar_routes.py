@@ -8,14 +8,13 @@ from pydantic import Field
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
+from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.calendars import CalendarName, Calendars, Days, FollowedCalendar, WorkingDays
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import ListPage
+from wangtimer.api.v1.shown import ListPage, PageQuery
 from wangtimer.core.errors import Subject
 from wangtimer.core.schedules.calendars import built_in
-from wangtimer.store.sql.calendar_followers import Progress
 
 # Monday first, as ISO 8601 counts them.
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -82,13 +81,6 @@ class ShownCalendar(Sent):
     ]
 
 
-class CalendarListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-
-
 class CalendarPage(ListPage):
     """A page of the calendars that an app can name."""
 
@@ -99,7 +91,7 @@ class CalendarResource(Resource):
     """The operations on calendars."""
 
     @Route("get", "/calendars", "listCalendars")
-    def page(self, header: AppHeader, query: CalendarListQuery) -> CalendarPage:
+    def page(self, header: AppHeader, query: PageQuery) -> CalendarPage:
         """List calendars.
 
         The built-in calendars come first, then the app's own, by name.
@@ -145,22 +137,11 @@ class CalendarResource(Resource):
 
 def _shown(found: FollowedCalendar) -> ShownCalendar:
     calendar = found.calendar
-    return ShownCalendar(
-        name=calendar.name,
+    return ShownCalendar.of(
+        calendar,
         weekdays=[WEEKDAYS[day] for day in sorted(calendar.weekdays)],
         days=sorted(day.isoformat() for day in calendar.days),
         working=sorted(day.isoformat() for day in calendar.working),
-        first_year=calendar.first_year,
-        last_year=calendar.last_year,
         is_built_in=calendar.name in built_in(),
-        following=None if found.progress is None else _shown_following(found.progress),
-    )
-
-
-def _shown_following(progress: Progress) -> ShownFollowing:
-    return ShownFollowing(
-        followers=progress.followers,
-        left=progress.left,
-        refused=progress.refused,
-        refused_ids=list(progress.refused_ids),
+        following=found.progress,
     )

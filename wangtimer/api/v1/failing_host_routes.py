@@ -1,6 +1,5 @@
 """Failing hosts over v1: those to which an app's calls wait, or are made no more; enable one."""
 
-from collections.abc import Mapping
 from itertools import chain
 from typing import Annotated, Any
 
@@ -15,10 +14,9 @@ from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Text
-from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost, HostKey
+from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost
 from wangtimer.core.flow.slicing import parted
 from wangtimer.core.messages.message_place import origin_of, shown_host
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
 
@@ -108,8 +106,8 @@ class FailingHostResource(Resource):
         (5, unless the deployment says otherwise) is disabled: the app's firings for it fail at once and are dead
         letters, but for one a minute that tries it.
         """
-        shown = _shown_hosts(self.wiring(), header.app)
-        return FailingHosts(items=[ShownFailingHost(**fields) for _, fields in shown])
+        hosts = _hosts(self.wiring(), header.app)
+        return FailingHosts(items=[ShownFailingHost.of(host, **fields) for host, fields in hosts])
 
     @Route("get", "/failing-hosts:allApps", "getFailingHostsOfAllApps")
     def show_all_apps(self) -> FailingHostsOfAllApps:
@@ -119,12 +117,12 @@ class FailingHostResource(Resource):
         succeed. Of each callback process the 200 that are failing longest are known.
         """
         wiring = self.wiring()
-        hosts = _shown_hosts(wiring)
+        hosts = _hosts(wiring)
         waiting = wiring.lanes.waiting_in(list({lane for one, _ in hosts for lane in one.lanes}))
         return FailingHostsOfAllApps(
             items=[
-                FailingHostOfApp(**fields, app=one.app, waiting=sum(waiting[lane] for lane in one.lanes))
-                for one, fields in hosts
+                FailingHostOfApp.of(host, **fields, waiting=sum(waiting[lane] for lane in host.lanes))
+                for host, fields in hosts
             ]
         )
 
@@ -146,14 +144,24 @@ class FailingHostResource(Resource):
         tell_soon(wiring.disabled_hosts_replica)
 
 
-def _shown_hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, dict[str, Any]]]:
+def _hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, dict[str, Any]]]:
     """Return the hosts that fail or are disabled, of one app or of all, the longest failing first, and their fields."""
     present = [one for one in wiring.failing_hosts.present() if app in (None, one.app)]
     disabled = {one.key: one for one in wiring.disabled_hosts.all(app)}
     unseen = disabled.keys() - {one.key for one in present}
     others = (_as_last_seen(disabled[key]) for key in unseen)
     ordered = sorted(chain(present, others), key=lambda one: (one.since, one.key))
-    return [(one, _fields(one, disabled)) for one in ordered]
+    return [(host, _fields(host, disabled.get(host.key))) for host in ordered]
+
+
+def _fields(host: FailingHost, disabled: DisabledHost | None) -> dict[str, Any]:
+    """Return the fields of a `ShownFailingHost` that a host has in another form."""
+    return {
+        "host": shown_host(host.origin),
+        "last_failed_at": host.failed_at,
+        "last_error": host.error,
+        "disabled_at": None if disabled is None else disabled.disabled_at,
+    }
 
 
 def _origin_meant(wiring: Wiring, app: str, named: str) -> str:
@@ -171,14 +179,3 @@ def _origin_meant(wiring: Wiring, app: str, named: str) -> str:
 def _as_last_seen(host: DisabledHost) -> FailingHost:
     """Return a disabled host that no process sees fail now, as it was when it was disabled."""
     return FailingHost(host.app, host.origin, host.since, host.failed_at, host.error, host.disabled_at)
-
-
-def _fields(host: FailingHost, disabled: Mapping[HostKey, DisabledHost]) -> dict[str, Any]:
-    one = disabled.get(host.key)
-    return {
-        "host": shown_host(host.origin),
-        "since": show_moment(host.since),
-        "last_failed_at": show_moment(host.failed_at),
-        "last_error": host.error,
-        "disabled_at": None if one is None else show_moment(one.disabled_at),
-    }

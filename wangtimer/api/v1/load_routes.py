@@ -14,7 +14,6 @@ from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Text
 from wangtimer.core.flow.slicing import MINUTE_MS
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.work_budget import refuse_more
 
 PlannedUntil = Annotated[
@@ -85,14 +84,14 @@ class LoadResource(Resource):
         """
         load = self._planned(query)
         counts = {minute: apps.get(header.app, 0) for minute, apps in load.by_minute.items()}
-        return AppLoad(
+        return AppLoad.of(
             items=[
-                MinuteOfLoad(minute=show_moment(minute * MINUTE_MS), firings=count)
+                MinuteOfLoad.of(minute=minute * MINUTE_MS, firings=count)
                 for minute, count in counts.items()
                 if count
             ],
             firings=sum(counts.values()),
-            planned_until=show_moment(load.planned_until),
+            planned_until=load.planned_until,
         )
 
     @Route("get", "/load:allApps", "getLoadOfAllApps")
@@ -104,11 +103,8 @@ class LoadResource(Resource):
         """
         load = self._planned(query)
         items = [_of_all_apps(minute, apps) for minute, apps in load.by_minute.items() if apps]
-        return AllAppsLoad(
-            items=items,
-            firings=sum(one.firings for one in items),
-            planned_until=show_moment(load.planned_until),
-        )
+        firings = sum(minute.firings for minute in items)
+        return AllAppsLoad.of(items=items, firings=firings, planned_until=load.planned_until)
 
     def _planned(self, query: LoadWindow) -> PlannedMinutes:
         """Return what is planned from the current minute on; raises `Refused` for more minutes than are planned."""
@@ -127,6 +123,5 @@ class LoadResource(Resource):
 
 def _of_all_apps(minute: int, apps: Mapping[str, int]) -> MinuteOfAllApps:
     refuse_more()
-    return MinuteOfAllApps(
-        minute=show_moment(minute * MINUTE_MS), firings=sum(apps.values()), apps=dict(sorted(apps.items()))
-    )
+    by_name = dict(sorted(apps.items()))
+    return MinuteOfAllApps.of(minute=minute * MINUTE_MS, firings=sum(apps.values()), apps=by_name)

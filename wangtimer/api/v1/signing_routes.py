@@ -17,8 +17,6 @@ from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import LEAST_BYTES, MOST_BYTES, new_key, read_key
-from wangtimer.core.time.durations import show_duration
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.signing_changes import SigningChange, SigningChanges
 
@@ -123,7 +121,7 @@ class SigningResource(Resource):
         secrets are not shown.
         """
         changes = self._changes
-        return ShownSigning(**_fields(changes.get(header.app), changes.now()))
+        return ShownSigning.of(**_fields(changes.get(header.app), changes.now()))
 
     @Route("post", SECRETS, "rotateSecret", (409,), answers={201: ShownRotation}, is_for_callbacks=True)
     def rotate(self, header: AppHeader, body: RotationBody) -> Reply:
@@ -138,7 +136,7 @@ class SigningResource(Resource):
         key = new_key() if body.secret is None else _key_of(body.secret)
         changed = self._changes.rotate(header.app, key, _overlap_ms(given))
         secret = next(one for one in changed.signing.secrets if one.key == key)
-        return Reply(ShownRotation(**self._change_fields(changed), secret=secret.text), 201, NOT_STORED)
+        return Reply(ShownRotation.of(**self._change_fields(changed), secret=secret.text), 201, NOT_STORED)
 
     @Route("patch", SECRETS, "switchSigning", (409,), is_for_callbacks=True)
     def patch(self, header: AppHeader, body: SigningPatch) -> ShownSigningChange:
@@ -147,7 +145,7 @@ class SigningResource(Resource):
         Off, callbacks still have a `webhook-id`, but no `webhook-timestamp` and no `webhook-signature`. The secrets
         stay; on again, they sign again.
         """
-        return ShownSigningChange(**self._change_fields(self._changes.switch(header.app, body.enabled)))
+        return ShownSigningChange.of(**self._change_fields(self._changes.switch(header.app, body.enabled)))
 
     @Route("delete", f"{SECRETS}/<string:secret_id>", "endSecret", (404, 409))
     def end(self, path: SecretPath, header: AppHeader) -> ShownSigningChange:
@@ -155,7 +153,7 @@ class SigningResource(Resource):
 
         The present one cannot be ended (409): make a new one first, with an `overlap` of `0s`.
         """
-        return ShownSigningChange(
+        return ShownSigningChange.of(
             **self._change_fields(self._changes.end(header.app, path.id_in(header.app)))
         )
 
@@ -164,24 +162,11 @@ class SigningResource(Resource):
         return self.wiring().signing_changes
 
     def _change_fields(self, changed: SigningChange) -> dict[str, object]:
-        within = show_duration(changed.counts_within_ms)
-        return {**_fields(changed.signing, self._changes.now()), "counts_within": within}
+        return {**_fields(changed.signing, self._changes.now()), "counts_within": changed.counts_within_ms}
 
 
 def _fields(signing: AppSigning, now: int) -> dict[str, object]:
-    return {
-        "app": signing.app,
-        "enabled": signing.is_on,
-        "secrets": [
-            ShownSecret(
-                id=one.id,
-                created_at=show_moment(one.created_at),
-                ends_at=None if one.ends_at is None else show_moment(one.ends_at),
-                was_shown=one.was_shown,
-            )
-            for one in signing.signing_at(now)
-        ],
-    }
+    return {"app": signing.app, "enabled": signing.is_on, "secrets": list(signing.signing_at(now))}
 
 
 def _key_of(secret: str) -> bytes:

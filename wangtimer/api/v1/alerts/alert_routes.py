@@ -1,23 +1,21 @@
 """Rules of alerts over v1: list, set, delete, try."""
 
-from operator import attrgetter
+from functools import partial
 
-from wangtimer.api.http import cursors
 from wangtimer.api.v1.alerts.alert_models import (
     AlertRuleBody,
-    AlertRuleListQuery,
     AlertRulePage,
     AlertRulePath,
     AlertTestOutcome,
     ShownAlertRule,
     shown_rule,
-    shown_trial,
 )
 from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.serving import Reply
+from wangtimer.api.v1.shown import PageQuery
 
 ONE = "/alert-rules/<string:name>"
 
@@ -26,13 +24,10 @@ class AlertRuleResource(Resource):
     """The operations on rules of alerts."""
 
     @Route("get", "/alert-rules", "listAlertRules")
-    def page(self, header: AppHeader, query: AlertRuleListQuery) -> AlertRulePage:
+    def page(self, header: AppHeader, query: PageQuery) -> AlertRulePage:
         """List the app's rules of alerts, by name."""
-        listed = cursors.of_list(f"v1 {header.app} alert rules", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().alert_rules.page(header.app, after, query.limit + 1)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"), shown_rule)
-        return AlertRulePage(items=items, next_cursor=cursor)
+        find = partial(self.wiring().alert_rules.page, header.app)
+        return AlertRulePage.by_name(query, f"{header.app} alert rules", find, shown_rule)
 
     @Route("put", ONE, "putAlertRule", (409,), answers={200: ShownAlertRule, 201: ShownAlertRule})
     def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply:
@@ -70,4 +65,4 @@ class AlertRuleResource(Resource):
         It is sent once, by a callback process, as every message is; that takes some seconds. Tests of a rule are 10 s
         apart, and an app has one under way: a further one is not sent, `isTaken` is null, and `error` says when to ask.
         """
-        return shown_trial(self.wiring().alert_trial.run(header.app, path.name))
+        return AlertTestOutcome.of(self.wiring().alert_trial.run(header.app, path.name))

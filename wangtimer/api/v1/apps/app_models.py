@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, Limit
+from wangtimer.api.http.field_types import AppName, Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
@@ -18,7 +18,6 @@ from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.fields import MOST_RETENTION_DAYS
 from wangtimer.store.sql.apps import AS_BEFORE, AS_IT_WAS, DAYS_AS_BEFORE
 
@@ -222,13 +221,6 @@ class AppPatch(Given):
         return None if self.retry is None else self.retry.given() or AS_BEFORE
 
 
-class AppListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-
-
 class ShownLimits(Sent):
     """The bounds that an operator set for an app; null: the default."""
 
@@ -298,24 +290,11 @@ class AppPage(ListPage):
 
 
 def app_fields(app: RegisteredApp) -> dict[str, Any]:
-    """Return the fields of a `ShownApp`."""
-    return {
-        "name": app.name,
-        "created_at": show_moment(app.created_at),
-        "updated_at": show_moment(app.updated_at),
-        "disabled_at": None if app.disabled_at is None else show_moment(app.disabled_at),
-        "limits": _shown_limits(app),
-        "egress": ShownEgress(
-            https_only=app.egress.https_only,
-            allow=list(app.egress.allow),
-            ca_certificates=shown_certificates(app.egress.authorities),
-        ),
-        "queue": app.queue,
-        "retry": shown_retry(app.retry),
-        "dead_letter_days": app.dead_letter_days,
-    }
-
-
-def _shown_limits(app: RegisteredApp) -> ShownLimits:
+    """Return the fields of a `ShownApp` that the app itself has in another form."""
     own = limits_in_force(app, {})
-    return ShownLimits(**{name: own.of(limit) for name, limit in _LIMITS.items()})
+    certificates = shown_certificates(app.egress.authorities)
+    return {
+        "limits": ShownLimits(**{name: own.of(limit) for name, limit in _LIMITS.items()}),
+        "egress": ShownEgress.of(app.egress, ca_certificates=certificates),
+        "retry": shown_retry(app.retry),
+    }

@@ -1,14 +1,10 @@
 """Apps over v1: make, list, read, limit, disable. For operators."""
 
-from operator import attrgetter
-
 from wangtimer.api.asked.disabled_apps import LONGEST_S, disable_timers
-from wangtimer.api.http import cursors
 from wangtimer.api.http.callers import unknown_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.apps.app_models import (
-    AppListQuery,
     AppPage,
     AppPatch,
     AppPath,
@@ -20,6 +16,7 @@ from wangtimer.api.v1.apps.app_models import (
 from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.serving import Reply
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Subject
 from wangtimer.wiring import Wiring
@@ -32,15 +29,11 @@ class AppResource(Resource):
     """The operations on apps."""
 
     @Route("get", "/apps", "listApps")
-    def page(self, query: AppListQuery) -> AppPage:
+    def page(self, query: PageQuery) -> AppPage:
         """List apps, by name."""
-        listed = cursors.of_list("v1 apps", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().apps.page(query.limit + 1, after)
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("name"), lambda one: ShownApp(**app_fields(one))
+        return AppPage.by_name(
+            query, "apps", lambda after, most: self.wiring().apps.page(most, after), _shown
         )
-        return AppPage(items=items, next_cursor=cursor)
 
     @Route("post", "/apps", "createApp", (409,), answers={201: ShownApp})
     def create(self, body: NewAppBody) -> Reply:
@@ -60,12 +53,12 @@ class AppResource(Resource):
         _refuse_unknown_queue(wiring, body.queue)
         app = wiring.apps.create(body.name, limits, self.now(), body.queue)
         _tell(wiring)
-        return Reply(ShownApp(**app_fields(app)), 201)
+        return Reply(_shown(app), 201)
 
     @Route("get", ONE, "getApp")
     def get(self, path: AppPath) -> ShownApp:
         """Read an app."""
-        return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
+        return _shown(known_app(self.wiring(), path.name))
 
     @Route("patch", ONE, "patchApp")
     def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
@@ -98,7 +91,11 @@ class AppResource(Resource):
             left = disable_timers(wiring, app.name)
             ends_at = wiring.clock.monotonic() + LONGEST_S
             wiring.app_stopper.stop_demands(app.name, app.disabled_at, ends_at)
-        return ChangedApp(**app_fields(app), enabled_timers=left)
+        return ChangedApp.of(app, **app_fields(app), enabled_timers=left)
+
+
+def _shown(app: RegisteredApp) -> ShownApp:
+    return ShownApp.of(app, **app_fields(app))
 
 
 def _tell(wiring: Wiring) -> None:

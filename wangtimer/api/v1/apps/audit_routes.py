@@ -4,7 +4,7 @@ from operator import attrgetter
 
 from wangtimer.api.http import cursors
 from wangtimer.api.v1.apps.app_routes import known_app
-from wangtimer.api.v1.apps.audit_models import AuditPage, AuditQuery, ShownChange, change_fields
+from wangtimer.api.v1.apps.audit_models import AuditPage, AuditQuery, shown_change
 from wangtimer.api.v1.resource import Resource, Route
 
 
@@ -30,5 +30,5 @@ class AuditResource(Resource):
         found = wiring.audit.page(query.wanted, query.limit + 1, last)
         rows = found[: query.limit]
         cursor = cursors.write(listed, rows[-1].at, rows[-1].id) if len(found) > query.limit else None
-        items = cursors.shown_each(rows, attrgetter("id"), lambda one: ShownChange(**change_fields(one)))
+        items = cursors.shown_each(rows, attrgetter("id"), shown_change)
         return AuditPage(items=items, next_cursor=cursor)

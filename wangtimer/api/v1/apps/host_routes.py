@@ -1,20 +1,18 @@
 """Limits of calls to target hosts over v1: set, list, take out. For operators."""
 
-from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
+from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_models import asked_limit
 from wangtimer.api.v1.apps.host_names import host_port
 from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import ListPage
+from wangtimer.api.v1.shown import ListPage, PageQuery
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.flow.limits import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
@@ -44,13 +42,6 @@ class HostLimitBody(Given):
     calls_at_once: Annotated[int | None, asked_limit(AppLimit.CALLS_AT_ONCE, "none")] = None
 
 
-class HostListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-
-
 class ShownHostLimit(Sent):
     """The limit of a target's host and port, over all apps; null: no such limit."""
 
@@ -74,15 +65,12 @@ class HostLimitResource(Resource):
     """The operations on limits of hosts."""
 
     @Route("get", "/host-limits", "listHostLimits")
-    def page(self, query: HostListQuery) -> HostLimitPage:
+    def page(self, query: PageQuery) -> HostLimitPage:
         """List limits of target hosts, by host."""
-        listed = cursors.of_list("v1 host limits", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().host_limits.page(query.limit + 1, after)
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("host"), lambda one: ShownHostLimit(**_fields(one))
+        limits = self.wiring().host_limits
+        return HostLimitPage.by_name(
+            query, "host limits", lambda after, most: limits.page(most, after), ShownHostLimit.of, name="host"
         )
-        return HostLimitPage(items=items, next_cursor=cursor)
 
     @Route("put", ONE, "limitHost", (409,))
     def limit(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:
@@ -101,7 +89,7 @@ class HostLimitResource(Resource):
         limit = HostLimit(host, body.calls_per_second, body.calls_at_once)
         wiring.host_limits.put(limit, self.now())
         tell_soon(wiring.limits_replica)
-        return ShownHostLimit(**_fields(limit))
+        return ShownHostLimit.of(limit)
 
     @Route("delete", ONE, "freeHost")
     def free(self, path: HostPath) -> None:
@@ -119,11 +107,3 @@ def _known(given: str) -> str:
             ErrorCode.BAD_VALUE, "host", f"{shown(given)} is no host with a port", "write NAME:PORT, or *"
         )
     return host
-
-
-def _fields(limit: HostLimit) -> dict[str, Any]:
-    return {
-        "host": limit.host,
-        "calls_per_second": limit.calls_per_second,
-        "calls_at_once": limit.calls_at_once,
-    }

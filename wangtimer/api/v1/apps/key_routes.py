@@ -1,26 +1,23 @@
 """API keys over v1: make, list, revoke. For operators."""
 
 from collections.abc import Sequence
-from operator import attrgetter
 
-from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.apps.key_models import (
     AppKeyPath,
-    KeyListQuery,
     KeyPage,
     KeysPath,
     MadeKey,
     NewKeyBody,
     OperatorKeyPath,
     ShownKey,
-    key_fields,
 )
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.serving import Reply
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import StoredKey, new_key
 from wangtimer.core.errors import Subject
@@ -35,7 +32,7 @@ class KeyResource(Resource):
     """The operations on keys, of an app or of operators."""
 
     @Route("get", OF_APP, "listAppKeys")
-    def page_of_app(self, path: KeysPath, query: KeyListQuery) -> KeyPage:
+    def page_of_app(self, path: KeysPath, query: PageQuery) -> KeyPage:
         """List an app's keys, those that have ended too."""
         return self._page(known_app(self.wiring(), path.app).name, query)
 
@@ -54,7 +51,7 @@ class KeyResource(Resource):
         return self._revoke(known_app(self.wiring(), path.app).name, path.key_id)
 
     @Route("get", OF_OPERATORS, "listOperatorKeys")
-    def page_of_operators(self, query: KeyListQuery) -> KeyPage:
+    def page_of_operators(self, query: PageQuery) -> KeyPage:
         """List the operators' keys, those that have ended too."""
         return self._page(None, query)
 
@@ -71,14 +68,15 @@ class KeyResource(Resource):
         """Revoke an operator's key: it is refused everywhere within 5 s."""
         return self._revoke(None, path.key_id)
 
-    def _page(self, app: str | None, query: KeyListQuery) -> KeyPage:
-        listed = cursors.of_list(f"v1 {app or ''} keys", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().api_keys.page(app, query.limit + 1, after)
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("id"), lambda one: ShownKey(**key_fields(one))
+    def _page(self, app: str | None, query: PageQuery) -> KeyPage:
+        keys = self.wiring().api_keys
+        return KeyPage.by_name(
+            query,
+            f"{app or ''} keys",
+            lambda after, most: keys.page(app, most, after),
+            ShownKey.of,
+            name="id",
         )
-        return KeyPage(items=items, next_cursor=cursor)
 
     def _create(self, app: str | None, body: NewKeyBody, may_have: frozenset[Scope]) -> Reply:
         wiring = self.wiring()
@@ -86,7 +84,7 @@ class KeyResource(Resource):
         scopes = may_have if body.scopes is None else _scopes(body.scopes, may_have)
         text, key = new_key(app, body.name, scopes, now, _expiry(body, now))
         wiring.api_keys.add(key)
-        return Reply(MadeKey(**key_fields(key), key=text.text), 201, NOT_KEPT)
+        return Reply(MadeKey.of(key, key=text.text), 201, NOT_KEPT)
 
     def _revoke(self, app: str | None, key_id: str) -> ShownKey:
         wiring = self.wiring()
@@ -99,7 +97,7 @@ class KeyResource(Resource):
                 "list the keys: their ids are not secret",
                 about=Subject.KEY,
             )
-        return ShownKey(**key_fields(found))
+        return ShownKey.of(found)
 
 
 def _scopes(words: Sequence[str], may_have: frozenset[Scope]) -> frozenset[Scope]:

@@ -1,22 +1,18 @@
 """Pauses over v1: pause, list, let go on. For operators."""
 
-from operator import attrgetter
-
-from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.apps.host_names import host_port
 from wangtimer.api.v1.apps.pause_models import (
     PauseBody,
-    PauseListQuery,
     PausePage,
     PausePath,
     ShownPause,
-    pause_fields,
 )
 from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.pauses import EVERYTHING, Pause
 from wangtimer.core.timers.timer import TimerStatus
@@ -33,15 +29,15 @@ class PauseResource(Resource):
     """The operations on pauses."""
 
     @Route("get", "/pauses", "listPauses")
-    def page(self, query: PauseListQuery) -> PausePage:
+    def page(self, query: PageQuery) -> PausePage:
         """List what is paused, by name."""
-        listed = cursors.of_list("v1 pauses", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = [one for one in self.wiring().pauses.all() if one.name > after]
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("name"), lambda one: ShownPause(**pause_fields(one))
+        pauses = self.wiring().pauses.all()
+        return PausePage.by_name(
+            query,
+            "pauses",
+            lambda after, most: [one for one in pauses if one.name > after][:most],
+            ShownPause.of,
         )
-        return PausePage(items=items, next_cursor=cursor)
 
     @Route("put", ONE, "pause", (404, 409))
     def pause(self, path: PausePath, body: PauseBody) -> ShownPause:
@@ -55,7 +51,7 @@ class PauseResource(Resource):
         name, app = _read(wiring, path.what)
         pause = wiring.pauses.add(Pause(name, self.now(), app, body.reason))
         tell_soon(wiring.pauses_replica)
-        return ShownPause(**pause_fields(pause))
+        return ShownPause.of(pause)
 
     @Route("delete", ONE, "resume", (404,))
     def resume(self, path: PausePath) -> None:

@@ -11,7 +11,6 @@ from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Text
 from wangtimer.api.v1.words_of_targets import OF_RESULTS
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.long_work import ERROR_CHARACTERS
 
 TOKEN_CHARACTERS = 100
@@ -84,4 +83,4 @@ class AckResource(Resource):
         The target has the whole `ackTimeout` from now on. It needs no API key, as `:ack`.
         """
         until = self.wiring().long_work.heartbeat(*path.timer_and_moment, body.token)
-        return Prolonged(ack_by=show_moment(until))
+        return Prolonged.of(ack_by=until)

@@ -24,8 +24,6 @@ from wangtimer.api.v1.parameters import WHICH, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.serving import Reply, response_of
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
-from wangtimer.core.time.durations import show_duration
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.firing_filter import FiringFilter
@@ -80,13 +78,7 @@ class DemandResource(Resource):
         since, until = (read_moment_field(getattr(body, name), name) for name in ("since", "until"))
         timer_id = path.id_in(header.app, wiring.timers)
         done = wiring.on_demand.backfill(header.app, timer_id, since, until, body.rate, body.dry_run)
-        return BackfillOutcome(
-            matched=done.matched,
-            planned=len(done.firings),
-            remaining=done.remaining,
-            next_since=None if done.next_since is None else show_moment(done.next_since),
-            **_dues(done.firings),
-        )
+        return BackfillOutcome.of(done, planned=len(done.firings), **_dues(done.firings))
 
     @Route("post", f"{ONE}:cancel", "cancelFiring", (404,), is_for_callbacks=True)
     def cancel(self, path: FiringPath, header: ActingHeader) -> CancelledFiring:
@@ -96,9 +88,9 @@ class DemandResource(Resource):
         """
         wiring = self.wiring()
         record, is_told = wiring.on_demand.cancel(header.app, *path.timer_and_moment)
-        within = show_duration(counts_within_ms(is_told, wiring.settings.lead_ms))
+        within = counts_within_ms(is_told, wiring.settings.lead_ms)
         label = self._label_of(record.firing.timer_id, header.app)
-        return CancelledFiring(**firing_fields(record, label), counts_within=within)
+        return CancelledFiring.of(record, **firing_fields(record, label), counts_within=within)
 
     @Route("post", f"{ONE}:replay", "replayFiring", (404,))
     def replay(self, path: FiringPath, header: ActingHeader) -> ReplayOutcome:
@@ -153,7 +145,7 @@ class DemandResource(Resource):
 def _fired(firing: Firing, label: TimerLabel) -> Reply:
     record = FiringRecord(firing, None, None, None, None, "", "")
     headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
-    return Reply(ShownFiring(**firing_fields(record, label)), 201, headers)
+    return Reply(ShownFiring.of(record, **firing_fields(record, label)), 201, headers)
 
 
 def key_of(firing_id: str, index: int) -> MemberKey:
@@ -170,20 +162,10 @@ def _kept(firing: Firing, label: TimerLabel) -> str:
 
 def shown_replays(done: Replayed) -> ReplayOutcome:
     """Return replays as answers show them."""
-    return ReplayOutcome(
-        matched=done.matched,
-        replayed=len(done.firings),
-        not_replayed=[
-            NotReplayedFiring(id=f"{one.timer_id}-{one.fire_at}", detail=one.why) for one in done.left
-        ],
-        remaining=done.remaining,
-        **_dues(done.firings),
-    )
+    left = [NotReplayedFiring(id=f"{one.timer_id}-{one.fire_at}", detail=one.why) for one in done.left]
+    return ReplayOutcome.of(done, replayed=len(done.firings), not_replayed=left, **_dues(done.firings))
 
 
-def _dues(firings: Sequence[Firing]) -> dict[str, str | None]:
+def _dues(firings: Sequence[Firing]) -> dict[str, int | None]:
     dues = [firing.due_at for firing in firings]
-    return {
-        "first_due_at": show_moment(min(dues)) if dues else None,
-        "last_due_at": show_moment(max(dues)) if dues else None,
-    }
+    return {"first_due_at": min(dues, default=None), "last_due_at": max(dues, default=None)}

@@ -15,11 +15,8 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import (
     MOST_ID,
-    PAGE,
-    Cursor,
     Given,
     GivenMoment,
-    Limit,
     moment,
     number,
 )
@@ -36,6 +33,7 @@ from wangtimer.api.v1.firings.firing_answers import (
 )
 from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.errors import Subject, UnknownTarget, UnknownTimer, UnopenedSecrets, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
@@ -139,11 +137,8 @@ class FiringConditions(Given):
         )
 
 
-class FiringListQuery(FiringConditions):
+class FiringListQuery(PageQuery, FiringConditions):
     """Which firings, and which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
 
 
 class FiringCounts(Sent):
@@ -253,5 +248,5 @@ def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord])
     return cursors.shown_each(
         rows,
         attrgetter("firing.key"),
-        lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
+        lambda one: ShownFiring.of(one, **firing_fields(one, labels.get(one.firing.timer_id, unknown))),
     )

@@ -17,8 +17,6 @@ from wangtimer.api.v1.timers.timer_answers import (
     call_fields,
 )
 from wangtimer.core.messages.message_place import is_message_url, place_from
-from wangtimer.core.time.durations import show_duration
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.target_changes import TargetChange
@@ -96,25 +94,21 @@ class ListedTargets(ListPage):
     items: list[ShownNamedTarget]
 
 
-def shown_target(one: NamedTarget, timers: int | None = None) -> ShownNamedTarget:
+def shown_target(target: NamedTarget, timers: int | None = None) -> ShownNamedTarget:
     """Return a target as answers show it; `timers` is how many name it."""
-    return ShownNamedTarget(**_fields(one), timers=timers)
+    return ShownNamedTarget.of(target, **_fields(target), timers=timers)
 
 
 def shown_change(changed: TargetChange) -> ShownTargetChange:
     """Return a change as answers show it."""
-    return ShownTargetChange(**_fields(changed.target), counts_within=show_duration(changed.counts_within_ms))
+    target, within_ms = changed.target, changed.counts_within_ms
+    return ShownTargetChange.of(target, **_fields(target), counts_within=within_ms)
 
 
-def _fields(one: NamedTarget) -> dict[str, Any]:
-    keeps, fields = one.keep_output, call_fields(one.call, one.timeouts, one.form)
-    if is_message_url(one.call.url):
-        fields |= {"url": None, "method": None, **place_fields(place_from(one.call.url))}
-    return fields | {
-        "name": one.name,
-        "keep_output": None if keeps is KeepOutput.ALWAYS else keeps.value,
-        "retry": shown_retry(one.retry),
-        "version": one.version,
-        "created_at": show_moment(one.created_at),
-        "updated_at": show_moment(one.updated_at),
-    }
+def _fields(target: NamedTarget) -> dict[str, Any]:
+    """Return the fields that a target has in another form."""
+    fields = call_fields(target.call, target.timeouts, target.form)
+    if is_message_url(target.call.url):
+        fields |= {"url": None, "method": None, **place_fields(place_from(target.call.url))}
+    keeps = None if target.keep_output is KeepOutput.ALWAYS else target.keep_output
+    return fields | {"name": target.name, "keep_output": keeps, "retry": shown_retry(target.retry)}

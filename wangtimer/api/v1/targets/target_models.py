@@ -10,7 +10,7 @@ from wangtimer.api.asked.changed_call import changed_call
 from wangtimer.api.http.allowed_places import check_place
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
+from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.targets.message_models import CeleryQueue, ConsumersOf, MessageQueue
@@ -77,13 +77,6 @@ class TargetPath(Given):
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TARGET: "name"}
 
     name: TargetName
-
-
-class TargetListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
 
 
 class TargetBody(CallFields):

@@ -1,12 +1,12 @@
 """Named targets over v1: list, read, make, change, delete."""
 
 from collections.abc import Callable
-from operator import attrgetter
+from functools import partial
 
-from wangtimer.api.http import cursors
 from wangtimer.api.v1.parameters import ETAG, AppHeader, ChangeHeader, etag
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.serving import Reply
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.api.v1.targets.target_answers import (
     ListedTargets,
     ShownNamedTarget,
@@ -14,7 +14,7 @@ from wangtimer.api.v1.targets.target_answers import (
     shown_change,
     shown_target,
 )
-from wangtimer.api.v1.targets.target_models import TargetBody, TargetListQuery, TargetPatch, TargetPath
+from wangtimer.api.v1.targets.target_models import TargetBody, TargetPatch, TargetPath
 from wangtimer.core.errors import UnknownTarget, VersionChanged
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.target_changes import TargetChange
@@ -26,13 +26,10 @@ class TargetResource(Resource):
     """The operations on named targets."""
 
     @Route("get", "/targets", "listTargets")
-    def page(self, header: AppHeader, query: TargetListQuery) -> ListedTargets:
+    def page(self, header: AppHeader, query: PageQuery) -> ListedTargets:
         """List targets, by name."""
-        listed = cursors.of_list(f"v1 {header.app} targets", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().target_store.page(header.app, after, query.limit + 1)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"), shown_target)
-        return ListedTargets(items=items, next_cursor=cursor)
+        find = partial(self.wiring().target_store.page, header.app)
+        return ListedTargets.by_name(query, f"{header.app} targets", find, shown_target)
 
     @Route("get", ONE, "getTarget", (404,), answers={200: ShownNamedTarget}, headers=(ETAG,))
     def get(self, path: TargetPath, header: AppHeader) -> Reply:

@@ -17,9 +17,8 @@ from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Span
 from wangtimer.api.v1.timers.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
 from wangtimer.api.v1.timers.schedule_model import OfTimers
-from wangtimer.api.v1.timers.timer_answers import ShownStop, shown_stop
+from wangtimer.api.v1.timers.timer_answers import ShownStop
 from wangtimer.api.v1.timers.timer_conditions import TimerConditions
-from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timer_lists import TimerFilter
 
@@ -151,7 +150,7 @@ class BatchChangeResource(Resource):
         return ManyTimers(self.wiring()).change(body.asked(header.app, action))
 
     def _outcome(self, done: Changed, stops: bool) -> ManyTimersOutcome:
-        return ManyTimersOutcome(
+        return ManyTimersOutcome.of(
             matched=done.chosen.matched,
             done=len(done.changed),
             remaining=done.remaining,
@@ -162,10 +161,12 @@ class BatchChangeResource(Resource):
             ],
             stopped=self._stopped(done.changed) if stops else [],
             unknown_keys=done.chosen.unknown_names,
-            counts_within=show_duration(done.counts_within_ms),
+            counts_within=done.counts_within_ms,
         )
 
     def _stopped(self, timers: list[Timer]) -> list[StoppedTimer]:
         found = self.wiring().stops.of(timers)
-        shown = ((timer_id, shown_stop(found[timer_id])) for timer_id in sorted(found))
-        return [StoppedTimer(id=timer_id, **dict(one)) for timer_id, one in shown if one is not None]
+        stopped = ((timer_id, found[timer_id]) for timer_id in sorted(found))
+        return [
+            StoppedTimer.of(one, id=timer_id, at=one.at_ms) for timer_id, one in stopped if one is not None
+        ]

@@ -28,7 +28,7 @@ from wangtimer.api.v1.timers.new_timers import (
 )
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
-from wangtimer.api.v1.timers.timer_answers import ShownWarning, shown_warnings
+from wangtimer.api.v1.timers.timer_answers import ShownWarning
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.batches import Result
 from wangtimer.core.kinds.kinds import kind_of
@@ -125,8 +125,8 @@ def _made_up_keys(header: ActingHeader) -> Iterator[str]:
 def _shown(index: int, made: Result) -> NewTimerOutcome:
     if isinstance(made, Timer):
         rule = rule_of(made.definition.schedule)
-        warnings = shown_warnings(kind_of(rule).quick_warnings(rule))
-        return NewTimerOutcome(
+        warnings = list(kind_of(rule).quick_warnings(rule))
+        return NewTimerOutcome.of(
             index=index, id=made.id, key=made.name, created=True, problem=None, warnings=warnings
         )
     return NewTimerOutcome(

@@ -41,7 +41,7 @@ def call_fields_given(target: BaseModel) -> dict[str, Any]:
 def call_fields_shown(timeouts: Timeouts, form: CallForm) -> dict[str, Any]:
     """Return the values of these fields as answers show them."""
     values = TIMEOUTS.shown(timeouts) | FORM.shown(form)
-    return {one.name: _written(values[one.name], one) for one in _ALL}
+    return {one.name: values[one.name] for one in _ALL}
 
 
 def _read(value: Any, field: ApiField) -> Any:
@@ -52,10 +52,6 @@ def _read(value: Any, field: ApiField) -> Any:
         return span_ms
     bounds = f"{show_duration(field.least)} to {show_duration(field.most)}"
     raise Refused(ErrorCode.BAD_VALUE, field.place, f"it is {value[:30]}", f"write {bounds}")
-
-
-def _written(value: Any, field: ApiField) -> Any:
-    return show_duration(value) if value is not None and field.holds is ValueType.SPAN else value
 
 
 def _given(field: ApiField) -> Any:

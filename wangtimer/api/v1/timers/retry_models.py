@@ -11,7 +11,7 @@ from wangtimer.api.http.envelope import Sent, is_none
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, text_or_none
-from wangtimer.api.v1.shown import Span
+from wangtimer.api.v1.shown import Span, SpanText
 from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_RETRIES, OF_BACKOFFS, OF_RETRIES
 from wangtimer.core.retry import (
     LEAST_PAUSE_MS,
@@ -168,7 +168,7 @@ class ShownRetry(Sent):
         Span | None, Field(exclude_if=is_none, description="pauses grow up to this; not there with fixed")
     ] = None
     pauses: Annotated[
-        list[str] | None,
+        list[SpanText] | None,
         Field(exclude_if=is_none, description="each pause, where they are listed", examples=[["1s", "1m"]]),
     ] = None
     within: Annotated[
@@ -199,13 +199,13 @@ def shown_retry(policy: RetryPolicy | None) -> ShownRetry | None:
         return None
     grows = not policy.pauses
     is_exponential = policy.backoff is Backoff.EXPONENTIAL
-    return ShownRetry(
+    return ShownRetry.of(
         attempts=policy.most,
         backoff=policy.backoff if grows else None,
-        pause=show_duration(policy.pause_ms) if grows else None,
-        longest_pause=show_duration(policy.longest_pause_ms) if grows and is_exponential else None,
-        pauses=[show_duration(one) for one in policy.pauses] or None,
-        within=None if policy.within_ms is None else show_duration(policy.within_ms),
-        final_statuses=list(policy.final) or None,
-        retried_statuses=list(policy.retried) or None,
+        pause=policy.pause_ms if grows else None,
+        longest_pause=policy.longest_pause_ms if grows and is_exponential else None,
+        pauses=policy.pauses or None,
+        within=policy.within_ms,
+        final_statuses=policy.final or None,
+        retried_statuses=policy.retried or None,
     )

@@ -12,7 +12,6 @@ from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, kind_of, shown_fields
 from wangtimer.core.schedules.rule import Rule
-from wangtimer.core.time.durations import show_duration
 
 # By the name in the shared rules: those of which exactly one says what the rule is, and those that are spans of time.
 ASKED_BY = {field.name: field.place for kind in KINDS for field in kind.asked_by}
@@ -50,7 +49,7 @@ def shown_rule(rule: Rule) -> dict[str, Any]:
     """Return what an answer shows of a rule, by the names of the shared rules; its zone where it recurs."""
     kind = kind_of(rule)
     values = kind.shown(rule)
-    shown = {field.name: _written(field, values[field.name]) for field in kind.shown_by if field.is_in_v1}
+    shown = {field.name: values[field.name] for field in kind.shown_by if field.is_in_v1}
     return shown if rule.only_moment is not None else shown | {"timezone": rule.timezone}
 
 
@@ -69,7 +68,3 @@ def _shown(field: ApiField) -> Any:
         of = Literal[tuple(one.value for one in field.choices)]
     examples = None if field.example is None else [field.example]
     return Annotated[of | None, Field(alias=field.place, exclude_if=is_none, examples=examples)]
-
-
-def _written(field: ApiField, value: Any) -> Any:
-    return show_duration(value) if field.holds is ValueType.SPAN else value

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -17,7 +17,6 @@ from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
 from wangtimer.api.v1.timers.timer_conditions import TimerConditions
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey
@@ -106,17 +105,10 @@ def _refuse_of_one_app(query: TimerListQuery) -> None:
 
 def listed_timer(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimer:
     """Return a timer as it is at `now` (ms UTC), with its last outcome, which is among these by timers' ids."""
-    return ListedTimer(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
+    return ListedTimer.of(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
 
 
 def _last(record: FiringRecord | None) -> ShownLastOutcome | None:
     if record is None:
         return None
-    outcome: dict[str, Any] = {
-        "fire_at": show_moment(record.firing.fire_at),
-        "status": record.firing.status.value,
-        "lateness_ms": record.lateness_ms,
-        "http_status": record.http_status,
-        "error": record.error,
-    }
-    return ShownLastOutcome(**outcome)
+    return ShownLastOutcome.of(record, fire_at=record.firing.fire_at, status=record.firing.status.value)

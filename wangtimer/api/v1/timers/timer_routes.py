@@ -29,7 +29,6 @@ from wangtimer.api.v1.timers.timer_answers import (
 from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, listed_timer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
 from wangtimer.core.kinds.clock_warnings import warnings_of_moment
-from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.core.words.warning import Warning
@@ -205,7 +204,7 @@ class TimerResource(Resource):
         return partial(find_calendar, self.wiring().calendars, app)
 
     def _plain(self, timer: Timer) -> ShownTimer:
-        return ShownTimer(**timer_fields(timer, self.now()))
+        return ShownTimer.of(**timer_fields(timer, self.now()))
 
     def _shown(self, timer: Timer, now: int, asked: Schedule | None) -> ShownTimerChange:
         return changed_timer(timer, now, self._counts_within_ms(timer), _warnings_of(asked))
@@ -218,8 +217,8 @@ class TimerResource(Resource):
 
     def _off(self, timer: Timer) -> Reply:
         stopped = shown_stop(self.wiring().stops.of([timer]).get(timer.id))
-        within = show_duration(self._counts_within_ms(timer))
-        answer = SwitchedOffTimer(timer=self._plain(timer), stopped=stopped, counts_within=within)
+        within_ms = self._counts_within_ms(timer)
+        answer = SwitchedOffTimer.of(timer=self._plain(timer), stopped=stopped, counts_within=within_ms)
         return Reply(answer, headers=_tagged(timer))
 
     def _counts_within_ms(self, timer: Timer) -> int:
