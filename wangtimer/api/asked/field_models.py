@@ -4,7 +4,6 @@ from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
-from wangtimer.api.http.envelope import is_none
 from wangtimer.api.http.field_types import GivenMoment, moment, plain
 from wangtimer.core.api_field import ApiField, ValueType
 
@@ -71,7 +70,7 @@ def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
 def shown_type(field: ApiField) -> Any:
     """Return the field's type in an answer that leaves the field out when it is None."""
     of = _SHOWN[field.holds] | None
-    return Annotated[of, Field(exclude_if=is_none, description=field.meaning or field.description)]
+    return Annotated[of, Field(description=field.meaning or field.description)]
 
 
 def always_shown_type(field: ApiField) -> Any:

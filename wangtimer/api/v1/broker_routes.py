@@ -4,14 +4,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.messages.named_broker import BrokerKind, BrokerRight, NamedBroker
 
 
 def _patterns(description: str, example: str) -> Any:
-    return Field(exclude_if=is_none, description=description, examples=[[example]])
+    return Field(description=description, examples=[[example]])
 
 
 class ShownBrokerRight(Sent):

@@ -8,7 +8,7 @@ from flask import Response, g, request
 from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.failures import Fault, fault_of
 from wangtimer.api.http.meant_paths import verb_at
 from wangtimer.api.http.refusals import Part
@@ -54,7 +54,6 @@ class Problem(Sent):
     pointer: Annotated[
         str | None,
         Field(
-            exclude_if=is_none,
             description="the field of the body at fault, as a JSON pointer (RFC 6901)",
             examples=["/schedule/cron"],
         ),
@@ -62,16 +61,15 @@ class Problem(Sent):
     parameter: Annotated[
         str | None,
         Field(
-            exclude_if=is_none,
             description="the header, or the parameter of the path or query, at fault",
             examples=["WangTimer-App"],
         ),
     ] = None
     did_you_mean: Annotated[
-        str | None, Field(exclude_if=is_none, description="the word that was meant, where that can be told")
+        str | None, Field(description="the word that was meant, where that can be told")
     ] = None
     existing_id: Annotated[
-        int | None, Field(exclude_if=is_none, description="with 40901: the id of the timer that has the key")
+        int | None, Field(description="with 40901: the id of the timer that has the key")
     ] = None
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from wangtimer.api.asked.firing_types import LastOutput, Lateness, ShownKind, WaitedFor
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.flow.firing import FiringStatus
@@ -55,8 +55,7 @@ class ShownFiring(Sent):
     next_attempt_at: Annotated[
         Text | None,
         Field(
-            exclude_if=is_none,
-            description="while it is pending: when its next attempt is due; `waitedFor` says what it waits for then",
+            description="while it is pending: when its next attempt is due; `waitedFor` says what it waits for then"
         ),
     ] = None
     waited_for: WaitedFor
@@ -69,27 +68,17 @@ class ShownFiring(Sent):
     ]
     accepted_at: Annotated[
         Text | None,
-        Field(
-            exclude_if=is_none,
-            description="its target answered 202, to say later that it is done; not there: it did not",
-        ),
+        Field(description="its target answered 202, to say later that it is done; not there: it did not"),
     ] = None
     ack_by: Annotated[
-        Text | None,
-        Field(
-            exclude_if=is_none,
-            description="while it is accepted: without a word by then its attempt has failed",
-        ),
+        Text | None, Field(description="while it is accepted: without a word by then its attempt has failed")
     ] = None
-    done_at: Annotated[
-        Text | None, Field(exclude_if=is_none, description="its target said that it is done")
-    ] = None
+    done_at: Annotated[Text | None, Field(description="its target said that it is done")] = None
     seq: Annotated[
         int | None,
         Field(
-            exclude_if=is_none,
             description="its number among the planned firings of its timer, from 1, as X-WangTimer-Sequence tells it; "
-            "not there: the timer was not numbered when it was planned, or somebody asked for it",
+            "not there: the timer was not numbered when it was planned, or somebody asked for it"
         ),
     ] = None
 

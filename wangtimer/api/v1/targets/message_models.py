@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_url
 from wangtimer.api.http.refusals import Refused, of_pattern
@@ -160,7 +160,7 @@ class ConsumersOf(Given):
 
 def _shown(description: str, example: object, alias: str | None = None) -> Any:
     """Return the description of a part of a place that is shown where it has one."""
-    return Field(exclude_if=is_none, description=description, examples=[example], serialization_alias=alias)
+    return Field(description=description, examples=[example], serialization_alias=alias)
 
 
 ShownBroker = Annotated[str, Field(description="the broker that the operator named", examples=["orders"])]

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import ListPage, Span, Text
 from wangtimer.api.v1.targets.message_models import ShownCelery, ShownConsumers, ShownQueue, place_fields
@@ -28,22 +28,13 @@ class _ShownCall(Sent):
 
     name: Annotated[str, Field(examples=["shop"])]
     url: Annotated[
-        str | None,
-        Field(
-            exclude_if=is_none,
-            description="not there: it sends messages",
-            examples=["https://shop.example/hooks"],
-        ),
+        str | None, Field(description="not there: it sends messages", examples=["https://shop.example/hooks"])
     ] = None
-    method: Annotated[MethodWord | None, Field(exclude_if=is_none, description="with url")] = None
-    queue: Annotated[
-        ShownQueue | None, Field(exclude_if=is_none, description="in place of url: where messages go")
-    ] = None
-    celery: Annotated[
-        ShownCelery | None, Field(exclude_if=is_none, description="in place of url: who runs tasks")
-    ] = None
+    method: Annotated[MethodWord | None, Field(description="with url")] = None
+    queue: Annotated[ShownQueue | None, Field(description="in place of url: where messages go")] = None
+    celery: Annotated[ShownCelery | None, Field(description="in place of url: who runs tasks")] = None
     consumers: Annotated[
-        ShownConsumers | None, Field(exclude_if=is_none, description="in place of url: who gets its firings")
+        ShownConsumers | None, Field(description="in place of url: who gets its firings")
     ] = None
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
@@ -58,22 +49,17 @@ class ShownNamedTarget(_ShownCall):
     keep_output: Annotated[
         str | None,
         Field(
-            exclude_if=is_none,
             description="when the start of its answers is kept on record; not there: always",
             examples=["onFailure"],
         ),
     ] = None
     retry: Annotated[
         ShownRetry | None,
-        Field(exclude_if=is_none, description="not there: as the app does, else as the deployment does"),
+        Field(description="not there: as the app does, else as the deployment does"),
     ] = None
     timers: Annotated[
         int | None,
-        Field(
-            exclude_if=is_none,
-            description="how many timers name it; not there in lists and after changes",
-            examples=[3],
-        ),
+        Field(description="how many timers name it; not there in lists and after changes", examples=[3]),
     ] = None
     version: Annotated[int, Field(description="grows with every change", examples=[1795207483000])]
     created_at: Text

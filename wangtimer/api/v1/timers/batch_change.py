@@ -7,7 +7,7 @@ from pydantic import Field
 
 from wangtimer.api.asked.conditions import NameText
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MOST_ID, Id
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.kept_replies import ActingHeader
@@ -104,10 +104,7 @@ class ManyTimersOutcome(OfMany):
     ]
     unknown_keys: Annotated[
         list[str] | None,
-        Field(
-            exclude_if=is_none,
-            description="with keys: the keys that no timer of the app had when the request began",
-        ),
+        Field(description="with keys: the keys that no timer of the app had when the request began"),
     ] = None
     counts_within: Span
 

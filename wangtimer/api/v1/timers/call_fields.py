@@ -7,7 +7,6 @@ from pydantic import BaseModel, Field
 
 from wangtimer.api.asked.field_models import Model, with_fields
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import is_none
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.shown import Span
@@ -70,7 +69,6 @@ def _shown(field: ApiField) -> Any:
         (Span if is_span else bool) | None,
         Field(
             alias=alias,
-            exclude_if=is_none,
             description=field.meaning,
             examples=[field.example] if is_span else None,
         ),

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, text_or_none
@@ -157,39 +157,29 @@ class ShownRetry(Sent):
     """When a failed call is tried again."""
 
     attempts: Annotated[int, Field(description="how often a call is made at most", examples=[11])]
-    backoff: Annotated[
-        Backoff | None, Field(exclude_if=is_none, description="not there where pauses are listed")
-    ] = None
+    backoff: Annotated[Backoff | None, Field(description="not there where pauses are listed")] = None
     pause: Annotated[
         Span | None,
-        Field(exclude_if=is_none, description="after the first attempt, or with fixed after each"),
+        Field(description="after the first attempt, or with fixed after each"),
     ] = None
     longest_pause: Annotated[
-        Span | None, Field(exclude_if=is_none, description="pauses grow up to this; not there with fixed")
+        Span | None, Field(description="pauses grow up to this; not there with fixed")
     ] = None
     pauses: Annotated[
         list[SpanText] | None,
-        Field(exclude_if=is_none, description="each pause, where they are listed", examples=[["1s", "1m"]]),
+        Field(description="each pause, where they are listed", examples=[["1s", "1m"]]),
     ] = None
     within: Annotated[
         Span | None,
-        Field(exclude_if=is_none, description="the pauses together are at most so long"),
+        Field(description="the pauses together are at most so long"),
     ] = None
     final_statuses: Annotated[
         list[str] | None,
-        Field(
-            exclude_if=is_none,
-            description="answers after which there is no other attempt",
-            examples=[["4xx"]],
-        ),
+        Field(description="answers after which there is no other attempt", examples=[["4xx"]]),
     ] = None
     retried_statuses: Annotated[
         list[str] | None,
-        Field(
-            exclude_if=is_none,
-            description="answers after which there is one all the same",
-            examples=[["409"]],
-        ),
+        Field(description="answers after which there is one all the same", examples=[["409"]]),
     ] = None
 
 

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from wangtimer.api.asked.field_models import Model, given_type, with_fields_first
-from wangtimer.api.http.envelope import is_none
 from wangtimer.api.v1.durations import GivenDuration, duration
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.api_field import ApiField, ValueType
@@ -67,4 +66,4 @@ def _shown(field: ApiField) -> Any:
     if field.choices is not None:
         of = Literal[tuple(one.value for one in field.choices)]
     examples = None if field.example is None else [field.example]
-    return Annotated[of | None, Field(alias=field.place, exclude_if=is_none, examples=examples)]
+    return Annotated[of | None, Field(alias=field.place, examples=examples)]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.api.v1.timers.call_fields import OF_CALLS, OF_TIMERS_ALONE, call_fields_shown, showing
@@ -38,25 +38,23 @@ Status = Literal["enabled", "disabled", "finished", "deleted"]
 class ShownSchedule(Sent):
     """When: {shown}; and what bounds them."""
 
-    timezone: Annotated[str | None, Field(exclude_if=is_none, examples=["Asia/Shanghai"])] = None
-    start_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
-    end_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
-    max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
-    jitter: Annotated[Span | None, Field(exclude_if=is_none)] = None
-    exclude_calendar: Annotated[str | None, Field(exclude_if=is_none, examples=["weekends"])] = None
+    timezone: Annotated[str | None, Field(examples=["Asia/Shanghai"])] = None
+    start_at: Text | None = None
+    end_at: Text | None = None
+    max_firings: int | None = None
+    jitter: Span | None = None
+    exclude_calendar: Annotated[str | None, Field(examples=["weekends"])] = None
 
 
 WhichHeadersSecret = Annotated[
     list[str] | None,
-    Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
+    Field(description="headers that were marked as secret", examples=[["x-tenant"]]),
 ]
 WhetherQuerySecret = Annotated[
     bool | None,
-    Field(exclude_if=is_none, description="true: all of the URL's query was marked as secret"),
+    Field(description="true: all of the URL's query was marked as secret"),
 ]
-WhetherBodySecret = Annotated[
-    bool | None, Field(exclude_if=is_none, description="true: the body was marked as secret")
-]
+WhetherBodySecret = Annotated[bool | None, Field(description="true: the body was marked as secret")]
 
 
 @partial(showing, fields=(*OF_CALLS, *OF_TIMERS_ALONE))
@@ -66,26 +64,19 @@ class _ShownCall(Sent):
     url: Annotated[
         str | None,
         Field(
-            exclude_if=is_none,
             description="not there: the call goes through a named target",
             examples=["https://shop.example/orders/expire"],
         ),
     ] = None
     name: Annotated[
         str | None,
-        Field(exclude_if=is_none, description="the named target of the app", examples=["shop"]),
+        Field(description="the named target of the app", examples=["shop"]),
     ] = None
     path: Annotated[
         str | None,
-        Field(
-            exclude_if=is_none,
-            description="what stands behind the URL of the target",
-            examples=["/orders/expire?order=7"],
-        ),
+        Field(description="what stands behind the URL of the target", examples=["/orders/expire?order=7"]),
     ] = None
-    method: Annotated[
-        MethodWord | None, Field(exclude_if=is_none, description="not there: that of the named target")
-    ] = None
+    method: Annotated[MethodWord | None, Field(description="not there: that of the named target")] = None
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
 
@@ -157,10 +148,7 @@ class ShownTimer(Sent):
     misfire: ShownMisfire
     retry: Annotated[
         ShownRetry | None,
-        Field(
-            exclude_if=is_none,
-            description="not there: as its target says, else as its app does, else as the deployment does",
-        ),
+        Field(description="not there: as its target says, else as its app does, else as the deployment does"),
     ] = None
     next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
     version: Annotated[int, Field(description="grows with every change; the ETag holds it")]
