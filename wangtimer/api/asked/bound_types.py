@@ -18,14 +18,11 @@ Timezone = Annotated[
         examples=["Asia/Shanghai"],
     ),
 ]
-StartAt = Annotated[GivenMoment, moment("nothing fires before"), Field(alias="startAt")]
-EndAt = Annotated[
-    GivenMoment, moment("nothing fires after; then the timer is finished"), Field(alias="endAt")
-]
+StartAt = Annotated[GivenMoment, moment("nothing fires before")]
+EndAt = Annotated[GivenMoment, moment("nothing fires after; then the timer is finished")]
 MaxFirings = Annotated[
     int | None,
     Field(
-        alias="maxFirings",
         ge=1,
         le=MOST_FIRINGS,
         description="the timer is finished after this many moments of its schedule, counted from startAt, or else from "
@@ -35,7 +32,6 @@ MaxFirings = Annotated[
 ExcludeCalendar = Annotated[
     str | None,
     Field(
-        alias="excludeCalendar",
         max_length=NAME_CHARACTERS,
         description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
         examples=["weekends"],

@@ -17,7 +17,6 @@ NextBefore = Annotated[
     GivenMoment,
     BeforeValidator(number),
     moment("only timers whose next moment is at or before this"),
-    Field(alias="nextBefore"),
 ]
 
 

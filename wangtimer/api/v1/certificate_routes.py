@@ -32,7 +32,6 @@ class ClientCertificateBody(Given):
     private_key: Annotated[
         str,
         Field(
-            alias="privateKey",
             max_length=MOST_KEY_CHARACTERS,
             description="PEM, without a password; it is stored encrypted, and no answer shows it",
             examples=["-----BEGIN PRIVATE KEY-----\n..."],

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.field_types import Given, GivenInPath
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.parameters import AppHeader
@@ -29,7 +29,7 @@ SECRET_CHARACTERS = 100
 NOT_STORED = {"Cache-Control": "no-store"}
 
 
-class SecretPath(Given):
+class SecretPath(GivenInPath):
     """Which secret."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.SECRET: "secret_id"}

@@ -105,9 +105,7 @@ class ScheduleFields(RuleFields):
     start_at: StartAt = None
     end_at: EndAt = None
     max_firings: MaxFirings = None
-    jitter_ms: Annotated[int | None, Field(alias="jitterMs", ge=0, le=MOST_JITTER_MS, description=JITTER)] = (
-        None
-    )
+    jitter_ms: Annotated[int | None, Field(ge=0, le=MOST_JITTER_MS, description=JITTER)] = None
     exclude_calendar: ExcludeCalendar = None
 
     @property
@@ -145,7 +143,12 @@ class TimerTerms(TermFields):
     ] = None
     notify_type: Annotated[
         int | None,
-        Field(description="1 is HTTP, the only value, as xTimer's web page sends it", ge=1, le=1),
+        Field(
+            alias="notify_type",
+            description="1 is HTTP, the only value, as xTimer's web page sends it",
+            ge=1,
+            le=1,
+        ),
     ] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 

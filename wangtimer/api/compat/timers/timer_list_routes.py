@@ -31,10 +31,8 @@ class FilterFields(Given):
     """Which of an app's timers: those that meet all conditions."""
 
     name: Annotated[NameText | None, Field(description="this very name")] = None
-    name_prefix: Annotated[NameText | None, Field(alias="namePrefix")] = None
-    name_contains: Annotated[NameText | None, Field(alias="nameContains", description="in either case")] = (
-        None
-    )
+    name_prefix: NameText | None = None
+    name_contains: Annotated[NameText | None, Field(description="in either case")] = None
     status: StatusWord | None = None
     tag: TagText | None = None
     next_before: NextBefore = None
@@ -89,9 +87,7 @@ class NameQuery(Given):
 
     app: App
     name: NameText | None = None
-    fuzzy_name: Annotated[NameText | None, Field(alias="fuzzyName", description="xTimer's name for name")] = (
-        None
-    )
+    fuzzy_name: Annotated[NameText | None, Field(description="xTimer's name for name")] = None
     page_index: PageIndex = 1
     page_size: PageSize = None
 

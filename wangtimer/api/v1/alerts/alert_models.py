@@ -227,12 +227,10 @@ class AlertRuleBody(Given):
     late_by: Annotated[
         GivenDuration,
         duration("tell of firings that were first sent so much later than their moment", "30s"),
-        Field(alias="lateBy"),
     ] = None
     key_prefix: Annotated[
         str | None,
         Field(
-            alias="keyPrefix",
             min_length=1,
             max_length=NAME_CHARACTERS,
             description="tell of timers alone whose key begins so; absent: of all of the app",
@@ -250,7 +248,6 @@ class AlertRuleBody(Given):
     repeat_after: Annotated[
         GivenDuration,
         duration("tell again of what goes on for so long; absent: once, until it is back to normal", "1h"),
-        Field(alias="repeatAfter"),
     ] = None
     destination: Annotated[GivenDestination, Field(description="where messages go")]
 

@@ -129,9 +129,9 @@ class AppLimitsBody(Given):
 class AppEgressBody(Given):
     """What an app's calls may go to, beside what the deployment allows. What is not named stays; null takes it out."""
 
-    https_only: Annotated[
-        bool | None, Field(alias="httpsOnly", description="true: no call of the app goes out without TLS")
-    ] = None
+    https_only: Annotated[bool | None, Field(description="true: no call of the app goes out without TLS")] = (
+        None
+    )
     allow: Annotated[
         list[EgressItem] | None,
         Field(
@@ -143,7 +143,6 @@ class AppEgressBody(Given):
     ca_certificates: Annotated[
         str | None,
         Field(
-            alias="caCertificates",
             max_length=MOST_PEM_CHARACTERS,
             description="certificates (PEM) of authorities that vouch for targets of this app, beside those that "
             "vouch for all",
@@ -195,7 +194,6 @@ class AppPatch(Given):
     dead_letter_days: Annotated[
         int | None,
         Field(
-            alias="deadLetterDays",
             ge=1,
             le=MOST_RETENTION_DAYS,
             description="for so many days what failed for good is listed as dead letters; null: "

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import AppName, Given, GivenMoment, moment, plain
+from wangtimer.api.http.field_types import AppName, Given, GivenInPath, GivenMoment, moment, plain
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.apps.key_text import ID_CHARACTERS
 from wangtimer.core.apps.scopes import Scope
@@ -22,7 +22,7 @@ KeyId = Annotated[
 ]
 
 
-class OperatorKeyPath(Given):
+class OperatorKeyPath(GivenInPath):
     """Which key of operators."""
 
     named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id"}
@@ -68,9 +68,7 @@ class NewKeyBody(Given):
             examples=[["timers:read", "timers:write"]],
         ),
     ] = None
-    expires_at: Annotated[
-        GivenMoment, Field(alias="expiresAt"), moment("when it ends by itself; null: never")
-    ] = None
+    expires_at: Annotated[GivenMoment, moment("when it ends by itself; null: never")] = None
 
 
 class ShownKey(Sent):

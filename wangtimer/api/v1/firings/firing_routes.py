@@ -16,6 +16,7 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import (
     MOST_ID,
     Given,
+    GivenInPath,
     GivenMoment,
     moment,
     number,
@@ -50,7 +51,7 @@ ONE = "/firings/<string:firing_id>"
 _ID = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
-class FiringPath(Given):
+class FiringPath(GivenInPath):
     """Which firing: by its id, the `webhook-id` of its callback."""
 
     named_by: ClassVar[Mapping[Subject, str]] = dict.fromkeys((Subject.FIRING, Subject.TIMER), "firing_id")
@@ -115,7 +116,6 @@ class FiringConditions(Given):
     later_than: Annotated[
         GivenDuration,
         duration("first sent later than this after their moment", "1s"),
-        Field(alias="laterThan"),
     ] = None
 
     def wanted_of(self, app: str | None, wiring: Wiring) -> FiringFilter:

@@ -57,12 +57,11 @@ class MessageQueue(Given):
 
     broker: _Broker
     exchange: Annotated[_Name, Field(description='"": the routing key is the name of the queue')] = None
-    routing_key: Annotated[_Name, Field(alias="routingKey", description="with exchange")] = None
+    routing_key: Annotated[_Name, Field(description="with exchange")] = None
     stream: Annotated[_Name, Field(description="key of a stream")] = None
     max_length: Annotated[
         int | None,
         Field(
-            alias="maxLength",
             ge=1,
             le=MOST_STREAM_LENGTH,
             description="with stream: about how many of the newest entries it keeps; all by default",
@@ -137,7 +136,6 @@ class ConsumersOf(Given):
     fallback_url: Annotated[
         str | None,
         Field(
-            alias="fallbackUrl",
             max_length=MOST_FALLBACK_CHARACTERS,
             description="is called by POST while no consumer of the group has been connected for 10 s",
             examples=["https://app.example/expire"],

@@ -42,7 +42,6 @@ from wangtimer.store.seals import Seals
 _KeepOutput = Annotated[
     Literal["always", "onFailure", "never"] | None,
     Field(
-        alias="keepOutput",
         description="when the start of its answers is kept on the record of a firing: always, the default; only of "
         "attempts that failed; or never. Where a timer says otherwise, what keeps less counts",
         examples=["onFailure"],

@@ -38,14 +38,13 @@ class ManyTimersBody(OfTimers):
         Field(description="timers that meet all these conditions and that the verb would change"),
     ] = None
     all: Annotated[bool, Field(description="true: every timer of the app that the verb would change")] = False
-    dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
+    dry_run: Annotated[bool, Field(description="only count")] = False
     limit: Annotated[
         int, Field(ge=1, le=MOST_CHANGED, description="at most this many timers in this request")
     ] = MOST_CHANGED
     after_id: Annotated[
         int,
         Field(
-            alias="afterId",
             ge=0,
             le=MOST_ID,
             description="only timers with a larger id: lastId of the previous answer",

@@ -67,7 +67,6 @@ class Retry(Given):
             "or `pause` where that is longer",
             "5m",
         ),
-        Field(alias="longestPause"),
     ] = None
     pauses: Annotated[
         list[Annotated[str, Field(max_length=64), BeforeValidator(text_or_none)]] | None,
@@ -89,7 +88,6 @@ class Retry(Given):
     final_statuses: Annotated[
         _Statuses,
         Field(
-            alias="finalStatuses",
             description="answers after which a call is not tried again: statuses, or classes of them",
             examples=[["4xx"]],
         ),
@@ -97,7 +95,6 @@ class Retry(Given):
     retried_statuses: Annotated[
         _Statuses,
         Field(
-            alias="retriedStatuses",
             description="answers after which it is, though finalStatuses has their class",
             examples=[["409", "429"]],
         ),

@@ -30,11 +30,9 @@ class TimerConditions(Given):
     }
 
     key: Annotated[NameText | None, Field(description="this very key")] = None
-    key_prefix: Annotated[
-        NameText | None, Field(alias="keyPrefix", description="the key begins with this")
-    ] = None
+    key_prefix: Annotated[NameText | None, Field(description="the key begins with this")] = None
     key_contains: Annotated[
-        NameText | None, Field(alias="keyContains", description="the key contains this; case does not matter")
+        NameText | None, Field(description="the key contains this; case does not matter")
     ] = None
     status: Annotated[StatusWord | None, Field(description="timers with this status")] = None
     tag: Annotated[TagText | None, Field(description="timers with this tag")] = None

@@ -66,7 +66,6 @@ def _header_names(names: list[str] | None) -> list[str] | None:
 _SecretHeaders = Annotated[
     list[str] | None,
     Field(
-        alias="secretHeaders",
         max_length=MOST_HEADERS,
         description="names of headers whose values are secret, beside those that are by their names (Authorization, "
         "Cookie, and any with token, key, secret, password or the like in it): they are stored encrypted, and shown as "
@@ -78,11 +77,10 @@ _SecretHeaders = Annotated[
 _SecretQuery = Annotated[
     bool | None,
     Field(
-        alias="secretQuery",
         description="true: all of the URL's query is secret, not only the values of parameters that are by their names",
     ),
 ]
-_SecretBody = Annotated[bool | None, Field(alias="secretBody", description="true: the body is secret")]
+_SecretBody = Annotated[bool | None, Field(description="true: the body is secret")]
 
 # Words of other schedulers for what `retry` says, which stands beside the target.
 _OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
@@ -127,8 +125,9 @@ class GivenTask(Given):
         ),
     ]
     args: Annotated[list[Any] | None, Field(description="its arguments in order", examples=[[7]])] = None
-    kwargs: Annotated[
-        dict[str, Any] | None, Field(description="its arguments by name", examples=[{"notify": True}])
+    kwargs_: Annotated[
+        dict[str, Any] | None,
+        Field(alias="kwargs", description="its arguments by name", examples=[{"notify": True}]),
     ] = None
     queue: Annotated[
         str | None, Field(description="another queue than the target's, if the operator allows it")
@@ -136,7 +135,7 @@ class GivenTask(Given):
 
     def text(self) -> str:
         """Return it as the body of a timer."""
-        return CeleryTask(self.task, self.args or [], self.kwargs or {}, self.queue or "").text()
+        return CeleryTask(self.task, self.args or [], self.kwargs_ or {}, self.queue or "").text()
 
 
 _TASK_IN_PATCH = (
@@ -318,7 +317,6 @@ class Misfire(Given):
     catchup_window: Annotated[
         GivenDuration,
         duration("firings found later than this are never made; 0s, the default, means no limit", "1h"),
-        Field(alias="catchupWindow"),
     ] = None
 
     def given(self) -> dict[str, Any]:
