@@ -53,13 +53,12 @@ class TargetResource(Resource):
         secret that is there; where scheme, host or port of the URL change, each secret must be given anew. An app has
         1,000 targets at most (409).
         """
-        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_longest_timeout_ms
 
         def change(was: NamedTarget | None) -> NamedTarget:
             if was is None and header.if_match is not None:
                 reason = f"app {header.app!r} has no target {path.name!r}"
                 raise VersionChanged("version", reason, "leave the condition on its version out")
-            return body.target_of(header.app, path.name, was, seals, most_ms)
+            return body.target_of(header.app, path.name, was, self.wiring().seals)
 
         return self._changed(path, header, change)
 
@@ -70,12 +69,11 @@ class TargetResource(Resource):
         The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too). What it changes counts
         for all timers that name the target.
         """
-        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_longest_timeout_ms
 
         def change(was: NamedTarget | None) -> NamedTarget:
             if was is None:
                 raise UnknownTarget(header.app, path.name)
-            return body.target_of(was, seals, most_ms)
+            return body.target_of(was, self.wiring().seals)
 
         return self._changed(path, header, change)
 

@@ -17,7 +17,6 @@ from wangtimer.api.http.reading import MOST_BODY, read_model
 from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.timers.longest_call import new_within
 from wangtimer.api.v1.timers.new_timers import (
     MOST_BATCH_BYTES,
     MOST_TIMERS,
@@ -95,7 +94,6 @@ class BatchCreateResource(Resource):
         begin_if_many(body.timers)
         wiring = self.wiring()
         now = self.now()
-        most_ms = wiring.settings.callback_longest_timeout_ms
         made_up = _made_up_keys(header)
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
 
@@ -105,7 +103,7 @@ class BatchCreateResource(Resource):
             asked = read_model(NewTimerBody, given)
             refuse_task_elsewhere(asked.target, header.app, find_target)
             terms = asked.asked(asked.key or next(made_up))
-            return ToMake(new_within(new_timer(header.app, terms, now, find), most_ms), asked.enabled)
+            return ToMake(new_timer(header.app, terms, now, find), asked.enabled)
 
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
         return NewTimersOutcome(

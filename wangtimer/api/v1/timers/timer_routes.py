@@ -13,7 +13,6 @@ from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.serving import Reply, response_of
-from wangtimer.api.v1.timers.longest_call import edited_within, new_within
 from wangtimer.api.v1.timers.schedule_model import Schedule
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_answers import (
@@ -62,7 +61,6 @@ class TimerResource(Resource):
             registrar: Registrar = wiring.registrar
             refuse_task_elsewhere(body.target, header.app, wiring.target_store.get)
             new = new_timer(header.app, terms, now, self._calendars_of(header.app))
-            new = new_within(new, wiring.settings.callback_longest_timeout_ms)
             return registrar.create_enabled(new, keep) if body.enabled else registrar.create(new, keep)
 
         if header.idempotency_key is None:
@@ -102,24 +100,20 @@ class TimerResource(Resource):
         now, find = self.now(), self._calendars_of(header.app)
         refuse_task_elsewhere(body.target, header.app, self.wiring().target_store.get)
         registrar: Registrar = self.wiring().registrar
-        seals = self.wiring().seals
-        most_ms = self.wiring().settings.callback_longest_timeout_ms
+
+        def change(was: Timer) -> Timer:
+            return replaced_timer(body.asked(was.name), was, now, find, self.wiring().seals)
+
         if path.key is None:
             timer_id = self._id_of(path, header)
-
-            def change(was: Timer) -> Timer:
-                return edited_within(
-                    replaced_timer(body.asked(was.name), was, now, find, seals), was, most_ms
-                )
-
             timer = registrar.edit(header.app, timer_id, change, header.version, body.enabled)
             return self._changed(timer, now, body.schedule)
         terms = body.asked(path.key)
         timer, created = registrar.put(
             header.app,
             path.key,
-            lambda: new_within(new_timer(header.app, terms, now, find), most_ms),
-            lambda was: edited_within(replaced_timer(terms, was, now, find, seals), was, most_ms),
+            lambda: new_timer(header.app, terms, now, find),
+            change,
             header.version,
             enabled=body.enabled,
             must_exist=header.if_match is not None,
@@ -136,11 +130,10 @@ class TimerResource(Resource):
         now, find = self.now(), self._calendars_of(header.app)
         asked = body.asked()
         seals = self.wiring().seals
-        most_ms = self.wiring().settings.callback_longest_timeout_ms
         timer = self.wiring().registrar.edit(
             header.app,
             self._id_of(path, header),
-            lambda was: edited_within(edited_timer(asked, was, now, find, seals), was, most_ms),
+            lambda was: edited_timer(asked, was, now, find, seals),
             header.version,
             body.enabled,
         )
