@@ -9,10 +9,20 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
-from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
-from wangtimer.api.asked.call_types import Body, ChangedBody, ChangedUrl, Url
-from wangtimer.api.asked.owned_fields import OF_OVERLAPS, taking_fields
-from wangtimer.api.asked.rule_fields import taking_rules
+from wangtimer.api.asked.shared_types import (
+    JITTER,
+    OF_OVERLAPS,
+    Body,
+    ChangedBody,
+    ChangedUrl,
+    EndAt,
+    ExcludeCalendar,
+    MaxFirings,
+    StartAt,
+    Timezone,
+    Url,
+)
+from wangtimer.api.compat.timers.declared_fields import taking_fields, taking_rules
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from wangtimer.api.asked.owned_fields import shown_values
 from wangtimer.api.compat.answers import Moment, NotifyData, PlannedTimerData, StoppedData, WarningData, Words
+from wangtimer.api.compat.timers.declared_fields import shown_values
 from wangtimer.api.compat.timers.terms import ScheduleFields
 from wangtimer.api.compat.words import in_xtimers_words
 from wangtimer.core.flow.stopped_moment import StoppedMoment

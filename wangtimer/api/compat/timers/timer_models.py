@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.rule_fields import naming_rules
+from wangtimer.api.compat.timers.declared_fields import naming_rules
 from wangtimer.api.compat.timers.terms import ChangedTerms, TimerTerms
 from wangtimer.api.http.field_types import App, Given, Id, Name, number
 from wangtimer.api.http.refusals import NAMED_BY_ID

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.firing_types import ShownKind
+from wangtimer.api.asked.shared_types import ShownKind
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.firings.firing_answers import ShownUrl
 from wangtimer.api.v1.shown import ListPage, Text

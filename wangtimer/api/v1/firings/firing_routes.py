@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.firing_types import KindWord
+from wangtimer.api.asked.shared_types import KindWord
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent

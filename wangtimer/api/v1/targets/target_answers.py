@@ -8,7 +8,7 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import ListPage, Span, Text
 from wangtimer.api.v1.targets.message_models import ShownCelery, ShownConsumers, ShownQueue, place_fields
-from wangtimer.api.v1.timers.call_fields import showing
+from wangtimer.api.v1.timers.declared_fields import showing
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
     WhetherBodySecret,

@@ -15,7 +15,7 @@ from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.targets.message_models import CeleryQueue, ConsumersOf, MessageQueue
-from wangtimer.api.v1.timers.call_fields import call_fields_given
+from wangtimer.api.v1.timers.declared_fields import call_fields_given
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.timer_models import (
     CallChange,

@@ -6,13 +6,20 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import Span, Text
-from wangtimer.api.v1.timers.call_fields import OF_CALLS, OF_TIMERS_ALONE, call_fields_shown, showing
+from wangtimer.api.v1.timers.declared_fields import (
+    OF_CALLS,
+    OF_TIMERS_ALONE,
+    call_fields_shown,
+    showing,
+    showing_rules,
+    showing_timers,
+    shown_rule,
+    shown_values,
+)
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
-from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.previews.warnings import warnings_of_call
@@ -134,7 +141,7 @@ class ShownPreview(Sent):
     warnings: list[ShownWarning]
 
 
-@showing_v1_fields
+@showing_timers
 class ShownTimer(Sent):
     """A timer."""
 
@@ -196,7 +203,7 @@ class SwitchedOffTimer(Sent):
 def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     """Return the fields of a `ShownTimer` as they are at `now` (ms UTC)."""
     one = timer.definition
-    return {
+    return shown_values(timer) | {
         "id": timer.id,
         "key": timer.name,
         "app": one.app,
@@ -206,7 +213,6 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
         "target": call_fields(one.notify, one.timeouts, one.form),
         "misfire": _misfire(one.misfire),
         "retry": shown_retry(one.retry),
-        **shown_v1_values(timer),
         "next_fire_at": one.schedule.first_after(now) if one.is_enabled else None,
         "version": one.version,
         "created_at": timer.created_at,

@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
-from wangtimer.api.asked.call_types import Body, ChangedBody, ChangedUrl, Url
-from wangtimer.api.asked.owned_fields import OF_OVERLAPS, OF_V1, taking_v1_fields
+from wangtimer.api.asked.shared_types import OF_OVERLAPS, Body, ChangedBody, ChangedUrl, Url
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
@@ -23,11 +22,16 @@ from wangtimer.api.http.field_types import (
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.timers.call_fields import OF_CALLS as FIELDS_OF_CALLS
-from wangtimer.api.v1.timers.call_fields import OF_TIMERS_ALONE, call_fields_given, taking
+from wangtimer.api.v1.timers.declared_fields import (
+    ASKED_BY,
+    OF_TIMERS,
+    OF_TIMERS_ALONE,
+    call_fields_given,
+    taking,
+)
+from wangtimer.api.v1.timers.declared_fields import OF_CALLS as FIELDS_OF_CALLS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
-from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CALLS,
     ELSEWHERE_THAN_TASKS,
@@ -347,7 +351,7 @@ _OF_VERSIONS = dict.fromkeys(
 )
 
 
-@taking_v1_fields
+@partial(taking, fields=OF_TIMERS)
 class TimerFields(OfTimers):
     """A timer's fields beside its schedule and target."""
 
@@ -360,7 +364,7 @@ class TimerFields(OfTimers):
     def given(self) -> dict[str, Any]:
         """Return what is given, by the names in core; raises `Refused`."""
         given = self.model_fields_set
-        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
+        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_TIMERS if one.name in given}
         if "retry" in given:
             asked["retry"] = None if self.retry is None else self.retry.given()
         return asked | ({} if self.misfire is None else self.misfire.given())
