@@ -20,7 +20,6 @@ from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
 from wangtimer.api.http.reading import taking_query
 from wangtimer.api.http.refusals import given_once
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
@@ -157,16 +156,11 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
 
 
 def _row(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimerData:
-    return ListedTimerData(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
+    return ListedTimerData.of(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
 
 
 def _last(record: FiringRecord | None) -> LastOutcome | None:
     if record is None:
         return None
-    return LastOutcome(
-        run_timer=show_moment(record.firing.fire_at),
-        status_name=record.firing.status.value,
-        lateness_ms=record.lateness_ms,
-        http_status=record.http_status,
-        error=record.error,
-    )
+    firing = record.firing
+    return LastOutcome.of(record, run_timer=firing.fire_at, status_name=firing.status.value)

@@ -1,6 +1,7 @@
 """Apps over v1: make, list, read, limit, disable. For operators."""
 
-from wangtimer.api.asked.disabled_apps import LONGEST_S, disable_timers
+from itertools import count
+
 from wangtimer.api.http.callers import unknown_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
@@ -19,8 +20,13 @@ from wangtimer.api.v1.serving import Reply
 from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Subject
+from wangtimer.core.work_budget import is_over
+from wangtimer.store.sql.timer_lists import TimerFilter
 from wangtimer.wiring import Wiring
 
+TIMERS_AT_ONCE = 500
+# s; what is left is left to the next request.
+LONGEST_S = 5.0
 # No name has a slash: so one with a slash is answered as the name of no app.
 ONE = "/apps/<path:name>"
 
@@ -129,3 +135,20 @@ def _unknown(wiring: Wiring, name: str, field: str = "name") -> Refused:
     refused = unknown_app(name, wiring.app_directory.meant_by(name), field)
     refused.about = Subject.APP
     return refused
+
+
+def disable_timers(wiring: Wiring, app: str) -> int:
+    """Disable the app's enabled timers, as many as one request may; return how many are still enabled."""
+    wanted, after_id = TimerFilter(app, is_enabled=True), 0
+    now, ends_at = int(wiring.clock.now_ms()), wiring.clock.monotonic() + LONGEST_S
+    for turn in count():
+        if turn and (is_over() or wiring.clock.monotonic() > ends_at):
+            break
+        found = wiring.timer_lists.chosen(wanted, TIMERS_AT_ONCE, now, after_id)
+        if not found and not found.bad:
+            break
+        wiring.batches.disable(list(found.values()))
+        if found.bad:
+            wiring.batches.disable_unread(list(found.bad))
+        after_id = max((*found, *found.bad))
+    return wiring.timer_lists.count(wanted, now)

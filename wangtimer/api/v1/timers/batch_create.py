@@ -9,8 +9,8 @@ from typing import Annotated
 
 from pydantic import Field, SkipValidation
 
+from wangtimer.api.asked.asked_schedule import find_calendar
 from wangtimer.api.asked.asked_timer import new_timer
-from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.large_requests import begin_if_many
 from wangtimer.api.http.reading import MOST_BODY, read_model

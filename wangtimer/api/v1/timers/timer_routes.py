@@ -6,9 +6,8 @@ from secrets import token_hex
 
 from flask import Response
 
-from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
+from wangtimer.api.asked.asked_schedule import FindCalendar, find_calendar, schedule_of
 from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
-from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.resource import Resource, Route
