@@ -66,7 +66,7 @@ def request_of(
     return Request(
         url,
         method,
-        (*headers, ("X-WangTimer-App", app), *_numbers(continuity)),
+        (*headers, ("X-WangTimer-App", app), *(() if continuity is None else continuity.headers)),
         content,
         stamps_of(member, content, keys, timestamp_s, ack_token),
         app,
@@ -79,10 +79,6 @@ def _with_a_type(notify: Notify, form: CallForm) -> Notify:
     if form.body_is_base64 or not notify.body or _sent(notify.headers)[1]:
         return notify
     return notify._replace(headers=(*notify.headers, ("Content-Type", _written(notify.body)[1])))
-
-
-def _numbers(continuity: Continuity | None) -> Headers:
-    return () if continuity is None else continuity.headers
 
 
 def _filled(
@@ -143,7 +139,7 @@ def _message_of(
         headers = (*headers, ("Content-Type", content_type))
     return Message(
         notify.url,
-        (*headers, ("X-WangTimer-App", app), *_numbers(continuity)),
+        (*headers, ("X-WangTimer-App", app), *(() if continuity is None else continuity.headers)),
         content,
         stamps_of(member, content, keys, timestamp_s, ack_token),
         app,
@@ -168,14 +164,13 @@ def stamps_of(
 ) -> bytes:
     """Return the header lines that differ from attempt to attempt; without keys the attempt is not signed."""
     timer_id, fire_at, attempt = member
-    firing_id = member.firing_id.encode()
     lines = (
-        b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
-        % (firing_id, timer_id, fire_at, attempt)
+        b"webhook-id: %d-%d\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
+        % (timer_id, fire_at, timer_id, fire_at, attempt)
     )
     if ack_token:
         lines += b"X-WangTimer-Ack-Token: %b\r\n" % ack_token.encode()
-    return lines + signature_lines(keys, firing_id, timestamp_s, body) if keys else lines
+    return lines + signature_lines(keys, member.firing_id.encode(), timestamp_s, body) if keys else lines
 
 
 @lru_cache(maxsize=1_024)

@@ -3,18 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wangtimer.callback import Delivery, Reply
+from wangtimer.callback import Call, Delivery, Reply
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.dead_letter import HOST_DISABLED, NOT_MADE
 from wangtimer.core.flow.disabled_hosts import HostKey
-from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.executor.attempt import Attempt
-from wangtimer.executor.claim import Held, hand_on
+from wangtimer.executor.claim import Held
 from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.puller import lanes_of
@@ -22,7 +22,7 @@ from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Q
 from wangtimer.executor.ready import Ready
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import Made, RequestMaker
-from wangtimer.executor.settler import Settler
+from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.waits import LanesBehind, Waits
 
 # The error on record of a firing whose host is disabled.
@@ -81,9 +81,13 @@ class Sender:
         """Submit what is ready; a member on which an executor died while it ran alone is recorded as failed.
 
         `paused` were so when overlaps were judged: they were not, and wait in these lanes, whatever is paused by now.
-        Members that another part is now responsible for are handed on. Raises `EngineStopped`: then the engine has
-        none of these.
+        All are of one claim. Members that another part is now responsible for are handed on. Raises `EngineStopped`:
+        then the engine has none of these.
         """
+        if not ready:
+            return Sent(0, 0, {}, {})
+        claim = ready[0].held.claim
+        has_permits = claim.has_permits
         calls: list[Attempt] = []
         quarantined = []
         unmade: dict[Member, str] = {}
@@ -129,26 +133,30 @@ class Sender:
             if died >= ALONE_AFTER:
                 quarantined.append(Quarantined(one.held, attempt))
             else:
-                attempt.permits = one.held.claim.take_permit()
+                if has_permits:
+                    attempt.permits = claim.take_permit()
                 calls.append(attempt)
         self._engine.submit(calls)
-        hand_on(call.held for call in calls)
-        self._quarantine.take(quarantined)
-        hand_on(one.held for one in quarantined)
-        elsewhere = sum(
-            _leads_elsewhere(one.held, one.request.host, one.request.app, one.request.part)
-            for one in calls
-            if one.has_waited
-        )
+        claim.hand_on([call.held.member for call in calls])
+        if quarantined:
+            self._quarantine.take(quarantined)
+            claim.hand_on([one.held.member for one in quarantined])
+        elsewhere = 0
+        if isinstance(claim.stands_in, SharedLane):
+            requests = [(one.held, one.request) for one in calls]
+            elsewhere = sum(_leads_elsewhere(held, it.host, it.app, it.part) for held, it in requests)
         return Sent(len(calls) + len(quarantined), elsewhere, unmade, unopened)
 
     def _disabled_for(self, one: Ready) -> HostKey | None:
         return self._disabled_hosts.held_by(one.order.where.way)
 
-    @property
-    def are_any_paused(self) -> bool:
-        """Whether something is paused."""
-        return self._waits.are_any_paused
+    def stop(self, timeout_s: float) -> list[Call]:
+        """Let calls under way end; return those not sent. Then nothing more is sent."""
+        return self._engine.stop(timeout_s)
+
+    def settle_all(self) -> None:
+        """Record what has ended."""
+        self._settler.settle_all()
 
     def signed_anew(self, attempt: Attempt) -> Made:
         """Return an attempt's request with a signature that is not old."""
@@ -195,11 +203,13 @@ class Sender:
     ) -> None:
         """Queue the outcome "failed", without another attempt; `place` is whose it is, and where it would have gone."""
         self._settler.take(self._replies.failed(held, due_at, error, bucket, reason, host, place))
-        hand_on([held])
+        held.claim.hand_on([held.member])
 
-    def noted(self, outcome: Outcome, place: AlertPlace) -> Outcome:
-        """Return the outcome, marked if the judge of alerts is to see it."""
-        return self._replies.noted(outcome, place)
+    def skip(self, held: Held, reason: str, bucket: int, place: AlertPlace) -> None:
+        """Queue the outcome "skipped", for this reason."""
+        outcome = Outcome(held.member, bucket, FiringStatus.SKIPPED, held.member.fire_at, error=reason)
+        self._settler.take(Finished(held, self._replies.noted(outcome, place)))
+        held.claim.hand_on([held.member])
 
     def _fail_unasked(self, ready: Ready) -> None:
         host, place = ready.order.where.host, ready.order.where.place

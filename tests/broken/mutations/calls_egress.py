@@ -156,15 +156,8 @@ PROMISES = (
         by=(
             Mutation(
                 "Wiring._call_of",
-                """
-                call = reachable_call(
-                    through(target, self.seals.call_of(one)), one.app, self.consumers_seen.is_connected
-                )
-                """,
-                """
-                own = self.seals.call_of(one)
-                call = reachable_call(through(target, own), one.app, self.consumers_seen.is_connected)
-                """,
+                "call = self.seals.call_of(one)",
+                "call = own = self.seals.call_of(one)",
             ),
             Mutation(
                 "Wiring._call_of",
@@ -291,7 +284,7 @@ PROMISES = (
         "who-knows-no-ways-out-fires-nothing",
         "a process that does not know yet what apps may call fires nothing.",
         breaks="It fires as if no app had rules of its own.",
-        by=Mutation("Executor.begin", "if not self._may_fire():", "if False:"),
+        by=Mutation("Executor.begin", "if not self._duty.may_fire():", "if False:"),
         red="tests/stages/test_executor.py::test_a_process_that_does_not_know_what_apps_may_call_claims_nothing_and_another_fires",
     ),
 )

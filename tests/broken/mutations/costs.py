@@ -133,18 +133,7 @@ PROMISES = (
         "nothing-is-judged-for-timers-without-a-policy",
         "timers whose firings may overlap are judged by no statement.",
         breaks="Firings of every timer are judged.",
-        by=(
-            Mutation(
-                "Executor._questionable",
-                "definition.overlap is not Overlap.ALLOW",
-                "definition.overlap is not None",
-            ),
-            Mutation(
-                "_with_policy",
-                "and definition.overlap is not Overlap.ALLOW",
-                "and definition.overlap is not None",
-            ),
-        ),
+        by=Mutation("OverlapStep.concerns", "return definition.overlap is not Overlap.ALLOW", "return True"),
         red="tests/testing/test_costs.py::test_one_whose_firings_are_not_to_overlap_costs_more_and_others_nothing",
     ),
     Promise(
@@ -203,9 +192,9 @@ PROMISES = (
         "a firing of a timer that names no target costs no question for targets.",
         breaks="Targets are asked for with each part of a chunk.",
         by=Mutation(
-            "Shared.known",
-            "return Known(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})",
-            "return Known(self.signings.known(apps, mark), self.targets.known(keys, mark))",
+            "SharedSource.known",
+            "return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})",
+            "return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark))",
         ),
         red="tests/stages/test_targets.py::test_a_firing_of_a_timer_without_a_target_asks_for_none",
     ),
