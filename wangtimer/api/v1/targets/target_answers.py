@@ -11,9 +11,7 @@ from wangtimer.api.v1.targets.message_models import ShownCelery, ShownConsumers,
 from wangtimer.api.v1.timers.declared_fields import showing
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import (
-    WhetherBodySecret,
-    WhetherQuerySecret,
-    WhichHeadersSecret,
+    ShownMarks,
     call_fields,
 )
 from wangtimer.core.messages.message_place import is_message_url, place_from
@@ -40,12 +38,9 @@ class _ShownCall(Sent):
     body: str
 
 
-class ShownNamedTarget(_ShownCall):
+class ShownNamedTarget(ShownMarks, _ShownCall):
     """A target of an app; `***` stands in place of each secret."""
 
-    secret_headers: WhichHeadersSecret = None
-    secret_query: WhetherQuerySecret = None
-    secret_body: WhetherBodySecret = None
     keep_output: Annotated[
         str | None,
         Field(

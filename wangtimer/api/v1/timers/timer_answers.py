@@ -53,15 +53,16 @@ class ShownSchedule(Sent):
     exclude_calendar: Annotated[str | None, Field(examples=["weekends"])] = None
 
 
-WhichHeadersSecret = Annotated[
-    list[str] | None,
-    Field(description="headers that were marked as secret", examples=[["x-tenant"]]),
-]
-WhetherQuerySecret = Annotated[
-    bool | None,
-    Field(description="true: all of the URL's query was marked as secret"),
-]
-WhetherBodySecret = Annotated[bool | None, Field(description="true: the body was marked as secret")]
+class ShownMarks(Sent):
+    """Which parts of an HTTP call were marked as secret."""
+
+    secret_headers: Annotated[
+        list[str] | None, Field(description="headers that were marked as secret", examples=[["x-tenant"]])
+    ] = None
+    secret_query: Annotated[
+        bool | None, Field(description="true: all of the URL's query was marked as secret")
+    ] = None
+    secret_body: Annotated[bool | None, Field(description="true: the body was marked as secret")] = None
 
 
 @partial(showing, fields=(*OF_CALLS, *OF_TIMERS_ALONE))
@@ -88,15 +89,11 @@ class _ShownCall(Sent):
     body: str
 
 
-class ShownTarget(_ShownCall):
+class ShownTarget(ShownMarks, _ShownCall):
     """The HTTP call a timer makes; `***` stands in place of each secret.
 
     With a `name` it goes through that target of the app, and has what the timer gives itself.
     """
-
-    secret_headers: WhichHeadersSecret = None
-    secret_query: WhetherQuerySecret = None
-    secret_body: WhetherBodySecret = None
 
 
 class ShownMisfire(Sent):

@@ -153,6 +153,18 @@ _Task = Annotated[
 ]
 
 
+class _Marks(Given):
+    """Which parts of an HTTP call are secret."""
+
+    example: ClassVar[str] = _CALL
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+
+    secret_headers: _SecretHeaders = None
+    secret_query: _SecretQuery = None
+    secret_body: _SecretBody = None
+
+
 @taking
 class _CallParts(Given):
     """An HTTP call without its marks."""
@@ -164,16 +176,8 @@ class _CallParts(Given):
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
 
 
-class CallFields(_CallParts):
+class CallFields(_Marks, _CallParts):
     """An HTTP call."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
-
-    secret_headers: _SecretHeaders = None
-    secret_query: _SecretQuery = None
-    secret_body: _SecretBody = None
 
     def call_to(self, url: str, target: str = "") -> Notify:
         """Return the call to a URL, or through a target to what stands behind its URL; raises `Refused`."""
@@ -219,16 +223,8 @@ class _ChangedParts(Given):
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
 
 
-class CallChange(_ChangedParts):
+class CallChange(_Marks, _ChangedParts):
     """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
-
-    secret_headers: _SecretHeaders = None
-    secret_query: _SecretQuery = None
-    secret_body: _SecretBody = None
 
     def given(self) -> dict[str, Any]:
         """Return what is given of the call itself, as `changed_call` takes it; raises `Refused`."""
