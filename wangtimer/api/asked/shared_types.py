@@ -1,4 +1,4 @@
-"""The types of fields that requests and answers of all paths have: of schedules, calls and firings.
+"""The types of fields that requests and answers of all paths have: of schedules, calls, firings and lists.
 
 Only v1 spells spans of time in another way.
 """
@@ -6,11 +6,13 @@ Only v1 spells spans of time in another way.
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
-from wangtimer.api.http.field_types import GivenMoment, moment
+from wangtimer.api.http.field_types import GivenMoment, moment, number
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
-from wangtimer.core.schedules.calendars import NAME_CHARACTERS
+from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
+from wangtimer.core.timers.fields import TAG_CHARACTERS
+from wangtimer.core.timers.timer import NAME_CHARACTERS
 
 # Finding the 10,000th moment of a rare cron takes half a second.
 MOST_FIRINGS = 10_000
@@ -37,7 +39,7 @@ MaxFirings = Annotated[
 ExcludeCalendar = Annotated[
     str | None,
     Field(
-        max_length=NAME_CHARACTERS,
+        max_length=CALENDAR_CHARACTERS,
         description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
         examples=["weekends"],
     ),
@@ -97,3 +99,12 @@ OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
     "overlap says what becomes of a firing while another one of the timer is not done: allow, skip, queueOne or "
     "cancelOlder",
 )
+
+NameText = Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)]
+TagText = Annotated[str, Field(min_length=1, max_length=TAG_CHARACTERS)]
+StatusWord = Literal["disabled", "enabled", "finished"]
+NextBefore = Annotated[
+    GivenMoment,
+    BeforeValidator(number),
+    moment("only timers whose next moment is at or before this"),
+]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.asked.conditions import NameText, NextBefore, StatusWord, TagText, wanted_timers
+from wangtimer.api.asked.shared_types import NameText, NextBefore, StatusWord, TagText
 from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.compat.answers import LastOutcome, ListedTimerData, TimersAnswer
 from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
@@ -18,11 +18,12 @@ from wangtimer.api.compat.timers.timer_models import OfAnApp
 from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
+from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.reading import taking_query
 from wangtimer.api.http.refusals import given_once
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
+from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
 from wangtimer.wiring import Wiring
 
 
@@ -69,15 +70,14 @@ class TimersQuery(FilterFields, OfAnApp):
     @property
     def wanted(self) -> TimerFilter:
         """The filter; raises `Refused` for a moment that cannot be read."""
-        return wanted_timers(
+        return TimerFilter(
             self.app,
             self.name,
             self.name_prefix,
             self.name_contains,
-            self.status,
+            None if self.status is None else ListedStatus(self.status),
             self.tag,
-            self.next_before,
-            path="",
+            None if self.next_before is None else read_moment_field(self.next_before, "nextBefore"),
         )
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.conditions import NameText
+from wangtimer.api.asked.shared_types import NameText
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MOST_ID, Id
