@@ -11,7 +11,7 @@ from wangtimer.api.compat.record_models import RecordsQuery
 from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented
-from wangtimer.api.http.reading import taking_query
+from wangtimer.api.http.serving import serving
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.sql.firing_filter import FiringFilter
@@ -71,7 +71,7 @@ def record_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of records."""
     views = RecordViews(wiring)
     routes = APIBlueprint("records", __name__, url_prefix="/api/task/v1", abp_tags=[RECORDS])
-    routes.get("/records", **documented(views.page, "listRecords", 404))(taking_query(views.page))
+    routes.get("/records", **documented(views.page, "listRecords", 404))(serving(views.page))
     return routes
 
 

@@ -18,10 +18,10 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.kept_answer import HEADER, REPLAYED
 from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import MOST_BODY_BYTES
+from wangtimer.api.http.serving import View, serving
 from wangtimer.api.v1.kept_replies import once
 from wangtimer.api.v1.parameters import ETAG, IF_MATCH
 from wangtimer.api.v1.problems import MEDIA_TYPE, Problem
-from wangtimer.api.v1.serving import View, serving
 from wangtimer.wiring import Wiring
 
 # What the document says of a successful answer: its model, or the content types of a text; None: it has no body.

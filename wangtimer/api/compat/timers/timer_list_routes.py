@@ -19,8 +19,8 @@ from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.reading import taking_query
 from wangtimer.api.http.refusals import given_once
+from wangtimer.api.http.serving import serving
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
@@ -150,8 +150,8 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of lists of timers."""
     views = TimerListViews(wiring)
     routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
-    routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
-    routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
+    routes.get("/defs", **documented(views.page, "listTimers"))(serving(views.page))
+    routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(serving(views.by_name))
     return routes
 
 

@@ -30,7 +30,7 @@ from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Answer
 from wangtimer.api.http.kept_answer import CreateHeader, answer_once, asked_under
 from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.http.reading import taking_body, taking_query
+from wangtimer.api.http.serving import serving
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar
@@ -136,18 +136,16 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
     create, enable, disable = views.create, views.enable, views.disable
     routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
-        refusing_callbacks(taking_body(create))
+        refusing_callbacks(serving(create))
     )
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(
-        refusing_callbacks(taking_body(views.edit))
+        refusing_callbacks(serving(views.edit))
     )
-    routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
-    routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
-    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(
-        refusing_callbacks(taking_body(enable))
-    )
+    routes.get("/def", **documented(views.get, "getTimer", 404))(serving(views.get))
+    routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(serving(views.delete))
+    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(refusing_callbacks(serving(enable)))
     # xTimer's word for it.
-    routes.post("/unable", **documented(disable, "unableTimer", 404))(taking_body(disable))
+    routes.post("/unable", **documented(disable, "unableTimer", 404))(serving(disable))
     return routes
 
 

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.alerts.alert_models import (
     AlertRuleBody,
     AlertRulePage,
@@ -14,7 +15,6 @@ from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.serving import Reply
 from wangtimer.api.v1.shown import PageQuery
 
 ONE = "/alert-rules/<string:name>"

@@ -5,6 +5,7 @@ from itertools import count
 from wangtimer.api.http.callers import unknown_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_models import (
     AppPage,
     AppPatch,
@@ -16,7 +17,6 @@ from wangtimer.api.v1.apps.app_models import (
 )
 from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.serving import Reply
 from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Subject

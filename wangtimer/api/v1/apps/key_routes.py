@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.apps.key_models import (
     AppKeyPath,
@@ -16,7 +17,6 @@ from wangtimer.api.v1.apps.key_models import (
     ShownKey,
 )
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.serving import Reply
 from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import StoredKey, new_key

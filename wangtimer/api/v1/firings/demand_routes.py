@@ -8,6 +8,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.large_requests import begin_if_many, begin_large
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.firings.demand_models import (
     MOST_PER_SECOND,
     BackfillBody,
@@ -22,7 +23,6 @@ from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import WHICH, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.serving import Reply, response_of
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.on_demand import Rate, Replayed

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from functools import partial
 
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.parameters import ETAG, AppHeader, ChangeHeader, etag
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.serving import Reply
 from wangtimer.api.v1.shown import PageQuery
 from wangtimer.api.v1.targets.target_answers import (
     ListedTargets,

@@ -8,10 +8,10 @@ from flask import Response
 
 from wangtimer.api.asked.asked_schedule import FindCalendar, find_calendar, schedule_of
 from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
+from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.serving import Reply, response_of
 from wangtimer.api.v1.timers.schedule_model import Schedule
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_answers import (

@@ -1,11 +1,11 @@
-"""Makes Flask views of v1: the types of a view say what it takes and answers."""
+"""Makes Flask views: the types of a view say what it takes and answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any, get_type_hints
+from typing import Any, NamedTuple, get_type_hints
 
-from flask import Response
+from flask import Response, g
 from pydantic import BaseModel
 from werkzeug.datastructures import Headers
 
@@ -14,7 +14,6 @@ from wangtimer.api.http.large_requests import ending_large
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.api.http.settings_in_use import work_s
-from wangtimer.api.v1.problems import Named, note_names
 from wangtimer.core.work_budget import work_budget
 
 
@@ -25,6 +24,13 @@ class Reply:
     body: Sent
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Named(NamedTuple):
+    """Something that a request names: in which part, and how it spells that; dotted in a body."""
+
+    part: Part
+    name: str
 
 
 View = Callable[..., Sent | Reply | Response | None]
@@ -62,12 +68,15 @@ def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Resp
 
     @wraps(view)
     def read_and_answer(**given: Any) -> Response:
-        note_names(named, fields_in, is_call)
+        # How this request names what an error may be about, and which part has its fields. `is_call`: the body itself
+        # is an HTTP call, which in other requests is the `target`.
+        g.named, g.fields_in, g.is_call = named, fields_in, is_call
         with work_budget(work_s()), ending_large():
             taken = _read(readings, given)
             return response_of(view(**taken))
 
-    # With this flask-openapi reads the types for the document only.
+    # With this flask-openapi reads the types for the document only. Its own validation would build the query's JSON
+    # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.
     read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
     return read_and_answer
 
