@@ -5,7 +5,16 @@ from itertools import islice
 
 from wangtimer.callback.call import Call
 from wangtimer.callback.health import Health, Sign, sign_of
-from wangtimer.callback.places import PLACES_UNTIL_REACHED, App, Flow, Host, Waiting, Way, share_of
+from wangtimer.callback.places import (
+    PLACES_UNTIL_REACHED,
+    App,
+    Flow,
+    Host,
+    Waiting,
+    Way,
+    count_end,
+    share_of,
+)
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request, Route
 from wangtimer.core.flow.slicing import SharedLane, WayKey
@@ -127,9 +136,7 @@ class Flows:
         if is_unreachable:
             flow.to.lose()
         if reply is not None:
-            flow.to.throughput.count(now)
-            flow.to.host.throughput.count(now)
-            flow.app.throughput.count(now)
+            count_end(now, flow.to.throughput, flow.to.host.throughput, flow.app.throughput)
             flow.to.learn(sign, now, reply)
             if self._failing or flow.to.health.failures:
                 self._note_health(flow)

@@ -56,7 +56,16 @@ class Health:
     seconds.
     """
 
-    __slots__ = ("_failing_from", "_failing_until", "answered_at", "error", "failed_at", "failures", "since")
+    __slots__ = (
+        "_failing_from",
+        "_failing_until",
+        "answered_at",
+        "error",
+        "failed_at",
+        "failures",
+        "since",
+        "was_ever_failing",
+    )
 
     def __init__(self) -> None:
         self.failures = 0  # in a row; those within `ONE_FAILURE_S` are one
@@ -65,16 +74,12 @@ class Health:
         self.error = ""  # of the last failure
         self.answered_at = float("-inf")
         self._failing_from = self._failing_until = float("-inf")
+        self.was_ever_failing = False  # whether `failing_within` may say anything
 
     @property
     def is_failing(self) -> bool:
         """Whether its calls wait, and one at a time tries it."""
         return self.failures >= FAILING_AFTER
-
-    @property
-    def was_ever_failing(self) -> bool:
-        """Whether `failing_within` may say anything."""
-        return self._failing_until > float("-inf")
 
     @property
     def rest_s(self) -> float:
@@ -105,6 +110,7 @@ class Health:
         self.failures += 1
         if self.failures == FAILING_AFTER:
             self._failing_from, self._failing_until = self.since, float("inf")
+            self.was_ever_failing = True
         return True
 
     def failed_since(self, moment: float) -> bool:

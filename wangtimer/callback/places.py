@@ -30,24 +30,26 @@ _TOGETHER_S = 0.05
 
 
 class Throughput:
-    """How many calls a second ended lately."""
+    """How many calls a second ended lately: `sum` of them, as of `at` (monotonic seconds), each fading since."""
 
-    __slots__ = ("_at", "_sum")
+    __slots__ = ("at", "sum")
 
     def __init__(self) -> None:
-        self._sum = 0.0
-        self._at = 0.0
-
-    def count(self, now: float) -> None:
-        """Count a call that ended; `now` is in monotonic seconds, here and below."""
-        if now - self._at > _TOGETHER_S:
-            self._sum *= _faded(now - self._at)
-            self._at = now
-        self._sum += 1.0
+        self.sum = 0.0
+        self.at = 0.0
 
     def per_s(self, now: float) -> float:
-        """Return the rate."""
-        return self._sum * _A_SECOND * _faded(now - self._at)
+        """Return the rate; `now` is in monotonic seconds."""
+        return self.sum * _A_SECOND * _faded(now - self.at)
+
+
+def count_end(now: float, *throughputs: Throughput) -> None:
+    """Count a call that ended for each of these; `now` is in monotonic seconds."""
+    for throughput in throughputs:
+        if now - throughput.at > _TOGETHER_S:
+            throughput.sum *= _faded(now - throughput.at)
+            throughput.at = now
+        throughput.sum += 1.0
 
 
 def _faded(seconds: float) -> float:

@@ -8,6 +8,7 @@ from wangtimer.core import fail_points
 from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.call_order import CallOrder
+from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.executor.claim import Held
@@ -27,8 +28,12 @@ class Sending(Protocol):
     def pause_of(self, held: Held, app: str, host: str, /) -> SharedLane | None:
         """Return the lane of the pause that holds the member."""
 
-    def signed_anew(self, attempt: "Attempt", /) -> Made:
-        """Return its request with a signature that is not old."""
+    @property
+    def are_any_paused(self) -> bool:
+        """Whether an operator paused something."""
+
+    def signed_anew(self, member: Member, made: Made, /) -> Made:
+        """Return the same request with a signature that is not old."""
 
     def ask_again(self, attempt: "Attempt", /) -> None:
         """Send it if its lease is renewed, or let it wait for a pause."""
@@ -111,16 +116,14 @@ class Attempt:
         A signature that is old by now is made anew.
         """
         fail_points.before(Step.SEND)
-        if not self._sender.may_send(self.held) or self.paused_in is not None:
+        sender, held, made = self._sender, self.held, self._made
+        if not sender.may_send(held) or (sender.are_any_paused and self.paused_in is not None):
             return False
-        if self._made.keys:
-            self._renew_signature()
+        if made.keys:
+            anew = sender.signed_anew(held.member, made)
+            if anew is not made:
+                self._made, self.request = anew, anew.request
         return True
-
-    def _renew_signature(self) -> None:
-        made = self._sender.signed_anew(self)
-        if made is not self._made:
-            self._made, self.request = made, made.request
 
     def on_written(self) -> None:
         """Hold its body no longer: an answer may take minutes, and other apps' requests need the room."""

@@ -21,7 +21,7 @@ from wangtimer.executor.puller import lanes_of
 from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Quarantined
 from wangtimer.executor.ready import Ready
 from wangtimer.executor.reply_reader import ReplyReader
-from wangtimer.executor.request_maker import Made, RequestMaker
+from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.waits import LanesBehind, Waits
 
@@ -71,6 +71,7 @@ class Sender:
         self.may_send = keeper.may_send
         self.pause_of = waits.pause_of
         self.move = waits.move
+        self.signed_anew = requests.signed_anew
 
     def send(
         self,
@@ -158,9 +159,10 @@ class Sender:
         """Record what has ended."""
         self._settler.settle_all()
 
-    def signed_anew(self, attempt: Attempt) -> Made:
-        """Return an attempt's request with a signature that is not old."""
-        return self._requests.signed_anew(attempt.held.member, attempt.made)
+    @property
+    def are_any_paused(self) -> bool:
+        """Whether an operator paused something."""
+        return self._waits.are_any_paused
 
     def ask_again(self, attempt: Attempt) -> None:
         """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""

@@ -99,7 +99,7 @@ class Throttle:
         """Tell whether a call needs no other permits than these; none may while this process knows no rules yet."""
         if not self._replicas.are_known:
             return False
-        if not self._has_any:
+        if not self._limits.known.has_any and not self._pauses.known.names:  # as of most calls
             return True
         is_paused = self._pauses.known.lane_of(app, host) is not None
         return not is_paused and not self._lacking(app, host, permits, longest_ms)

@@ -11,11 +11,8 @@ PROMISES = (
         breaks="The signature stays that of the preparation.",
         by=Mutation(
             "Attempt.may_send",
-            """
-            if self._made.keys:
-                self._renew_signature()
-            """,
-            "",
+            "if anew is not made:",
+            "if False:",
         ),
         red="tests/callback/test_signatures.py::test_a_call_that_waited_here_is_signed_anew",
     ),
