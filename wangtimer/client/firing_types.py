@@ -35,13 +35,6 @@ class Firing(TypedDict):
     nextAttemptAt: NotRequired[str]
 
 
-class FiringsPage(TypedDict):
-    """A page of firings; `nextCursor` None: the last."""
-
-    items: list[Firing]
-    nextCursor: str | None
-
-
 class CancelledFiring(Firing):
     """A cancelled firing; that takes effect `countsWithin` after the answer."""
 
@@ -167,20 +160,8 @@ class FailingHost(TypedDict):
     disabledAt: str | None
 
 
-class FailingHosts(TypedDict):
-    """The hosts that fail each of the app's calls, the longest failing first."""
-
-    items: list[FailingHost]
-
-
 class FailingHostOfApp(FailingHost):
     """The same, of one of all apps; `waiting` firings wait for it or a limit of it, those of other apps included."""
 
     app: str
     waiting: int
-
-
-class FailingHostsOfAllApps(TypedDict):
-    """The hosts that fail each call of some app, the longest failing first."""
-
-    items: list[FailingHostOfApp]

@@ -7,7 +7,7 @@
 from typing import Literal, NotRequired, TypedDict
 
 from .errors import Problem
-from .timer_fields import KeepOutput, MessageQueue, Method, ShownRetry, Timer
+from .timer_fields import KeepOutput, MessageQueue, ShownCall, ShownRetry, Timer
 
 StopState = Literal["cancelled", "in_flight", "already_fired"]
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -97,28 +97,13 @@ class ShownConsumers(TypedDict):
     fallbackUrl: NotRequired[str]
 
 
-class NamedTarget(TypedDict):
-    """A target that timers name; `***` stands in place of each secret. `timers`: how many name it, not in lists."""
+class NamedTarget(ShownCall, TypedDict):
+    """A target that timers name; `timers`: how many name it, not in lists."""
 
     name: str
-    url: NotRequired[str]
-    method: NotRequired[Method]
     queue: NotRequired[MessageQueue]
     celery: NotRequired[ShownCelery]
     consumers: NotRequired[ShownConsumers]
-    headers: dict[str, list[str]]
-    body: str
-    timeout: NotRequired[str]
-    connectTimeout: NotRequired[str]
-    firstByteTimeout: NotRequired[str]
-    ackTimeout: NotRequired[str]
-    templates: NotRequired[bool]
-    cloudEvents: NotRequired[bool]
-    bodyIsBase64: NotRequired[bool]
-    allowControl: NotRequired[bool]
-    secretHeaders: NotRequired[list[str]]
-    secretQuery: NotRequired[bool]
-    secretBody: NotRequired[bool]
     keepOutput: NotRequired[KeepOutput]
     retry: NotRequired[ShownRetry]
     timers: NotRequired[int]
@@ -131,13 +116,6 @@ class ChangedTarget(NamedTarget):
     """A target as it is now."""
 
     countsWithin: str
-
-
-class TargetsPage(TypedDict):
-    """A page of targets; `nextCursor` None: the last."""
-
-    items: list[NamedTarget]
-    nextCursor: str | None
 
 
 class LastOutcome(TypedDict):
@@ -154,13 +132,6 @@ class ListedTimer(Timer, TypedDict):
     """A timer that is read or listed; `lastOutcome` is None until it has fired."""
 
     lastOutcome: LastOutcome | None
-
-
-class TimersPage(TypedDict):
-    """A page of timers; `nextCursor` None: the last."""
-
-    items: list[ListedTimer]
-    nextCursor: str | None
 
 
 class NewTimerOutcome(TypedDict):
@@ -237,13 +208,6 @@ class Calendar(TypedDict):
     lastYear: int | None
     isBuiltIn: bool
     following: Following | None
-
-
-class CalendarsPage(TypedDict):
-    """A page of calendars; `nextCursor` None: the last."""
-
-    items: list[Calendar]
-    nextCursor: str | None
 
 
 class SigningSecret(TypedDict):

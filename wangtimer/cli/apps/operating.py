@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any
 
 from wangtimer.cli.terminal.asking import JSON, URL, carry_out
-from wangtimer.client.found_key import OPERATOR_KEY_FILE
+from wangtimer.client.api_key import OPERATOR_KEY_FILE
 
 
 def operating(command: Callable[..., None]) -> Callable[..., None]:

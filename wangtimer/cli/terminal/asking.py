@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from wangtimer.cli.terminal.output import printable, show_json
 from wangtimer.client import BadAnswer, Client, ClientError, Refused, Unreachable
-from wangtimer.client.found_key import APP_KEY_FILE, found_key
+from wangtimer.client.api_key import APP_KEY_FILE, found_key
 
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
