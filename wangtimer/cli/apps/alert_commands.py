@@ -99,18 +99,15 @@ def test(asked: Asked, name: str) -> None:
 
 def _show_all(found: Iterable[AlertRule]) -> None:
     show_table(
-        ("rule", "tells of", "timers", "to", "last told", "error"),
-        (
-            (
-                one["name"],
-                ", ".join(_told(one)),
-                _timers(one),
-                _place(one),
-                one["lastToldAt"] or "",
-                one["lastError"],
-            )
-            for one in found
-        ),
+        found,
+        {
+            "rule": "name",
+            "tells of": lambda one: ", ".join(_told(one)),
+            "timers": _timers,
+            "to": _place,
+            "last told": "lastToldAt",
+            "error": "lastError",
+        },
     )
 
 

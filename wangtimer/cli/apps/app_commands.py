@@ -220,8 +220,14 @@ def _certificate(one: ShownCertificate) -> str:
 
 def _show_all(found: list[App]) -> None:
     show_table(
-        ("app", "created", "disabled", "limits of its own", "queue"),
-        ((one["name"], one["createdAt"], one["disabledAt"], _own_limits(one), one["queue"]) for one in found),
+        found,
+        {
+            "app": "name",
+            "created": "createdAt",
+            "disabled": "disabledAt",
+            "limits of its own": _own_limits,
+            "queue": "queue",
+        },
     )
 
 

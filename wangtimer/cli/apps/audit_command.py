@@ -32,21 +32,18 @@ def audit(asked: Asked, limit: int, **wanted: Any) -> None:
 
 def _show(found: list[AuditedChange]) -> None:
     show_table(
-        ("at", "key", "key name", "from", "action", "what", "app", "name", "changed"),
-        (
-            (
-                one["at"],
-                one["key"]["id"],
-                one["key"]["name"],
-                one["address"],
-                one["action"],
-                f"{one['kind']} {one['subject']}",
-                one["app"],
-                one["name"],
-                _changed(one),
-            )
-            for one in found
-        ),
+        found,
+        {
+            "at": "at",
+            "key": lambda one: one["key"]["id"],
+            "key name": lambda one: one["key"]["name"],
+            "from": "address",
+            "action": "action",
+            "what": lambda one: f"{one['kind']} {one['subject']}",
+            "app": "app",
+            "name": "name",
+            "changed": _changed,
+        },
     )
 
 

@@ -59,7 +59,5 @@ def list_hosts(asked: Asked) -> None:
 
 
 def _show_all(found: list[HostLimit]) -> None:
-    show_table(
-        ("host", "calls a second", "calls at once"),
-        ((one["host"], one["callsPerSecond"], one["callsAtOnce"]) for one in found),
-    )
+    columns = {"host": "host", "calls a second": "callsPerSecond", "calls at once": "callsAtOnce"}
+    show_table(found, columns)

@@ -4,7 +4,6 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -124,16 +123,15 @@ def _write(file: Path, key: str) -> None:
 
 
 def _show(found: list[ApiKey]) -> None:
-    rows: list[tuple[Any, ...]] = [
-        (
-            one["id"],
-            one["name"],
-            " ".join(one["scopes"]),
-            one["createdAt"],
-            one["lastUsedAt"],
-            one["expiresAt"],
-            one["revokedAt"],
-        )
-        for one in found
-    ]
-    show_table(("id", "name", "scopes", "created", "last used", "expires", "revoked"), rows)
+    show_table(
+        found,
+        {
+            "id": "id",
+            "name": "name",
+            "scopes": lambda key: " ".join(key["scopes"]),
+            "created": "createdAt",
+            "last used": "lastUsedAt",
+            "expires": "expiresAt",
+            "revoked": "revokedAt",
+        },
+    )

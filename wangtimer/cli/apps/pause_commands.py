@@ -55,7 +55,4 @@ def _show(one: Pause) -> None:
 
 
 def _show_all(found: list[Pause]) -> None:
-    show_table(
-        ("paused", "app", "since", "reason"),
-        ((one["name"], one["app"], one["since"], one["reason"]) for one in found),
-    )
+    show_table(found, {"paused": "name", "app": "app", "since": "since", "reason": "reason"})

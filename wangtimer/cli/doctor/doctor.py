@@ -60,7 +60,7 @@ def doctor(as_json: bool, data_dir: Path | None, only_ways_out: bool) -> None:
     except WangTimerError as error:
         raise Failed(str(error)) from error
     if as_json:
-        show_json([_data(one) for one in findings])
+        show_json(list(map(_data, findings)))
     else:
         _show(findings)
     sys.exit(1 if is_wrong(findings) else 0)
@@ -108,7 +108,7 @@ def _data(one: Finding) -> dict[str, str]:
 
 
 def _show(findings: Sequence[Finding]) -> None:
-    show_table(("", "part", "found"), ((one.severity.value, one.part, one.text) for one in findings))
+    show_table(map(_data, findings), {"": "severity", "part": "part", "found": "text"})
     for one in findings:
         if one.mend:
             show_line(f"\n{one.severity.value}: {one.part}: {one.text}\n  {one.mend}")

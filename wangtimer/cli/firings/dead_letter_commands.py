@@ -116,33 +116,26 @@ def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
 
 
 def _show(letters: Iterable[DeadLetter], of_all_apps: bool) -> None:
-    app = ("app",) if of_all_apps else ()
     show_table(
-        (*app, "firing", "timer", "failed", "reason", "called", "url", "attempt", "error"),
-        (
-            (
-                *(one["app"] for _ in app),
-                one["id"],
-                one["timerKey"],
-                one["failedAt"],
-                one["reason"],
-                one["target"] or one["host"],
-                one.get("url"),
-                one["attempt"],
-                one["error"],
-            )
-            for one in letters
-        ),
+        letters,
+        {
+            **({"app": "app"} if of_all_apps else {}),
+            "firing": "id",
+            "timer": "timerKey",
+            "failed": "failedAt",
+            "reason": "reason",
+            "called": lambda one: one["target"] or one["host"],
+            "url": lambda one: one.get("url"),
+            "attempt": "attempt",
+            "error": "error",
+        },
     )
 
 
 def _show_counts(found: DeadLetterCounts) -> None:
     show_line(f"{found['total']} dead letters")
-    show_table(("reason", "number"), ((one["reason"], one["number"]) for one in found["byReason"]))
-    show_table(
-        ("target", "host", "number"),
-        ((one["target"] or "", one["host"], one["number"]) for one in found["byTarget"]),
-    )
+    show_table(found["byReason"], {"reason": "reason", "number": "number"})
+    show_table(found["byTarget"], {"target": "target", "host": "host", "number": "number"})
 
 
 def _show_discarded(done: DiscardedLetters) -> None:

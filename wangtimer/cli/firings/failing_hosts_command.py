@@ -29,16 +29,18 @@ def failing_hosts(asked: Asked, all_apps: bool, enable: str | None) -> None:
         asked.tell(asked.client.get_failing_hosts(), _show)
 
 
+_COLUMNS = {
+    "host": "host",
+    "since": "since",
+    "last failed": "lastFailedAt",
+    "error": "lastError",
+    "disabled": "disabledAt",
+}
+
+
 def _show(found: Listed[FailingHost]) -> None:
-    show_table(("host", "since", "last failed", "error", "disabled"), (_cells(one) for one in found["items"]))
+    show_table(found["items"], _COLUMNS)
 
 
 def _show_all(found: Listed[FailingHostOfApp]) -> None:
-    show_table(
-        ("app", "waiting", "host", "since", "last failed", "error", "disabled"),
-        ((one["app"], one["waiting"], *_cells(one)) for one in found["items"]),
-    )
-
-
-def _cells(one: FailingHost) -> tuple[str, ...]:
-    return one["host"], one["since"], one["lastFailedAt"], one["lastError"], one["disabledAt"] or ""
+    show_table(found["items"], {"app": "app", "waiting": "waiting", **_COLUMNS})

@@ -26,14 +26,14 @@ def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
 
 
 def _show(found: Load) -> None:
-    show_table(("minute", "firings"), ((one["minute"], one["firings"]) for one in found["items"]))
+    show_table(found["items"], {"minute": "minute", "firings": "firings"})
     show_line(f"{found['firings']} in all")
 
 
 def _show_all(found: LoadOfAllApps) -> None:
     show_table(
-        ("minute", "firings", "apps"),
-        ((one["minute"], one["firings"], _by_app(one["apps"])) for one in found["items"]),
+        found["items"],
+        {"minute": "minute", "firings": "firings", "apps": lambda one: _by_app(one["apps"])},
     )
     show_line(f"{found['firings']} in all")
 

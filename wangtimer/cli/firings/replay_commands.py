@@ -105,7 +105,4 @@ def show_replay(done: Replay, is_dry: bool) -> None:
     else:
         show_line(f"{done['replayed']} firings replayed, {done['remaining']} left")
     if done["notReplayed"]:
-        show_table(
-            ("firing", "why not"),
-            ((one["id"], one["detail"]) for one in done["notReplayed"]),
-        )
+        show_table(done["notReplayed"], {"firing": "id", "why not": "detail"})

@@ -32,9 +32,14 @@ def brokers(asked: Asked) -> None:
 
 
 def _show(found: Listed[Broker]) -> None:
+    rights = [(one, right) for one in found["items"] for right in one["allowed"]]
     show_table(
-        ("broker", "kind", "may send to"),
-        ((one["name"], one["kind"], _said(right)) for one in found["items"] for right in one["allowed"]),
+        rights,
+        {
+            "broker": lambda one: one[0]["name"],
+            "kind": lambda one: one[0]["kind"],
+            "may send to": lambda one: _said(one[1]),
+        },
     )
 
 

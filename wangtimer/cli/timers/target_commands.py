@@ -6,9 +6,8 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
-from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.timers.field_options import RETRY, FieldOption, timer_fields
 from wangtimer.cli.timers.timer_options import CALL, options, target_changes
 from wangtimer.cli.timers.timer_tables import further
@@ -160,8 +159,13 @@ def _set(asked: Asked, name: str, version: int | None, changes: Any) -> ChangedT
 
 def _show_all(found: Iterable[NamedTarget]) -> None:
     show_table(
-        ("target", "calls", "timeout", "updated"),
-        ((one["name"], _call(one), one.get("timeout"), one["updatedAt"]) for one in found),
+        found,
+        {
+            "target": "name",
+            "calls": _call,
+            "timeout": lambda one: one.get("timeout"),
+            "updated": "updatedAt",
+        },
     )
 
 
