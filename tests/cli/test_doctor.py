@@ -14,10 +14,10 @@ from redis import Redis
 from tests.patience import wait_for
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.cli.doctor.apps_checkup import queues_in
 from wangtimer.cli.doctor.broker_checkup import judge_beat
 from wangtimer.cli.doctor.clock_checkup import judged
 from wangtimer.cli.doctor.findings import Finding, Severity
-from wangtimer.cli.doctor.queues_checkup import judged as judged_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.terminal.output import printable
@@ -326,8 +326,8 @@ def test_clocks_that_are_apart_are_told(ahead_ms: float, severity: Severity, sai
 
 def test_an_app_whose_queue_is_in_no_setting_is_an_error() -> None:
     own = OwnQueues.read("mail")
-    (finding,) = judged_queues({"ads": "reports", "shop": "mail"}, own)
+    (finding,) = queues_in({"ads": "reports", "shop": "mail"}, own)
     assert wrong([finding])
     assert ("app ads" in finding.text, "apps limit ads --queue none" in finding.mend) == (True, True)
-    assert not wrong(list(judged_queues({"shop": "mail"}, own)))
-    assert list(judged_queues({}, OwnQueues())) == []
+    assert not wrong(list(queues_in({"shop": "mail"}, own)))
+    assert list(queues_in({}, OwnQueues())) == []

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
-from wangtimer.cli.doctor.findings import Finding, ok, warning
+from wangtimer.cli.doctor.findings import Finding, asked_of_sql, ok, warning
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.settings import Settings
 from wangtimer.store.sql.calendars import FIRST, CalendarStore, Named

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from wangtimer.callback.client_certificate import facts_of_all
-from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
-from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, asked_of_sql, error, ok, warning
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings

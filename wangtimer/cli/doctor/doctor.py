@@ -7,23 +7,18 @@ from pathlib import Path
 
 import click
 
-from wangtimer.cli.doctor.bad_timers_checkup import check_bad_timers
+from wangtimer.cli.doctor.apps_checkup import check_keys, check_pauses, check_queues, check_signing_secrets
 from wangtimer.cli.doctor.broker_checkup import check_broker
 from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
 from wangtimer.cli.doctor.findings import Finding, is_wrong, ok
-from wangtimer.cli.doctor.keys_checkup import check_keys
-from wangtimer.cli.doctor.mail_checkup import check_mail
-from wangtimer.cli.doctor.named_brokers_checkup import check_named_brokers
-from wangtimer.cli.doctor.pauses_checkup import check_pauses
-from wangtimer.cli.doctor.queues_checkup import check_queues
 from wangtimer.cli.doctor.redis_checkup import check_redis
-from wangtimer.cli.doctor.rules_checkup import check_rules
-from wangtimer.cli.doctor.secrets_checkup import check_signing_secrets
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.doctor.stream_checkup import check_stream
+from wangtimer.cli.doctor.timers_checkup import check_bad_timers, check_rules
+from wangtimer.cli.doctor.ways_out_checkup import check_mail, check_named_brokers
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table

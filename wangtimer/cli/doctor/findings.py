@@ -1,8 +1,15 @@
-"""What a check-up finds."""
+"""What a check-up finds, and what it asks SQL."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from enum import StrEnum
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.settings import Settings
+from wangtimer.store.sql.database import Database, missing_file
 
 
 class Severity(StrEnum):
@@ -41,3 +48,18 @@ def error(part: str, text: str, mend: str) -> Finding:
 def is_wrong(findings: Iterable[Finding]) -> bool:
     """Say whether one of them is an error."""
     return any(one.severity is Severity.ERROR for one in findings)
+
+
+def asked_of_sql(settings: Settings, ask: Callable[[Database], Iterator[Finding]]) -> Iterator[Finding]:
+    """Yield what is asked; nothing where SQL is away or lacks the tables, as its own check-up tells that."""
+    if missing_file(settings.database_url) is not None:
+        return
+    try:
+        database = Database(settings.database_url, pool_size=1)
+    except ImportError:
+        return
+    with closing(database):
+        try:
+            yield from ask(database)
+        except (StoreAway, SQLAlchemyError):
+            return

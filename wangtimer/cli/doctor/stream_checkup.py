@@ -5,8 +5,7 @@ from contextlib import closing
 
 from redis.exceptions import NoPermissionError
 
-from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
-from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, asked_of_sql, error, ok, warning
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.messages.message_place import CONSUMERS_BROKER, is_message_url, place_from
 from wangtimer.settings import Settings
