@@ -13,7 +13,6 @@ from wangtimer.broker import ANSWER_WITHIN_S, Broker, redis_url
 from wangtimer.cli.terminal.asking import JSON, Failed
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
-from wangtimer.core.errors import WangTimerError
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings, read_settings
 from wangtimer.store.redis.by_hand import delete_all, refusals
@@ -136,12 +135,10 @@ def _settings_and_app() -> tuple[Settings, Celery]:
 
 @contextmanager
 def _by_hand() -> Iterator[None]:
-    """Tell in one line what Redis, the broker or the settings refuse."""
+    """Tell in one line what Redis or the broker refuses."""
     try:
         yield
     except NoPermissionError as error:
         raise Failed(f"{error}{ACCOUNT}") from error
     except (OperationalError, OSError) as error:
         raise Failed(f"broker: {error}") from error
-    except WangTimerError as error:
-        raise Failed(str(error)) from error

@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import click
 
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
 from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table

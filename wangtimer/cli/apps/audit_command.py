@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_table
 from wangtimer.cli.terminal.parameter_types import PAST

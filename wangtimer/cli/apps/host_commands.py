@@ -5,8 +5,7 @@ from typing import Any
 import click
 
 from wangtimer.cli.apps.app_commands import NONE, Limit
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.client.app_types import HostLimit

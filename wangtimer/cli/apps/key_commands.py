@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from wangtimer.cli.apps.first_key import key_in_database
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.client.app_types import ApiKey, MadeApiKey

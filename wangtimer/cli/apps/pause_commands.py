@@ -2,8 +2,7 @@
 
 import click
 
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.client.app_types import Pause

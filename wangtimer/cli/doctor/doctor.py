@@ -19,10 +19,8 @@ from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.doctor.stream_checkup import check_stream
 from wangtimer.cli.doctor.timers_checkup import check_bad_timers, check_rules
 from wangtimer.cli.doctor.ways_out_checkup import check_mail, check_named_brokers
-from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
-from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
@@ -47,13 +45,10 @@ def doctor(as_json: bool, data_dir: Path | None, only_ways_out: bool) -> None:
     Run it with the workers' settings, or with --data-dir. It changes nothing. Exits with 1 where there is an error; a
     warning is none.
     """
-    try:
-        if data_dir is not None:
-            directory = known_directory(data_dir)
-            os.environ.update(directory.settings | own_key_setting(directory.path))
-        findings = examine_ways_out() if only_ways_out else examine()
-    except WangTimerError as error:
-        raise Failed(str(error)) from error
+    if data_dir is not None:
+        directory = known_directory(data_dir)
+        os.environ.update(directory.settings | own_key_setting(directory.path))
+    findings = examine_ways_out() if only_ways_out else examine()
     if as_json:
         show_json(list(map(_data, findings)))
     else:
