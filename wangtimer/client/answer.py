@@ -22,6 +22,16 @@ class Page(Listed[Row]):
     nextCursor: str | None
 
 
+class Round(TypedDict):
+    """Counts of one round of work on many. `wasInDoubt` is the client's: an earlier try got no answer, and what it did
+    is not counted here.
+    """
+
+    matched: int
+    remaining: int
+    wasInDoubt: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """The JSON answer to a call of `path`. A missing key raises `BadAnswer`.

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TypedDict, Unpack
 
-from .answer import Page
+from .answer import Page, Round
 from .calls import all_rows
 from .filters import ChosenLetters, DeadLetterFilter, FiringKind, Spread
 from .firing_calls import FiringCalls, in_rounds, named
@@ -60,19 +60,14 @@ class DeadLetterCounts(TypedDict):
     byTarget: list[LettersOfTarget]
 
 
-class DiscardedLetters(TypedDict):
+class DiscardedLetters(Round, TypedDict):
     """How many dead letters were discarded; `remaining` 1 or more: others match, so repeat it.
 
     `notDiscarded` are those of `ids` that are no dead letters of the app.
-
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
 
-    matched: int
     discarded: int
     notDiscarded: list[str]
-    remaining: int
-    wasInDoubt: bool
 
 
 class DeadLetterCalls(FiringCalls):

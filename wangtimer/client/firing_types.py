@@ -2,6 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from .answer import Round
 from .filters import FiringKind, FiringStatus
 from .timer_fields import Method
 
@@ -101,34 +102,22 @@ class NotReplayed(TypedDict):
     detail: str
 
 
-class Replay(TypedDict):
-    """What one round of a replay did; where some remain, `lastDueAt` is the next round's `startAt`.
+class Replay(Round, TypedDict):
+    """What one round of a replay did; where some remain, `lastDueAt` is the next round's `startAt`."""
 
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
-    """
-
-    matched: int
     replayed: int
     notReplayed: list[NotReplayed]
     firstDueAt: str | None
     lastDueAt: str | None
-    remaining: int
-    wasInDoubt: bool
 
 
-class Backfill(TypedDict):
-    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`.
+class Backfill(Round, TypedDict):
+    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`."""
 
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
-    """
-
-    matched: int
     planned: int
     firstDueAt: str | None
     lastDueAt: str | None
-    remaining: int
     nextSince: str | None
-    wasInDoubt: bool
 
 
 class PartHealth(TypedDict):

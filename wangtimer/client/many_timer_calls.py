@@ -11,8 +11,9 @@ from .timer_fields import NewTimer
 from .timer_types import (
     ListedTimer,
     Load,
-    LoadOfAllApps,
     ManyTimersOutcome,
+    MinuteOfAllApps,
+    MinuteOfLoad,
     NewTimersOutcome,
 )
 from .values import given, written
@@ -109,11 +110,11 @@ class ManyTimerCalls(Calls):
         answer = self._post_once(f"{TIMERS}:batch{action.capitalize()}", body, idempotency_key, dry_run)
         return answer.counts(ManyTimersOutcome, "matched", "remaining")
 
-    def get_load(self, *, minutes: int | None = None) -> Load:
+    def get_load(self, *, minutes: int | None = None) -> Load[MinuteOfLoad]:
         """Return how many of the app's firings are planned in each future minute."""
-        return self._get("/v1/load", {"minutes": minutes}).typed(Load, "items")
+        return self._get("/v1/load", {"minutes": minutes}).typed(Load[MinuteOfLoad], "items")
 
-    def get_load_of_all_apps(self, *, minutes: int | None = None) -> LoadOfAllApps:
+    def get_load_of_all_apps(self, *, minutes: int | None = None) -> Load[MinuteOfAllApps]:
         """Return how many firings each of the coming minutes has, in all and by app."""
         answer = self._get("/v1/load:allApps", {"minutes": minutes}, names_app=False)
-        return answer.typed(LoadOfAllApps, "items", "firings")
+        return answer.typed(Load[MinuteOfAllApps], "items", "firings")

@@ -4,12 +4,14 @@
 `8s` where Redis could not be told at once.
 """
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 
+from .answer import Listed, Round
 from .errors import Problem
 from .timer_fields import KeepOutput, MessageQueue, ShownCall, ShownRetry, Timer
 
 StopState = Literal["cancelled", "in_flight", "already_fired"]
+Minute = TypeVar("Minute")
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
@@ -170,22 +172,18 @@ class StoppedTimer(Stop):
     id: int
 
 
-class ManyTimersOutcome(TypedDict):
+class ManyTimersOutcome(Round, TypedDict):
     """The result of one round of a change of many timers. Where some are left, `lastId` is the next `afterId`.
 
     `unknownKeys`, if keys were named, has the keys that no timer had when the round began.
-    The client adds `wasInDoubt`: an earlier try got no answer, and what it did is not counted here.
     """
 
-    matched: int
     done: int
     failed: list[UnchangedTimer]
-    remaining: int
     lastId: int | None
     stopped: list[StoppedTimer]
     unknownKeys: NotRequired[list[str]]
     countsWithin: str
-    wasInDoubt: bool
 
 
 class Following(TypedDict):
@@ -249,25 +247,14 @@ class MinuteOfLoad(TypedDict):
     firings: int
 
 
-class Load(TypedDict):
-    """The future minutes that have firings. After `plannedUntil` there may be more than are counted."""
+class MinuteOfAllApps(MinuteOfLoad):
+    """The same, in all and by app."""
 
-    items: list[MinuteOfLoad]
-    firings: int
-    plannedUntil: str
-
-
-class MinuteOfAllApps(TypedDict):
-    """Firings planned for a minute, in all and by app."""
-
-    minute: str
-    firings: int
     apps: dict[str, int]
 
 
-class LoadOfAllApps(TypedDict):
-    """The coming minutes that have firings of any app; after `plannedUntil` there may be more than are counted."""
+class Load(Listed[Minute], TypedDict, Generic[Minute]):
+    """The future minutes that have firings. After `plannedUntil` there may be more than are counted."""
 
-    items: list[MinuteOfAllApps]
     firings: int
     plannedUntil: str

@@ -8,6 +8,7 @@ import click
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
+from wangtimer.cli.timers.timer_options import given
 from wangtimer.client.alert_calls import AlertRule, AlertTest
 
 _KINDS = ("webhook", "mail", "dingtalk", "wecom", "feishu", "slack")
@@ -38,18 +39,24 @@ def list_rules(asked: Asked) -> None:
     "--event", "events", multiple=True, type=click.Choice(_EVENTS), help="What is told; may be repeated."
 )
 @click.option(
-    "--failures-in-a-row", type=click.IntRange(2, 100), help="Tell of as many failed attempts in a row."
+    "--failures-in-a-row",
+    "failuresInARow",
+    type=click.IntRange(2, 100),
+    help="Tell of as many failed attempts in a row.",
 )
 @click.option(
-    "--late-by", metavar="SPAN", help="Tell of firings that were sent so much later than their moment."
+    "--late-by",
+    "lateBy",
+    metavar="SPAN",
+    help="Tell of firings that were sent so much later than their moment.",
 )
-@click.option("--key-prefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
+@click.option("--key-prefix", "keyPrefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
 @click.option(
     "--per",
     type=click.Choice(_PER),
     help="Tell once of all timers of a host (the default), or of each timer.",
 )
-@click.option("--repeat-after", metavar="SPAN", help="Tell again of what goes on for so long.")
+@click.option("--repeat-after", "repeatAfter", metavar="SPAN", help="Tell again of what goes on for so long.")
 @asking
 def set_rule(
     asked: Asked,
@@ -58,26 +65,12 @@ def set_rule(
     post_to: str | None,
     secret: str | None,
     addresses: tuple[str, ...],
-    events: tuple[str, ...],
-    failures_in_a_row: int | None,
-    late_by: str | None,
-    key_prefix: str | None,
-    per: str | None,
-    repeat_after: str | None,
+    **what: Any,
 ) -> None:
     """Make an alert rule, or replace the one of this name."""
-    optional: dict[str, Any] = {"url": post_to, "secret": secret, "to": list(addresses) or None}
-    fields: dict[str, Any] = {
-        "destination": {"kind": kind}
-        | {field: value for field, value in optional.items() if value is not None},
-        "events": list(events) or None,
-        "failuresInARow": failures_in_a_row,
-        "lateBy": late_by,
-        "keyPrefix": key_prefix,
-        "per": per,
-        "repeatAfter": repeat_after,
-    }
-    asked.tell(asked.client.put_alert_rule(name, **fields), lambda one: _show_all([one]))
+    destination: Any = given({"kind": kind, "url": post_to, "secret": secret, "to": addresses})
+    rule = asked.client.put_alert_rule(name, destination=destination, **given(what))
+    asked.tell(rule, lambda one: _show_all([one]))
 
 
 @alerts.command(cls=OnceCommand, epilog=EXIT_CODES)

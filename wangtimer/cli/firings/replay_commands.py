@@ -61,9 +61,7 @@ def replay(
         counted = asked.client.replay_firings(**wanted, spread={**spread, "dryRun": True})
         rounds = asked.client.replay_in_rounds(**wanted, spread=spread)
         done = counted if dry_run else carry_out("replay", counted, rounds)
-    asked.tell(done, lambda whole: show_replay(whole, dry_run))
-    if not dry_run:
-        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
+    tell_replay(asked, done, dry_run)
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -98,8 +96,14 @@ def _show_backfill(done: Backfill, is_dry: bool) -> None:
         show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
 
 
-def show_replay(done: Replay, is_dry: bool) -> None:
-    """Print what a replay did, or would do."""
+def tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
+    """Print what a replay did, or would do; exit as the end of rounds does."""
+    asked.tell(done, lambda whole: _show_replay(whole, is_dry))
+    if not is_dry:
+        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
+
+
+def _show_replay(done: Replay, is_dry: bool) -> None:
     if is_dry:
         show_line(f"{done['matched']} firings would be replayed")
     else:

@@ -20,9 +20,9 @@ from wangtimer.cli.timers.timer_options import (
     CALL,
     FILTERS,
     TASK,
+    call_of,
     filter_of,
     options,
-    target_changes,
     task_of,
 )
 from wangtimer.cli.timers.timer_tables import (
@@ -80,15 +80,12 @@ def show(asked: Asked, timer: str) -> None:
 @_TARGET
 @options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @asking
-def create(
-    asked: Asked, key: str, url_to_call: str | None, headers: tuple[str, ...], body: str | None, **fields: Any
-) -> None:
+def create(asked: Asked, key: str, **fields: Any) -> None:
     """Make a timer with this KEY: exactly one of --cron, --every, --every-days, --at, --in says when.
 
     It is enabled, and fires from its next moment on, unless --disabled is given.
     """
-    new = _whole_timer(url_to_call, headers, body, fields)
-    asked.tell(asked.client.create_timer(key=key, **new), show_changed)
+    asked.tell(asked.client.create_timer(key=key, **_whole_timer(fields)), show_changed)
 
 
 @timers.command()
@@ -97,18 +94,10 @@ def create(
 @options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @_VERSION
 @asking
-def put(
-    asked: Asked,
-    key: str,
-    url_to_call: str | None,
-    headers: tuple[str, ...],
-    body: str | None,
-    version: int | None,
-    **fields: Any,
-) -> None:
+def put(asked: Asked, key: str, version: int | None, **fields: Any) -> None:
     """Make or replace the timer with this KEY; a field that is not given gets its default."""
-    new = _whole_timer(url_to_call, headers, body, fields)
-    asked.tell(asked.client.put_timer(f"key:{key}", version=version, **new), show_changed)
+    made = asked.client.put_timer(f"key:{key}", version=version, **_whole_timer(fields))
+    asked.tell(made, show_changed)
 
 
 @timers.command()
@@ -131,17 +120,13 @@ def edit(
     asked: Asked,
     timer: str,
     key: str | None,
-    url_to_call: str | None,
-    headers: tuple[str, ...],
-    body: str | None,
-    dropped: tuple[str, ...],
     clear: tuple[str, ...],
     version: int | None,
     **fields: Any,
 ) -> None:
     """Change the given fields of a TIMER at once; the rest stays. Headers that are not named stay too."""
     refuse_unclear(fields, needs_one=False)
-    changed_target = target_changes(url_to_call, headers, body, dropped)
+    changed_target = call_of(fields)
     for one in clear:
         if one in changed_target or (one in CLEARED and is_given(CLEARED[one], fields)):
             raise click.UsageError(f"--clear {one}: it is given too")
@@ -195,14 +180,14 @@ def preview(asked: Asked, count: int, **fields: Any) -> None:
     asked.tell(found, lambda preview: show_preview(preview, schedule.get("timezone", "UTC")))
 
 
-def _whole_timer(url: str | None, headers: tuple[str, ...], body: str | None, fields: dict[str, Any]) -> Any:
+def _whole_timer(fields: dict[str, Any]) -> Any:
     """Return a whole timer without its key; raises a usage error unless the options have one rule and one target."""
     task = task_of(fields)
     refuse_unclear(fields)
     new = timer_fields(fields)
-    if (url is None) is ("name" not in new.get("target", {})):
+    call = {**call_of(fields), **new.get("target", {})}
+    if ("url" in call) is ("name" in call):
         raise click.UsageError("say what to call: exactly one of --target and --through")
-    call = {**target_changes(url, headers, body), **new.get("target", {})}
     return new | {"target": call if task is None else call | {"celery": task}}
 
 
