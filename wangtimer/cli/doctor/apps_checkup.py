@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 
-from wangtimer.cli.doctor.findings import Finding, asked_of_sql, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings
@@ -13,7 +13,7 @@ from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.signing_store import SigningStore
 
-QUEUES, KEYS, SECRETS, PAUSES = "queues", "API keys", "secrets", "pauses"
+QUEUES, KEYS, SECRETS, PAUSES = Part("queues"), Part("API keys"), Part("secrets"), Part("pauses")
 # At most this many findings of a kind, and rows of a page.
 SHOWN, PAGE = 20, 1_000
 # A key that ends so soon, or ended so lately, is told.
@@ -36,13 +36,12 @@ def queues_in(queues: Mapping[str, str], own: OwnQueues) -> Iterator[Finding]:
     """Yield an error for each app whose queue is not in the settings."""
     unknown = {app: queue for app, queue in queues.items() if queue not in own.names}
     for app, queue in sorted(unknown.items()):
-        yield error(
-            QUEUES,
+        yield QUEUES.error(
             f"app {app} has the queue {queue}, which is not in WANGTIMER_CALLBACK_QUEUES: it goes by the common one",
             f"add {queue} at its end for every process, or: wangtimer apps limit {app} --queue none",
         )
     if own.names and not unknown:
-        yield ok(QUEUES, f"{len(queues)} apps have a queue of their own")
+        yield QUEUES.ok(f"{len(queues)} apps have a queue of their own")
 
 
 def check_keys(settings: Settings) -> Iterator[Finding]:
@@ -57,9 +56,9 @@ def of_keys(store: ApiKeyStore, now: datetime) -> Iterator[Finding]:
     for one in found:
         whose = "an operator" if one.app is None else f"app {one.app}"
         said = f"key {one.id} ({one.name}) of {whose} {'expired' if one.has_expired(at) else 'expires'} at"
-        yield warning(KEYS, f"{said} {show_moment(one.expires_at or 0)}", RENEW)
+        yield KEYS.warning(f"{said} {show_moment(one.expires_at or 0)}", RENEW)
     if not found:
-        yield ok(KEYS, f"no API key expires within {SOON.days} days")
+        yield KEYS.ok(f"no API key expires within {SOON.days} days")
 
 
 def check_signing_secrets(settings: Settings) -> Iterator[Finding]:
@@ -77,11 +76,11 @@ def of_signing_secrets(store: SigningStore) -> Iterator[Finding]:
         found, key = store.changed_behind(key, PAGE)
         bad |= found.bad
     for app, reason in sorted(bad.items())[:SHOWN]:
-        yield error(SECRETS, f"app {app}: {reason}", PUT_BACK)
+        yield SECRETS.error(f"app {app}: {reason}", PUT_BACK)
     if len(bad) > SHOWN:
-        yield error(SECRETS, f"so it is with {len(bad) - SHOWN} further apps", PUT_BACK)
+        yield SECRETS.error(f"so it is with {len(bad) - SHOWN} further apps", PUT_BACK)
     if not bad:
-        yield ok(SECRETS, "the signing secrets of all apps can be read")
+        yield SECRETS.ok("the signing secrets of all apps can be read")
 
 
 def check_pauses(settings: Settings) -> Iterator[Finding]:
@@ -95,10 +94,10 @@ def in_force(store: PauseStore) -> Iterator[Finding]:
     for one in paused[:SHOWN]:
         why = f": {one.reason}" if one.reason else ""
         said = f"{one.name} has been paused since {show_moment(one.since)}{why}"
-        yield warning(
-            PAUSES, said, f"its firings wait; let it go on: wangtimer resume {one.name.replace(':', ' ', 1)}"
+        yield PAUSES.warning(
+            said, f"its firings wait; let it go on: wangtimer resume {one.name.replace(':', ' ', 1)}"
         )
     if len(paused) > SHOWN:
-        yield warning(PAUSES, f"so are {len(paused) - SHOWN} further ones", "wangtimer pauses lists them")
+        yield PAUSES.warning(f"so are {len(paused) - SHOWN} further ones", "wangtimer pauses lists them")
     if not paused:
-        yield ok(PAUSES, "nothing is paused")
+        yield PAUSES.ok("nothing is paused")

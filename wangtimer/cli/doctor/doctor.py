@@ -12,7 +12,7 @@ from wangtimer.cli.doctor.broker_checkup import check_broker
 from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
-from wangtimer.cli.doctor.findings import Finding, is_wrong, ok
+from wangtimer.cli.doctor.findings import Finding, Part, is_wrong
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
@@ -68,7 +68,7 @@ def examine() -> list[Finding]:
         *check_bind(settings.http_bind),
         *check_secret_keys(settings),
         *check_sql(settings.database_url),
-        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL", settings.store_planned_mb),
+        *check_redis(settings.store_url, Part("store"), "WANGTIMER_STORE_URL", settings.store_planned_mb),
         *check_broker(settings, app),
         *check_queues(settings),
         *check_stream(settings),
@@ -90,7 +90,7 @@ def examine_ways_out() -> list[Finding]:
     settings = read_settings()
     require_mail_server(settings)
     findings = [*check_mail(settings), *check_named_brokers(settings, is_way_out=True)]
-    return findings or [ok("ways out", "no mail server and no message broker is set")]
+    return findings or [Part("ways out").ok("no mail server and no message broker is set")]
 
 
 def _data(one: Finding) -> dict[str, str]:

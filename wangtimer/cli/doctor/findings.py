@@ -30,19 +30,23 @@ class Finding:
     mend: str = ""
 
 
-def ok(part: str, text: str) -> Finding:
-    """Return that something is as it should be."""
-    return Finding(Severity.OK, part, text)
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part that is looked at; what is found of it."""
 
+    name: str
 
-def warning(part: str, text: str, mend: str) -> Finding:
-    """Return something to look at."""
-    return Finding(Severity.WARNING, part, text, mend)
+    def ok(self, text: str) -> Finding:
+        """Return that something is as it should be."""
+        return Finding(Severity.OK, self.name, text)
 
+    def warning(self, text: str, mend: str) -> Finding:
+        """Return something to look at."""
+        return Finding(Severity.WARNING, self.name, text, mend)
 
-def error(part: str, text: str, mend: str) -> Finding:
-    """Return something wrong."""
-    return Finding(Severity.ERROR, part, text, mend)
+    def error(self, text: str, mend: str) -> Finding:
+        """Return something wrong."""
+        return Finding(Severity.ERROR, self.name, text, mend)
 
 
 def is_wrong(findings: Iterable[Finding]) -> bool:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 
-from wangtimer.cli.doctor.findings import Finding, asked_of_sql, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.rules_follower import PACKAGES, is_newer, own_rules
@@ -15,7 +15,7 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 
-BAD, RULES = "timers", "rules"
+BAD, RULES = Part("timers"), Part("rules")
 # At most this many findings; the log has all.
 SHOWN = 20
 MEND = (
@@ -44,11 +44,11 @@ def bad_timers_in(bad: list[BadTimer], present: int, now: int) -> Iterator[Findi
         is_present = now - one.seen_at <= PRESENT_MS
         seen = datetime.fromtimestamp(one.seen_at // 1_000, UTC).isoformat().replace("+00:00", "Z")
         said = f"timer {one.timer_id}: {one.reason} (last seen {seen})"
-        yield error(BAD, said, MEND) if is_present else warning(BAD, said, MEND)
+        yield BAD.error(said, MEND) if is_present else BAD.warning(said, MEND)
     if present > len(bad):
-        yield error(BAD, f"{present - len(bad)} further timers cannot be read, judged or planned", MEND)
+        yield BAD.error(f"{present - len(bad)} further timers cannot be read, judged or planned", MEND)
     if not bad:
-        yield ok(BAD, "no timer was found that cannot be read, judged or planned")
+        yield BAD.ok("no timer was found that cannot be read, judged or planned")
 
 
 def check_rules(settings: Settings) -> Iterator[Finding]:
@@ -62,7 +62,7 @@ def rules_of(store: ScheduleRuleStore) -> Iterator[Finding]:
     if held is None or held.version == own.version:
         said = f"timers are planned by the rules of {NAMES} that are installed here: {own.version}"
         new = len(held.to_follow) if held else 0
-        yield ok(RULES, f"{said}; those of {new} new rules are looked at for a day" if new else said)
+        yield RULES.ok(f"{said}; those of {new} new rules are looked at for a day" if new else said)
     else:
         said = f"timers are planned by {held.version}; here is {own.version} ({NAMES})"
-        yield warning(RULES, said, NEWER if is_newer(own, held) else OLDER)
+        yield RULES.warning(said, NEWER if is_newer(own, held) else OLDER)

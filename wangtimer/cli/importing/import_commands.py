@@ -253,9 +253,8 @@ def _finish(
     out: Path | None,
 ) -> None:
     # Imported here: the API's rules take a second to import, and no other command needs them.
-    from wangtimer.cli.importing.import_report import show_report
+    from wangtimer.cli.importing.import_report import show_report, timers_file
     from wangtimer.cli.importing.imported import Importing
-    from wangtimer.cli.importing.timers_file import timers_file
 
     outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags, terms).each(found))
     text = timers_file(shown_source(source), outcomes, now)
