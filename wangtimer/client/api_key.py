@@ -39,7 +39,7 @@ def found_key(base_url: str, file: Path = APP_KEY_FILE) -> str | None:
         return key
     if named := os.environ.get("WANGTIMER_KEY_FILE"):
         return key_in_file(Path(named))
-    return key_in_file(file) if _is_loopback(base_url) and file.exists() else None
+    return key_in_file(file) if is_loopback(urlsplit(base_url).hostname or "") and file.exists() else None
 
 
 def key_in_file(file: Path) -> str:
@@ -53,9 +53,9 @@ def key_in_file(file: Path) -> str:
     return words[-1]
 
 
-def _is_loopback(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
+def is_loopback(host: str) -> bool:
+    """Tell whether a host, by its name or address, is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return host.lower() == "localhost"

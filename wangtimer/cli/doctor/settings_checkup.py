@@ -1,9 +1,9 @@
 """The check-up of the environment's variables."""
 
 from collections.abc import Iterator
-from ipaddress import ip_address
 
 from wangtimer.cli.doctor.findings import Finding, Part
+from wangtimer.client.api_key import is_loopback
 from wangtimer.settings import Settings, unknown_variables
 
 PART = Part("settings")
@@ -19,7 +19,7 @@ def check_variables() -> Iterator[Finding]:
 def check_bind(http_bind: str) -> Iterator[Finding]:
     """Yield a warning for each address of the API that other machines can reach, perhaps without a proxy."""
     for address in map(str.strip, http_bind.split(",")):
-        if address.startswith(("unix:", "fd://")) or _is_loopback(address.rpartition(":")[0].strip("[]")):
+        if address.startswith(("unix:", "fd://")) or is_loopback(address.rpartition(":")[0].strip("[]")):
             continue
         mend = "put a proxy in front that reads requests whole; see docs/how-to/secure.md"
         yield PART.warning(f"WANGTIMER_HTTP_BIND is {address}: slow clients hold its threads", mend)
@@ -31,10 +31,3 @@ def check_secret_keys(settings: Settings) -> Iterator[Finding]:
         mend = "set WANGTIMER_SECRET_KEYS_FILE, then run wangtimer secrets rotate; see docs/how-to/secure.md"
         found = "there is no key for secrets: timers with secrets are refused, signing secrets not encrypted"
         yield PART.warning(found, mend)
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"

@@ -5,7 +5,9 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
-from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import show_json_line, show_line
+from wangtimer.cli.terminal.parameter_types import PAST
 from wangtimer.cli.timers.bulk_command import bulk
 from wangtimer.cli.timers.field_options import (
     CLEARED,
@@ -15,7 +17,6 @@ from wangtimer.cli.timers.field_options import (
     refuse_unclear,
     timer_fields,
 )
-from wangtimer.cli.timers.follow_command import follow
 from wangtimer.cli.timers.timer_options import (
     CALL,
     FILTERS,
@@ -33,6 +34,7 @@ from wangtimer.cli.timers.timer_tables import (
     show_timer,
     show_timers,
 )
+from wangtimer.client import Firing
 
 CLEARED_OF_CALL = ("headers", "body")
 # The policy as a whole.
@@ -180,6 +182,40 @@ def preview(asked: Asked, count: int, **fields: Any) -> None:
     asked.tell(found, lambda preview: show_preview(preview, schedule.get("timezone", "UTC")))
 
 
+@timers.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("timer")
+@click.option("--since", type=PAST, help="Begin with the outcomes from this moment on: RFC 3339, ms, or 2h.")
+@click.option("--most", type=click.IntRange(1), help="End after this many outcomes.")
+@asking
+def follow(asked: Asked, timer: str, since: Any, most: int | None) -> None:
+    """Show the outcomes of a TIMER as they come, one per line; with --json as one JSON object each.
+
+    It ends with exit code 0 on Ctrl-C, after --most outcomes, and when the timer is finished or deleted and none of
+    its firings waits for an outcome.
+    """
+    try:
+        for firing in asked.client.follow(which_timer(timer), since=since, most=most):
+            if asked.as_json:
+                show_json_line(firing)
+            else:
+                show_line(_line(firing))
+    except KeyboardInterrupt:
+        # Ends the terminal's line that shows ^C.
+        click.echo(err=True)
+
+
+def _line(firing: Firing) -> str:
+    parts = [firing["fireAt"], firing["status"]]
+    if firing["latenessMs"] is not None:
+        parts.append(f"{firing['latenessMs']} ms late")
+    if firing["durationMs"] is not None:
+        parts.append(f"took {firing['durationMs']} ms")
+    parts.append(f"attempt {firing['attempt']}")
+    if firing["httpStatus"] is not None:
+        parts.append(f"HTTP {firing['httpStatus']}")
+    return "  ".join([*parts, *([firing["error"]] if firing["error"] else [])]).replace("\n", " ")
+
+
 def _whole_timer(fields: dict[str, Any]) -> Any:
     """Return a whole timer without its key; raises a usage error unless the options have one rule and one target."""
     task = task_of(fields)
@@ -192,4 +228,3 @@ def _whole_timer(fields: dict[str, Any]) -> Any:
 
 
 timers.add_command(bulk)
-timers.add_command(follow)
