@@ -1,7 +1,7 @@
 """`wangtimer alerts ...`: of which trouble an app is told, and where."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -9,12 +9,9 @@ from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.cli.timers.timer_options import given
-from wangtimer.client.alert_calls import AlertRule, AlertTest
+from wangtimer.client.alert_calls import AlertEvent, AlertKind, AlertPer, AlertRule, AlertTest
 
-_KINDS = ("webhook", "mail", "dingtalk", "wecom", "feishu", "slack")
-_PER = ("timer", "host")
 _PER_SHOWN = {"timer": "each", "host": "by host"}
-_EVENTS = ("first_failure", "failed_for_good", "missed", "skipped", "recovered")
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -31,12 +28,16 @@ def list_rules(asked: Asked) -> None:
 
 @alerts.command("set", cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
-@click.option("--kind", type=click.Choice(_KINDS), required=True, help="How messages go out.")
+@click.option("--kind", type=click.Choice(get_args(AlertKind)), required=True, help="How messages go out.")
 @click.option("--post-to", metavar="URL", help="Where to post; of a robot the whole URL with its key.")
 @click.option("--secret", metavar="SECRET", help="Signs messages for a robot of DingTalk or Feishu.")
 @click.option("--to", "addresses", multiple=True, metavar="ADDRESS", help="Mail address; may be repeated.")
 @click.option(
-    "--event", "events", multiple=True, type=click.Choice(_EVENTS), help="What is told; may be repeated."
+    "--event",
+    "events",
+    multiple=True,
+    type=click.Choice(get_args(AlertEvent)),
+    help="What is told; may be repeated.",
 )
 @click.option(
     "--failures-in-a-row",
@@ -53,7 +54,7 @@ def list_rules(asked: Asked) -> None:
 @click.option("--key-prefix", "keyPrefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
 @click.option(
     "--per",
-    type=click.Choice(_PER),
+    type=click.Choice(get_args(AlertPer)),
     help="Tell once of all timers of a host (the default), or of each timer.",
 )
 @click.option("--repeat-after", "repeatAfter", metavar="SPAN", help="Tell again of what goes on for so long.")

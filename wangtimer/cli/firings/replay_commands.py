@@ -1,6 +1,6 @@
 """`wangtimer firings replay` and `backfill`: make firings again, or for the first time, in rounds."""
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -30,7 +30,7 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
     "--status",
     "statuses",
     multiple=True,
-    type=click.Choice(["failed", "skipped"]),
+    type=click.Choice(get_args(Replayable)),
     help="failed by default; may be repeated. skipped includes firings that were disabled, superseded or cancelled.",
 )
 @PER_SECOND

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.terminal.asking import Failed
 from wangtimer.core.errors import WangTimerError
 from wangtimer.core.near_misses import near_miss
 
@@ -39,6 +38,9 @@ class OnceCommand(click.Command):
         try:
             return super().invoke(ctx)
         except WangTimerError as error:
+            # Imported here: a list of commands needs neither the client nor tables.
+            from wangtimer.cli.terminal.asking import Failed
+
             raise Failed(str(error)) from error
 
 

@@ -1,6 +1,6 @@
 """`wangtimer timers ...`: make, show, change and follow timers."""
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -35,6 +35,7 @@ from wangtimer.cli.timers.timer_tables import (
     show_timers,
 )
 from wangtimer.client import Firing
+from wangtimer.client.filters import Sort
 
 CLEARED_OF_CALL = ("headers", "body")
 # The policy as a whole.
@@ -56,7 +57,7 @@ def timers() -> None:
 @options(*FILTERS)
 @click.option(
     "--sort",
-    type=click.Choice([sign + key for key in ("id", "key", "createdAt", "updatedAt") for sign in ("", "-")]),
+    type=click.Choice(get_args(Sort)),
     default="id",
     show_default=True,
     help="With a minus the largest comes first.",
