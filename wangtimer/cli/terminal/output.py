@@ -27,14 +27,9 @@ def show_json(data: object) -> None:
     click.echo(_json(data, indent=2))
 
 
-def json_line(data: object) -> str:
-    """Return data as JSON on one line, in the style of `show_json`."""
-    return _json(data, separators=(",", ":"))
-
-
 def show_json_line(data: object) -> None:
     """Print data as JSON on one line."""
-    click.echo(json_line(data))
+    click.echo(_json(data, separators=(",", ":")))
 
 
 def _json(data: object, **form: Any) -> str:
