@@ -50,9 +50,13 @@ from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
+from wangtimer.executor.case import Step
 from wangtimer.executor.claim import Claims
+from wangtimer.executor.claimer import Claimer
 from wangtimer.executor.consumer_fallback import reachable_call
 from wangtimer.executor.disabled_hosts import DisabledHosts
+from wangtimer.executor.executor import Duty
+from wangtimer.executor.judge import Judge
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.note_teller import NoteTeller
@@ -64,8 +68,13 @@ from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Settler
-from wangtimer.executor.shared import Shared
+from wangtimer.executor.shared import SharedSource
 from wangtimer.executor.signings import SharedSignings
+from wangtimer.executor.steps.misfire_step import MisfireStep
+from wangtimer.executor.steps.numbers_step import NumbersStep
+from wangtimer.executor.steps.overlap_step import OverlapStep
+from wangtimer.executor.steps.pause_step import PauseStep
+from wangtimer.executor.steps.shared_step import SharedStep
 from wangtimer.executor.targets import SharedTargets
 from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
@@ -971,9 +980,9 @@ class Wiring:
         )
 
     @once
-    def shared(self) -> Shared:
+    def shared(self) -> SharedSource:
         """Signings and named targets, as this process knows them."""
-        return Shared(self.signings, self.targets)
+        return SharedSource(self.signings, self.targets)
 
     @once
     def sender(self) -> Sender:
@@ -984,13 +993,18 @@ class Wiring:
             self.keeper,
             self.settler,
             Quarantine(self.slices, engine, self.clock, self.keeper.may_send, longest_s),
-            Waits(self.pauses_replica, self.puller, self.mover, engine, self.app_queues.number_of),
+            self.waits,
             RequestMaker(self._call_of, self.ack_tokens.token, self.clock),
             self.reply_reader,
             DisabledHosts(
                 self.disabled_hosts_replica, lambda key: self.answer_teller.note(key, None), self.clock
             ),
         )
+
+    @once
+    def waits(self) -> Waits:
+        """Where firings wait that may not go now."""
+        return Waits(self.pauses_replica, self.puller, self.mover, self.deliveries, self.app_queues.number_of)
 
     @once
     def reply_reader(self) -> ReplyReader:
@@ -1012,6 +1026,20 @@ class Wiring:
         return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
 
     @once
+    def steps(self) -> tuple[Step, ...]:
+        """What has a say about firings before their call, in this order: the first that stops one has the last word."""
+        verifier, clock = self.verifier, self.clock
+        return (
+            verifier,  # whether SQL has it as it stands here
+            self.wanted,
+            MisfireStep(verifier, clock),
+            SharedStep(self.shared, verifier),
+            PauseStep(self.waits),
+            OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
+            NumbersStep(self.continuities, verifier),
+        )
+
+    @once
     def turnstile(self) -> Turnstile:
         """Lets one thread at a time prepare calls."""
         return Turnstile()
@@ -1025,27 +1053,20 @@ class Wiring:
     @once
     def executor(self) -> Executor:
         """Fires chunks; starts its engine, keeper, settler, mover, puller and throttle."""
-        executor = Executor(
+        claimer = Claimer(
             self.slices,
             self.hot,
-            self.wanted,
-            self.shared,
-            self.verifier,
-            self.sender,
-            self.deliveries,
-            self.settler,
-            self.puller,
             self.claims,
-            self.clock,
-            self.fire_rule,
             self.room,
+            self.clock,
+            self.fire_rule.timeout_ms,
             self.turnstile.one,
-            Strain(self.settings.lead_ms),
-            self.strain_mark.tell,
-            self.stopping.is_set,
-            lambda: self.ways_out.is_known,
-            self.begun_firings,
-            self.continuities,
+        )
+        judge = Judge(self.wanted, self.shared, self.verifier, self.steps, self.clock, self.turnstile.one)
+        strain = Strain(self.settings.lead_ms)
+        duty = Duty(lambda: self.ways_out.is_known, self.stopping.is_set, strain, self.strain_mark.tell)
+        executor = Executor(
+            claimer, judge, self.sender, self.puller, duty, self.room, self.clock, self.turnstile.one
         )
         self._start_threads(executor)
         return executor
