@@ -23,8 +23,9 @@ class Page(Listed[Row]):
 
 
 class Round(TypedDict):
-    """Counts of one round of work on many. `wasInDoubt` is the client's: an earlier try got no answer, and what it did
-    is not counted here.
+    """Counts of one round of work on many.
+
+    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
 
     matched: int

@@ -84,65 +84,24 @@ def rotate(data_dir: Path | None) -> None:
 
 
 def _rotate(settings: Settings) -> None:
+    seals = Seals(settings.secret_key_ring)
     with (
         closing(Database(settings.database_url, 1)) as database,
         closing(RedisConnection(settings.store_url)) as redis,
     ):
-        seals, redis_keys = Seals(settings.secret_key_ring), Keys(settings.key_prefix)
-        rotation = SecretRotation(database, seals)
-        clock = RedisClock(redis)
-        definitions = DefinitionStore(redis, redis_keys, clock, 3 * settings.step_s, BadTimers())
-        count, bad, are_forgotten = 0, dict[int, str](), True
-        page = RotatedPage([], {}, 0)
-        while page.last_id is not None:
-            page = rotation.next_page(page.last_id)
-            count, bad = count + len(page.changed), bad | page.bad
-            are_forgotten = _forget(definitions, page.changed) and are_forgotten
-        copies = MarkedCopies(redis, redis_keys)
-        signing_store, signing_copies = SigningStore(database, seals), SigningCopies(copies, seals)
-        signings = _seal_all(
-            signing_store.apps_behind,
-            "",
-            signing_store.seal_anew,
-            lambda app, error: f"the signing secrets of app {app!r}: {error}",
-            lambda sealed: signing_copies.put([sealed]),
-        )
-        target_store, target_copies = TargetStore(database, seals), TargetCopies(copies, seals)
-        targets = _seal_all(
-            target_store.keys_behind,
-            ("", ""),
-            target_store.seal_anew,
-            _why_no_target,
-            lambda sealed: target_copies.put([sealed]),
-        )
-        certificate_store = ClientCertificates(database, seals)
-        certificates = _seal_all(
-            certificate_store.apps_behind,
-            "",
-            certificate_store.seal_anew,
-            lambda app, error: f"the key of the client certificate of app {app!r}: {error}",
-        )
-        if certificates.count:
-            certificates.tell(
-                WaysOutMark(WaysOutInSql(database), ReplicaTexts(redis, redis_keys), clock).tell
-            )
-        alert_store = AlertRuleStore(database, seals)
-        alerts = _seal_all(
-            alert_store.keys_behind,
-            ("", ""),
-            alert_store.seal_anew,
-            lambda key, error: f"alert rule {key[1]!r} of app {key[0]!r}: {error}",
-        )
+        all_sealed = _seal_everything(settings, database, redis, seals)
+    timers, targets, signings, certificates, alerts = all_sealed
     click.echo(
-        f"{count} timers, {targets.count} targets and the signing secrets of {signings.count} apps written anew; "
-        f"key {seals.sealing_id} encrypts"
+        f"{timers.count} timers, {targets.count} targets and the signing secrets of {signings.count} apps "
+        f"written anew; key {seals.sealing_id} encrypts"
     )
     if certificates.count:
         click.echo(f"the keys of {certificates.count} client certificates written anew")
     if alerts.count:
         click.echo(f"where the messages of {alerts.count} alert rules go written anew")
-    are_told = are_forgotten and signings.is_told and targets.is_told and certificates.is_told
-    _tell_what_is_left([*bad.values(), *targets.bad, *signings.bad, *certificates.bad, *alerts.bad], are_told)
+    _tell_what_is_left(
+        [reason for one in all_sealed for reason in one.bad], all(one.is_told for one in all_sealed)
+    )
 
 
 @dataclass(slots=True)
@@ -159,6 +118,60 @@ class Sealed:
             copy()
         except StoreAway:
             self.is_told = False
+
+
+def _seal_everything(
+    settings: Settings, database: Database, redis: RedisConnection, seals: Seals
+) -> tuple[Sealed, Sealed, Sealed, Sealed, Sealed]:
+    """Seal the secrets of timers, targets, signing, certificates and alert rules."""
+    keys, clock = Keys(settings.key_prefix), RedisClock(redis)
+    copies = MarkedCopies(redis, keys)
+    definitions = DefinitionStore(redis, keys, clock, 3 * settings.step_s, BadTimers())
+    timers = _seal_timers(SecretRotation(database, seals), definitions)
+    target_store, target_copies = TargetStore(database, seals), TargetCopies(copies, seals)
+    targets = _seal_all(
+        target_store.keys_behind,
+        ("", ""),
+        target_store.seal_anew,
+        _why_no_target,
+        lambda sealed: target_copies.put([sealed]),
+    )
+    signing_store, signing_copies = SigningStore(database, seals), SigningCopies(copies, seals)
+    signings = _seal_all(
+        signing_store.apps_behind,
+        "",
+        signing_store.seal_anew,
+        lambda app, error: f"the signing secrets of app {app!r}: {error}",
+        lambda sealed: signing_copies.put([sealed]),
+    )
+    certificate_store = ClientCertificates(database, seals)
+    certificates = _seal_all(
+        certificate_store.apps_behind,
+        "",
+        certificate_store.seal_anew,
+        lambda app, error: f"the key of the client certificate of app {app!r}: {error}",
+    )
+    if certificates.count:
+        certificates.tell(WaysOutMark(WaysOutInSql(database), ReplicaTexts(redis, keys), clock).tell)
+    alert_store = AlertRuleStore(database, seals)
+    alerts = _seal_all(
+        alert_store.keys_behind,
+        ("", ""),
+        alert_store.seal_anew,
+        lambda key, error: f"alert rule {key[1]!r} of app {key[0]!r}: {error}",
+    )
+    return timers, targets, signings, certificates, alerts
+
+
+def _seal_timers(rotation: SecretRotation, definitions: DefinitionStore) -> Sealed:
+    """Seal the secrets of all timers; Redis forgets what it has of those, and it is read from SQL again."""
+    done, page = Sealed(), RotatedPage([], {}, 0)
+    while page.last_id is not None:
+        page = rotation.next_page(page.last_id)
+        done.count += len(page.changed)
+        done.bad += page.bad.values()
+        done.tell(partial(definitions.forget, page.changed))
+    return done
 
 
 def _seal_all(
@@ -187,15 +200,6 @@ def _why_no_target(key: tuple[str, str], error: Exception) -> str:
     if isinstance(error, UnopenedSecrets):
         return f"app {key[0]!r}: {error}"
     return f"target {key[1]!r} of app {key[0]!r} cannot be read: {type(error).__name__}"
-
-
-def _forget(definitions: DefinitionStore, timer_ids: list[int]) -> bool:
-    """Have Redis forget what it has of these timers: it is read from SQL again. False if Redis is away."""
-    try:
-        definitions.forget(timer_ids)
-    except StoreAway:
-        return False
-    return True
 
 
 def _tell_what_is_left(bad: list[str], are_forgotten: bool) -> None:
