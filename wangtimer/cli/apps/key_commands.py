@@ -2,8 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -12,19 +11,8 @@ from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.client.app_types import ApiKey, MadeApiKey
-from wangtimer.core.apps.caller import Caller, calling
-from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
-from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, new_key
-from wangtimer.core.near_misses import near_miss
-from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.settings import read_settings
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
-from wangtimer.store.sql.database import Database
-
-# Whose changes these are, in the audit.
-CALLER = Caller(None, "wangtimer keys create --database", None, ALL_SCOPES, "")
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -75,11 +63,13 @@ def create(
     if out is not None and out.exists():
         raise click.UsageError(f"--out: {out} exists; name a new file")
     expires_at = None if expires_in is None else int(time.time() * 1_000) + expires_in * DAY_MS
-    made = (
-        _key_in_database(app, name, scopes, expires_at)
-        if is_direct
-        else _made(asked, app, name, list(scopes) or None, expires_at)
-    )
+    if is_direct:
+        # It needs SQLAlchemy, which no other command of keys does.
+        from wangtimer.cli.apps.first_key import key_in_database
+
+        made = key_in_database(app, name, scopes, expires_at)
+    else:
+        made = _made(asked, app, name, list(scopes) or None, expires_at)
     if out is not None:
         _write(out, made["key"])
         asked.tell({**made, "key": ""}, lambda one: show_line(f"key {one['id']} is in {out}"))
@@ -145,40 +135,3 @@ def _show(found: list[ApiKey]) -> None:
             "revoked": "revokedAt",
         },
     )
-
-
-def _key_in_database(app: str | None, name: str, scopes: Sequence[str], expires_at: int | None) -> MadeApiKey:
-    """Make a key in the database of the settings: the first one, which no other key could make. Raises `Failed`."""
-    may_have = ALL_SCOPES if app is None else APP_SCOPES
-    wanted = frozenset(map(Scope, scopes)) or may_have
-    if not wanted <= may_have:
-        raise click.UsageError(f"--scope: an app's key cannot have {' '.join(sorted(wanted - may_have))}")
-    if not (0 < len(name) <= KEY_NAME_CHARACTERS and name.isprintable() and name == name.strip()):
-        raise click.UsageError(f"NAME: write 1 to {KEY_NAME_CHARACTERS} printable characters")
-    text, key = new_key(app, name, wanted, int(time.time() * 1_000), expires_at)
-    with closing(Database(read_settings().database_url, pool_size=1)) as database:
-        if database.is_sqlite:
-            database.create_tables()
-        database.ping()
-        _refuse_unknown(AppStore(database), app)
-        with calling(CALLER):
-            ApiKeyStore(database).add(key)
-    return {
-        "id": key.id,
-        "app": key.app,
-        "name": key.name,
-        "scopes": sorted(key.scopes),
-        "createdAt": show_moment(key.created_at),
-        "expiresAt": None if expires_at is None else show_moment(expires_at),
-        "revokedAt": None,
-        "lastUsedAt": None,
-        "key": text.text,
-    }
-
-
-def _refuse_unknown(apps: AppStore, app: str | None) -> None:
-    if app is None or apps.find(app) is not None:
-        return
-    meant = near_miss(app, apps.names())
-    mend = "make it first: wangtimer apps create" if meant is None else f"did you mean {meant!r}?"
-    raise Failed(f"there is no app {app!r}; {mend}")
