@@ -13,7 +13,7 @@ from sqlalchemy import select
 from tests.api.world import World
 from wangtimer import rules_follower
 from wangtimer.cli.doctor.findings import Severity
-from wangtimer.cli.doctor.rules_checkup import judged
+from wangtimer.cli.doctor.timers_checkup import rules_of
 from wangtimer.core.errors import StoreAway, VersionChanged
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
@@ -450,12 +450,12 @@ def test_the_first_process_notes_its_rules_and_plans_nothing_anew(world: World, 
 def test_doctor_says_where_the_rules_are_others(
     world: World, follower: RulesFollower, install: Install
 ) -> None:
-    found = [next(judged(follower.store))]
+    found = [next(rules_of(follower.store))]
     install(HOUR_LATER, NEW)
-    found.append(next(judged(follower.store)))
+    found.append(next(rules_of(follower.store)))
     follow(follower)
-    found.append(next(judged(follower.store)))
+    found.append(next(rules_of(follower.store)))
     install(SAME, "2026.1")
-    found.append(next(judged(follower.store)))
+    found.append(next(rules_of(follower.store)))
     assert [one.severity for one in found] == [Severity.OK, Severity.WARNING, Severity.OK, Severity.WARNING]
     assert "those of 1 new rules" in found[2].text

@@ -15,7 +15,7 @@ from tests.cli.runs import Run, json_of, runner_of
 from tests.client.served import Served, serving_world
 from wangtimer.api.v1.apps import app_routes
 from wangtimer.cli.apps import app_commands
-from wangtimer.client.found_key import key_in_file
+from wangtimer.client.api_key import key_in_file
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.store.sql.audit import AuditFilter

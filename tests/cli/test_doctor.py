@@ -14,10 +14,10 @@ from redis import Redis
 from tests.patience import wait_for
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.cli.doctor.apps_checkup import queues_in
 from wangtimer.cli.doctor.broker_checkup import judge_beat
 from wangtimer.cli.doctor.clock_checkup import judged
-from wangtimer.cli.doctor.findings import Finding, Severity
-from wangtimer.cli.doctor.queues_checkup import judged as judged_queues
+from wangtimer.cli.doctor.findings import Finding, Part, Severity
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.terminal.output import printable
@@ -176,7 +176,7 @@ def own_redis(tmp_path: Path) -> Iterator[RedisServer]:
 
 
 def checked(server: RedisServer) -> list[Finding]:
-    return list(check_redis(server.url(), "store", "WANGTIMER_STORE_URL"))
+    return list(check_redis(server.url(), Part("store"), "WANGTIMER_STORE_URL"))
 
 
 def configure(server: RedisServer, **values: str) -> None:
@@ -208,7 +208,9 @@ def test_a_redis_that_is_nearly_full_is_a_warning(own_redis: RedisServer) -> Non
 
 def test_a_redis_with_less_memory_than_settings_let_it_take_is_a_warning(own_redis: RedisServer) -> None:
     def planned() -> list[Finding]:
-        return list(check_redis(own_redis.url(), "store", "WANGTIMER_STORE_URL", Settings().store_planned_mb))
+        return list(
+            check_redis(own_redis.url(), Part("store"), "WANGTIMER_STORE_URL", Settings().store_planned_mb)
+        )
 
     assert any(
         one.text.startswith("the window, lanes, outcomes and consumers may take 620 MB") for one in planned()
@@ -233,7 +235,7 @@ def test_it_says_how_a_redis_persists(own_redis: RedisServer, values: dict[str, 
 
 
 def test_the_embedded_valkey_is_new_enough(valkey_url: str) -> None:
-    findings = list(check_redis(valkey_url, "store", "WANGTIMER_STORE_URL"))
+    findings = list(check_redis(valkey_url, Part("store"), "WANGTIMER_STORE_URL"))
     assert wrong(findings) == []
     assert findings[0].text.startswith("Valkey ")
 
@@ -326,8 +328,8 @@ def test_clocks_that_are_apart_are_told(ahead_ms: float, severity: Severity, sai
 
 def test_an_app_whose_queue_is_in_no_setting_is_an_error() -> None:
     own = OwnQueues.read("mail")
-    (finding,) = judged_queues({"ads": "reports", "shop": "mail"}, own)
+    (finding,) = queues_in({"ads": "reports", "shop": "mail"}, own)
     assert wrong([finding])
     assert ("app ads" in finding.text, "apps limit ads --queue none" in finding.mend) == (True, True)
-    assert not wrong(list(judged_queues({"shop": "mail"}, own)))
-    assert list(judged_queues({}, OwnQueues())) == []
+    assert not wrong(list(queues_in({"shop": "mail"}, own)))
+    assert list(queues_in({}, OwnQueues())) == []

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from wangtimer.cli.main import main
-from wangtimer.client.found_key import key_in_file
+from wangtimer.client.api_key import key_in_file
 
 ENCODINGS = ["cp1252", "gbk", "ascii", "utf-8"]
 

@@ -1,7 +1,7 @@
 """What is paused is told, with how it goes on."""
 
+from wangtimer.cli.doctor.apps_checkup import in_force
 from wangtimer.cli.doctor.findings import Severity
-from wangtimer.cli.doctor.pauses_checkup import in_force
 from wangtimer.core.flow.pauses import Pause
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.pauses import PauseStore

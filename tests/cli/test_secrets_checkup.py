@@ -1,7 +1,7 @@
 """Signing secrets that cannot be opened are found."""
 
+from wangtimer.cli.doctor.apps_checkup import of_signing_secrets
 from wangtimer.cli.doctor.findings import Severity
-from wangtimer.cli.doctor.secrets_checkup import of_apps
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
@@ -13,7 +13,7 @@ def test_an_app_whose_signing_secrets_cannot_be_opened_is_an_error(sqlite_url: s
     SigningStore(database, Seals({"lost": bytes(32)})).needed(["shop"], 1)
     store = SigningStore(database, Seals({"new": b"n" * 32}))
     store.needed(["bank"], 2)
-    (found,) = of_apps(store)
+    (found,) = of_signing_secrets(store)
     assert found.severity is Severity.ERROR
     assert "app shop" in found.text
     assert "no key 'lost'" in found.text
@@ -25,4 +25,4 @@ def test_all_is_well_where_each_can_be_opened(sqlite_url: str) -> None:
     database.create_tables()
     store = SigningStore(database, Seals({"new": b"n" * 32}))
     store.needed(["bank"], 2)
-    assert [one.severity for one in of_apps(store)] == [Severity.OK]
+    assert [one.severity for one in of_signing_secrets(store)] == [Severity.OK]

@@ -20,9 +20,8 @@ from tests.messaging.amqp_broker import ScriptedBroker
 from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.cli.doctor.doctor import doctor
 from wangtimer.cli.doctor.findings import Finding, Severity
-from wangtimer.cli.doctor.mail_checkup import check_mail
-from wangtimer.cli.doctor.named_brokers_checkup import check_named_brokers
 from wangtimer.cli.doctor.stream_checkup import check_stream
+from wangtimer.cli.doctor.ways_out_checkup import check_mail, check_named_brokers
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Notify

@@ -112,9 +112,12 @@ def differences(kind: Any, schema: dict[str, Any], place: str) -> list[str]:
     kind, schema = without_none(kind), one_of(schema)
     if get_origin(kind) is list:
         return differences(get_args(kind)[0], schema["items"], f"{place}[]")
+    kind, rows = get_origin(kind) or kind, get_args(kind)
     if not is_typeddict(kind):
         return []
     hints, properties = get_type_hints(kind), schema["properties"]
+    if rows:  # of a list or a page
+        hints["items"] = list[rows]  # type: ignore[valid-type]
     found = [f"{place}.{name}" for name in (set(hints) - OF_THE_CLIENT) ^ (set(properties) - OF_THE_CLIENT)]
     sent_always = set(schema.get("required", ())) - OF_THE_CLIENT
     if kind is not Deletion:  # One that was in doubt has less.

@@ -13,7 +13,7 @@ from tests.docs.terminals import SECONDS, Page, Place
 from tests.patience import wait_for
 from tests.stack.test_demo import up
 from wangtimer.client import Client
-from wangtimer.client.found_key import key_in_file
+from wangtimer.client.api_key import key_in_file
 from wangtimer.stack.ports import free_port
 
 pytestmark = pytest.mark.processes

@@ -14,7 +14,7 @@ import requests
 
 from tests.patience import wait_for
 from tests.stack.accounts import ROOT, GuardedDeployment, GuardedRedis, made_accounts
-from wangtimer.cli.doctor.findings import Severity
+from wangtimer.cli.doctor.findings import Part, Severity
 from wangtimer.cli.doctor.redis_checkup import check_redis
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.stack.ports import HOST
@@ -212,7 +212,7 @@ def test_the_doctor_says_of_an_account_without_info_what_it_cannot_see(
 ) -> None:
     server, passwords = broker
     url = server.url_of("scheduler", passwords["REDIS_SCHEDULER_PASSWORD"])
-    (finding,) = check_redis(url, "broker", "WANGTIMER_BROKER_URL")
+    (finding,) = check_redis(url, Part("broker"), "WANGTIMER_BROKER_URL")
     assert finding.severity is Severity.WARNING
     assert "INFO" in finding.text
 

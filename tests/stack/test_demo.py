@@ -10,8 +10,7 @@ import requests
 
 from tests.patience import wait_for
 from tests.stack.commands import Command
-from wangtimer.client.bearer import Bearer
-from wangtimer.client.found_key import key_in_file
+from wangtimer.client.api_key import Bearer, key_in_file
 from wangtimer.stack.ports import free_port
 
 pytestmark = pytest.mark.processes

@@ -17,8 +17,7 @@ from tests.client.flaky import flaky
 from tests.linked_environment import LinkedEnvironment
 from tests.patience import wait_for
 from tests.stack.commands import Command
-from wangtimer.client.bearer import Bearer
-from wangtimer.client.found_key import key_in_file
+from wangtimer.client.api_key import Bearer, key_in_file
 from wangtimer.stack.ports import free_port
 
 ROOT = Path(__file__).parents[2]

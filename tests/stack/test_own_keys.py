@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wangtimer.client.found_key import found_key, key_in_file
+from wangtimer.client.api_key import found_key, key_in_file
 from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.errors import BadSetting
 from wangtimer.stack.data_directory import DataDirectory, held_directory

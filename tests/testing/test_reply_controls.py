@@ -7,7 +7,7 @@ import pytest
 
 from tests.testing.timers import URL
 from wangtimer.testing import Answer, WangTimer
-from wangtimer.testing.made_call import MadeCall
+from wangtimer.testing.targets import MadeCall
 
 EVERY_MINUTE = {"every": "1m"}
 ALLOWED = {"url": URL, "allowControl": True}

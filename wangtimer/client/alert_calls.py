@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, NotRequired, TypedDict, Unpack
 
+from .answer import Page
 from .calls import Calls, all_rows, place_of
 from .transport import Call
 from .values import Span, given
@@ -64,13 +65,6 @@ class AlertRule(TypedDict):
     updatedAt: str
 
 
-class AlertRulesPage(TypedDict):
-    """A page of rules."""
-
-    items: list[AlertRule]
-    nextCursor: str | None
-
-
 class AlertTest(TypedDict):
     """What became of a test message; `isTaken` None: nobody knows yet."""
 
@@ -90,12 +84,11 @@ class AlertCalls(Calls):
 
     def alert_rules(self, *, most: int | None = None) -> Iterator[AlertRule]:
         """Yield the app's rules by name, all or at most `most`, page by page."""
-        return all_rows(lambda limit, cursor: self.list_alert_rules(limit=limit, cursor=cursor), most)
+        return all_rows(self.list_alert_rules, most)
 
-    def list_alert_rules(self, *, limit: int | None = None, cursor: str | None = None) -> AlertRulesPage:
+    def list_alert_rules(self, *, limit: int | None = None, cursor: str | None = None) -> Page[AlertRule]:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `alert_rules` reads all pages."""
-        query = {"limit": limit, "cursor": cursor}
-        return self._get(RULES, query).typed(AlertRulesPage, "items", "nextCursor")
+        return self._get(RULES, {"limit": limit, "cursor": cursor}).page(AlertRule)
 
     def delete_alert_rule(self, name: str) -> None:
         """Delete a rule, with what it was about to tell."""

@@ -2,11 +2,35 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, Generic, TypedDict, TypeVar, cast
 
 from .errors import BadAnswer
 
 Data = TypeVar("Data")
+Row = TypeVar("Row")
+
+
+class Listed(TypedDict, Generic[Row]):
+    """A whole list."""
+
+    items: list[Row]
+
+
+class Page(Listed[Row]):
+    """A page of a list; `nextCursor` None: the last."""
+
+    nextCursor: str | None
+
+
+class Round(TypedDict):
+    """Counts of one round of work on many.
+
+    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
+    """
+
+    matched: int
+    remaining: int
+    wasInDoubt: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +55,10 @@ class Answer:
                 error.was_in_doubt = self.was_in_doubt or self.is_of_change
                 raise error
         return cast(Data, self.body)
+
+    def page(self, _row: type[Row]) -> Page[Row]:
+        """Return it as a page of such rows."""
+        return self.typed(Page[Row], "items", "nextCursor")
 
     def counts(self, kind: type[Data], *needed: str) -> Data:
         """Return the same with `wasInDoubt`: the counts leave out what a try with a lost answer did."""

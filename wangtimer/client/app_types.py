@@ -1,8 +1,10 @@
-"""Types of answers about apps, API keys and the audit; fields as in docs/v1.md."""
+"""Types of answers about apps, API keys, brokers and the audit; fields as in docs/v1.md."""
 
-from typing import TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from .timer_fields import ShownRetry
+
+BrokerKind = Literal["rabbitmq", "redis", "other"]
 
 
 class AppLimits(TypedDict, total=False):
@@ -88,13 +90,6 @@ class ChangedApp(App):
     enabledTimers: int | None
 
 
-class AppsPage(TypedDict):
-    """A page of apps."""
-
-    items: list[App]
-    nextCursor: str | None
-
-
 class Pause(TypedDict):
     """Something that an operator paused; `app` None: no single app's."""
 
@@ -104,26 +99,12 @@ class Pause(TypedDict):
     reason: str
 
 
-class PausesPage(TypedDict):
-    """A page of pauses."""
-
-    items: list[Pause]
-    nextCursor: str | None
-
-
 class HostLimit(TypedDict):
     """The limit of a target's host and port, over all apps; `host` `*`: every other. None: no such limit."""
 
     host: str
     callsPerSecond: int | None
     callsAtOnce: int | None
-
-
-class HostLimitsPage(TypedDict):
-    """A page of limits of hosts."""
-
-    items: list[HostLimit]
-    nextCursor: str | None
 
 
 class ApiKey(TypedDict):
@@ -143,13 +124,6 @@ class MadeApiKey(ApiKey):
     """A new key, with its secret."""
 
     key: str
-
-
-class ApiKeysPage(TypedDict):
-    """A page of API keys."""
-
-    items: list[ApiKey]
-    nextCursor: str | None
 
 
 class AuditedKey(TypedDict):
@@ -177,8 +151,23 @@ class AuditedChange(TypedDict):
     newStatus: str | None
 
 
-class AuditPage(TypedDict):
-    """A page of changes, latest first."""
+class BrokerRight(TypedDict):
+    """What an app may send, by patterns; without a field nothing of its kind.
 
-    items: list[AuditedChange]
-    nextCursor: str | None
+    Without `routingKeys` any key to a named exchange, and without `celeryTasks` any task.
+    """
+
+    exchanges: NotRequired[list[str]]
+    routingKeys: NotRequired[list[str]]
+    streams: NotRequired[list[str]]
+    lists: NotRequired[list[str]]
+    celeryQueues: NotRequired[list[str]]
+    celeryTasks: NotRequired[list[str]]
+
+
+class Broker(TypedDict):
+    """A broker that an operator named; a message has to fit one of `allowed` as a whole."""
+
+    name: str
+    kind: BrokerKind
+    allowed: list[BrokerRight]

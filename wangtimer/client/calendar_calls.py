@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from .answer import Page
 from .calls import Calls, all_rows, place_of
 from .firing_types import PartsHealth
-from .timer_types import Calendar, CalendarsPage, Weekday
+from .timer_types import Calendar, Weekday
 from .transport import Call
 
 CALENDARS = "/v1/calendars"
@@ -36,12 +37,11 @@ class CalendarCalls(Calls):
 
     def calendars(self, *, most: int | None = None) -> Iterator[Calendar]:
         """Yield the calendars that the app can name, all or at most `most`, page by page."""
-        return all_rows(lambda limit, cursor: self.list_calendars(limit=limit, cursor=cursor), most)
+        return all_rows(self.list_calendars, most)
 
-    def list_calendars(self, *, limit: int | None = None, cursor: str | None = None) -> CalendarsPage:
+    def list_calendars(self, *, limit: int | None = None, cursor: str | None = None) -> Page[Calendar]:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `calendars` reads all pages."""
-        query = {"limit": limit, "cursor": cursor}
-        return self._get(CALENDARS, query).typed(CalendarsPage, "items", "nextCursor")
+        return self._get(CALENDARS, {"limit": limit, "cursor": cursor}).page(Calendar)
 
     def delete_calendar(self, name: str) -> None:
         """Delete a calendar that no timer names."""

@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
-from .answer import Answer
+from .answer import Answer, Page, Row
 from .errors import NotFound, PreconditionFailed
 from .own_work import stands_as_wanted
 from .timer_fields import Timer
@@ -24,11 +24,11 @@ _BY_KEY = "key:"
 _VISIBLE = re.compile(r"[!-~]{1,255}")
 
 
-def all_rows(ask_page: Callable[[int, str | None], Mapping[str, Any]], most: int | None) -> Iterator[Any]:
-    """Yield the rows of all pages, at most `most`; `ask_page` takes a page's limit and cursor."""
+def all_rows(ask_page: Callable[..., Page[Row]], most: int | None) -> Iterator[Row]:
+    """Yield the rows of all pages, at most `most`; `ask_page` takes `limit` and `cursor`."""
     cursor, left = None, most
     while left is None or left > 0:
-        page = ask_page(MOST_A_PAGE if left is None else min(left, MOST_A_PAGE), cursor)
+        page = ask_page(limit=MOST_A_PAGE if left is None else min(left, MOST_A_PAGE), cursor=cursor)
         yield from page["items"]
         left = None if left is None else left - len(page["items"])
         cursor = page["nextCursor"]
@@ -75,8 +75,9 @@ class Calls:
         self._transport = transport
         self.app = app
 
-    def _get(self, path: str, query: Mapping[str, Any] | None = None) -> Answer:
-        return self._ask(Call("GET", path, query=given(query or {})))
+    def _get(self, path: str, query: Mapping[str, Any] | None = None, *, names_app: bool = True) -> Answer:
+        call = Call("GET", path, query=given(query or {}))
+        return self._ask(call) if names_app else self._transport.ask(call)
 
     def _post(
         self, path: str, body: Mapping[str, Any] | None = None, idempotency_key: str | None = None
@@ -84,16 +85,18 @@ class Calls:
         return self._ask(Call("POST", path, body=body, header=keyed(idempotency_key)))
 
     def _post_once(
-        self, path: str, body: Mapping[str, Any] | None = None, idempotency_key: str | None = None
+        self,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        is_trial: bool = False,
     ) -> Answer:
-        """Post a request that must not act twice, with an Idempotency-Key: the given one, or a new one."""
-        return self._post(path, body, uuid4().hex if idempotency_key is None else idempotency_key)
+        """Post a request that must not act twice, with an Idempotency-Key: the given one, or a new one.
 
-    def _try_out(
-        self, path: str, body: Mapping[str, Any] | None = None, idempotency_key: str | None = None
-    ) -> Answer:
-        """Post a request that changes nothing: a preview or a dry run."""
-        return self._ask(Call("POST", path, body=body, header=keyed(idempotency_key), is_trial=True))
+        A trial, such as a preview or a dry run, changes nothing and needs no key.
+        """
+        key = uuid4().hex if idempotency_key is None and not is_trial else idempotency_key
+        return self._ask(Call("POST", path, body=body, header=keyed(key), is_trial=is_trial))
 
     def _delete(
         self, ask: Callable[[Call], Answer], place: str, header: Mapping[str, str] | None = None

@@ -7,17 +7,11 @@ from types import TracebackType
 import requests
 
 from .alert_calls import AlertCalls
-from .app_calls import AppCalls
-from .audit_calls import AuditCalls
-from .broker_calls import BrokerCalls
 from .calendar_calls import CalendarCalls, HealthCalls
-from .certificate_calls import CertificateCalls
 from .dead_letter_calls import DeadLetterCalls
-from .failing_host_calls import FailingHostCalls
 from .follow_calls import FollowCalls
-from .host_limit_calls import HostLimitCalls
 from .many_timer_calls import ManyTimerCalls
-from .pause_calls import PauseCalls
+from .operator_calls import OperatorCalls
 from .signing_calls import SigningCalls
 from .target_calls import TargetCalls
 from .transport import Transport
@@ -30,17 +24,11 @@ class Client(
     FollowCalls,
     ManyTimerCalls,
     TargetCalls,
-    BrokerCalls,
     DeadLetterCalls,
-    FailingHostCalls,
     AlertCalls,
     CalendarCalls,
-    AppCalls,
-    HostLimitCalls,
-    PauseCalls,
+    OperatorCalls,
     SigningCalls,
-    CertificateCalls,
-    AuditCalls,
     HealthCalls,
 ):
     """`with Client("http://127.0.0.1:5000") as client: client.get_timer(1)`; use one client per thread.

@@ -16,10 +16,9 @@ from urllib.parse import quote
 
 import requests
 
-from .bearer import Bearer
+from .api_key import Bearer, found_key
 from .consumer_words import Speaker, Word
 from .errors import Problem, Refused, TooFast, Unavailable, refused
-from .found_key import found_key
 from .receiver import Act, NotACallback, ReceivedCall, SeenFirings, StillActing
 from .transport import USER_AGENT, Transport
 

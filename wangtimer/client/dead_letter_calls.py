@@ -1,11 +1,13 @@
 """The operations on dead letters, firings that have failed for good: list, count, replay, discard."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, TypedDict, Unpack
+from collections.abc import Iterator
+from functools import partial
+from typing import TypedDict, Unpack
 
-from .calls import Calls, all_rows
+from .answer import Page, Round
+from .calls import all_rows
 from .filters import ChosenLetters, DeadLetterFilter, FiringKind, Spread
-from .firing_calls import in_rounds, named
+from .firing_calls import FiringCalls, in_rounds, named
 from .firing_types import Replay
 from .values import given
 
@@ -35,13 +37,6 @@ class DeadLetter(TypedDict):
     url: str | None
 
 
-class DeadLettersPage(TypedDict):
-    """A page of dead letters; `nextCursor` None: the last."""
-
-    items: list[DeadLetter]
-    nextCursor: str | None
-
-
 class LettersOfReason(TypedDict):
     """How many dead letters have a reason."""
 
@@ -65,38 +60,31 @@ class DeadLetterCounts(TypedDict):
     byTarget: list[LettersOfTarget]
 
 
-class DiscardedLetters(TypedDict):
+class DiscardedLetters(Round, TypedDict):
     """How many dead letters were discarded; `remaining` 1 or more: others match, so repeat it.
 
     `notDiscarded` are those of `ids` that are no dead letters of the app.
-
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
     """
 
-    matched: int
     discarded: int
     notDiscarded: list[str]
-    remaining: int
-    wasInDoubt: bool
 
 
-class DeadLetterCalls(Calls):
+class DeadLetterCalls(FiringCalls):
     """Read what has failed for good, and replay or discard it. Each method raises `ClientError`."""
 
     def dead_letters(
         self, *, most: int | None = None, **wanted: Unpack[DeadLetterFilter]
     ) -> Iterator[DeadLetter]:
         """Yield the app's dead letters, the latest first, all or at most `most`, page by page."""
-        return all_rows(
-            lambda limit, cursor: self.list_dead_letters(limit=limit, cursor=cursor, **wanted), most
-        )
+        return all_rows(partial(self.list_dead_letters, **wanted), most)
 
     def list_dead_letters(
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[DeadLetterFilter]
-    ) -> DeadLettersPage:
+    ) -> Page[DeadLetter]:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `dead_letters` reads all pages."""
         query = {"limit": limit, "cursor": cursor, **named(wanted)}
-        return self._get(LETTERS, query).typed(DeadLettersPage, "items", "nextCursor")
+        return self._get(LETTERS, query).page(DeadLetter)
 
     def count_dead_letters(self, **wanted: Unpack[DeadLetterFilter]) -> DeadLetterCounts:
         """Return how many there are, of which reasons, and what they called."""
@@ -114,7 +102,7 @@ class DeadLetterCalls(Calls):
         `remaining` says how many are left; `replay_dead_letters_in_rounds` replays them all. The request has an
         Idempotency-Key: the given one, or a new one.
         """
-        return self._replay_letters(given({**named(wanted), **(spread or {})}), idempotency_key)
+        return self._replay(LETTERS, given({**named(wanted), **(spread or {})}), idempotency_key)
 
     def replay_dead_letters_in_rounds(
         self, *, spread: Spread | None = None, **wanted: Unpack[DeadLetterFilter]
@@ -124,7 +112,7 @@ class DeadLetterCalls(Calls):
         No more are replayed than matched at first: what fails again meanwhile is not.
         """
         body = given({**named(wanted), **(spread or {})})
-        return in_rounds(body, lambda asked: self._replay_letters(asked, None))
+        return in_rounds(body, lambda asked: self._replay(LETTERS, asked, None))
 
     def discard_dead_letters(
         self, *, dry_run: bool = False, idempotency_key: str | None = None, **wanted: Unpack[ChosenLetters]
@@ -134,8 +122,7 @@ class DeadLetterCalls(Calls):
         `dry_run` only counts all that match. The request has an Idempotency-Key: the given one, or a new one.
         """
         body = given({**named(wanted), "dryRun": dry_run or None})
-        post = self._try_out if dry_run else self._post_once
-        answer = post(f"{LETTERS}:discard", body, idempotency_key)
+        answer = self._post_once(f"{LETTERS}:discard", body, idempotency_key, dry_run)
         return answer.counts(DiscardedLetters, "discarded", "remaining")
 
     def discard_dead_letters_in_rounds(
@@ -147,7 +134,3 @@ class DeadLetterCalls(Calls):
             yield done
             if not done["remaining"] or not done["discarded"]:
                 return
-
-    def _replay_letters(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
-        post = self._try_out if body.get("dryRun") else self._post_once
-        return post(f"{LETTERS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")

@@ -25,6 +25,11 @@ class About:
     can_be_cleared: bool = False
 
 
+def clearable(text: str, default: Any = None) -> About:
+    """Return the text of a field whose value None removes."""
+    return About(text, default, can_be_cleared=True)
+
+
 @dataclass(frozen=True, slots=True)
 class DescribedField:
     """A field: its name in v1, its kind of value, its words if it is a choice, and its text."""

@@ -1,8 +1,10 @@
 """The operations on firings: list, read, cancel, replay, fire, backfill."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, Unpack
 
+from .answer import Page
 from .calls import Calls, Which, all_rows, name_of, place_of
 from .filters import FiringFilter, Replayed, Spread
 from .firing_types import (
@@ -11,7 +13,6 @@ from .firing_types import (
     Firing,
     FiringCounts,
     FiringHistory,
-    FiringsPage,
     Prolonged,
     Replay,
 )
@@ -25,14 +26,14 @@ class FiringCalls(Calls):
 
     def firings(self, *, most: int | None = None, **wanted: Unpack[FiringFilter]) -> Iterator[Firing]:
         """Yield the app's firings, latest first, all or at most `most`, page by page."""
-        return all_rows(lambda limit, cursor: self.list_firings(limit=limit, cursor=cursor, **wanted), most)
+        return all_rows(partial(self.list_firings, **wanted), most)
 
     def list_firings(
         self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[FiringFilter]
-    ) -> FiringsPage:
+    ) -> Page[Firing]:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `firings` reads all pages."""
         query = {"limit": limit, "cursor": cursor, **named(wanted)}
-        return self._get(FIRINGS, query).typed(FiringsPage, "items", "nextCursor")
+        return self._get(FIRINGS, query).page(Firing)
 
     def count_firings(self, **wanted: Unpack[FiringFilter]) -> FiringCounts:
         """Return the number of firings of each status."""
@@ -90,7 +91,7 @@ class FiringCalls(Calls):
         `remaining` says how many are left; `replay_in_rounds` replays them all. The request has an Idempotency-Key: the
         given one, or a new one. So a retry after a lost answer replays no further firings.
         """
-        return self._replay(given({**named(wanted), **(spread or {})}), idempotency_key)
+        return self._replay(FIRINGS, given({**named(wanted), **(spread or {})}), idempotency_key)
 
     def replay_in_rounds(
         self, *, spread: Spread | None = None, **wanted: Unpack[Replayed]
@@ -101,7 +102,7 @@ class FiringCalls(Calls):
         round has its own Idempotency-Key.
         """
         body = given({**named(wanted), **(spread or {})})
-        return in_rounds(body, lambda asked: self._replay(asked, None))
+        return in_rounds(body, lambda asked: self._replay(FIRINGS, asked, None))
 
     def backfill_timer(
         self,
@@ -118,8 +119,9 @@ class FiringCalls(Calls):
         request has an Idempotency-Key: the given one, or a new one.
         """
         body = given({"since": since, "until": until, **spread})
-        post = self._try_out if body.get("dryRun") else self._post_once
-        answer = post(f"{self._path(which)}:backfill", body, idempotency_key)
+        answer = self._post_once(
+            f"{self._path(which)}:backfill", body, idempotency_key, bool(body.get("dryRun"))
+        )
         return answer.counts(Backfill, "planned", "nextSince")
 
     def backfill_in_rounds(
@@ -136,9 +138,10 @@ class FiringCalls(Calls):
             if done["lastDueAt"] is not None:
                 spread["startAt"] = done["lastDueAt"]
 
-    def _replay(self, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
-        post = self._try_out if body.get("dryRun") else self._post_once
-        return post(f"{FIRINGS}:replay", body, idempotency_key).counts(Replay, "replayed", "remaining")
+    def _replay(self, path: str, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
+        """Replay the firings or dead letters of this path."""
+        answer = self._post_once(f"{path}:replay", body, idempotency_key, bool(body.get("dryRun")))
+        return answer.counts(Replay, "replayed", "remaining")
 
 
 def in_rounds(body: dict[str, Any], replay: Callable[[Mapping[str, Any]], Replay]) -> Iterator[Replay]:

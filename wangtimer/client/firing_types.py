@@ -2,6 +2,7 @@
 
 from typing import Literal, NotRequired, TypedDict
 
+from .answer import Round
 from .filters import FiringKind, FiringStatus
 from .timer_fields import Method
 
@@ -33,13 +34,6 @@ class Firing(TypedDict):
     url: str | None
     target: str | None
     nextAttemptAt: NotRequired[str]
-
-
-class FiringsPage(TypedDict):
-    """A page of firings; `nextCursor` None: the last."""
-
-    items: list[Firing]
-    nextCursor: str | None
 
 
 class CancelledFiring(Firing):
@@ -108,34 +102,22 @@ class NotReplayed(TypedDict):
     detail: str
 
 
-class Replay(TypedDict):
-    """What one round of a replay did; where some remain, `lastDueAt` is the next round's `startAt`.
+class Replay(Round, TypedDict):
+    """What one round of a replay did; where some remain, `lastDueAt` is the next round's `startAt`."""
 
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
-    """
-
-    matched: int
     replayed: int
     notReplayed: list[NotReplayed]
     firstDueAt: str | None
     lastDueAt: str | None
-    remaining: int
-    wasInDoubt: bool
 
 
-class Backfill(TypedDict):
-    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`.
+class Backfill(Round, TypedDict):
+    """What one round of a backfill did; where moments remain, `nextSince` is the next round's `since`."""
 
-    `wasInDoubt` is the client's: an earlier try got no answer, and what it did is not counted here.
-    """
-
-    matched: int
     planned: int
     firstDueAt: str | None
     lastDueAt: str | None
-    remaining: int
     nextSince: str | None
-    wasInDoubt: bool
 
 
 class PartHealth(TypedDict):
@@ -167,20 +149,8 @@ class FailingHost(TypedDict):
     disabledAt: str | None
 
 
-class FailingHosts(TypedDict):
-    """The hosts that fail each of the app's calls, the longest failing first."""
-
-    items: list[FailingHost]
-
-
 class FailingHostOfApp(FailingHost):
     """The same, of one of all apps; `waiting` firings wait for it or a limit of it, those of other apps included."""
 
     app: str
     waiting: int
-
-
-class FailingHostsOfAllApps(TypedDict):
-    """The hosts that fail each call of some app, the longest failing first."""
-
-    items: list[FailingHostOfApp]

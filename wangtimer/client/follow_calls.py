@@ -6,11 +6,12 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from math import ceil
 
+from .answer import Page
 from .calls import MOST_A_PAGE, Which
 from .errors import NotFound
 from .filters import FiringFilter
 from .firing_calls import FiringCalls
-from .firing_types import Firing, FiringsPage
+from .firing_types import Firing
 from .timer_calls import TimerCalls
 from .values import Moment, moment_ms, written
 
@@ -146,7 +147,7 @@ class Followed:
             if len(rows) < MOST_A_PAGE // 2:
                 width_ms *= 2
 
-    def _page(self, low_ms: int | None, high_ms: int | None) -> FiringsPage:
+    def _page(self, low_ms: int | None, high_ms: int | None) -> Page[Firing]:
         """Return the latest firings of a span of time, both ends in it; None: no limit, and now."""
         wanted: FiringFilter = {"timer": self.timer_id}
         if low_ms is not None:

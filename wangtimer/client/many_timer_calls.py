@@ -1,20 +1,21 @@
 """The operations on many timers: list, make, change many at once, future load."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, Unpack
 
+from .answer import Page
 from .calls import TIMERS, Calls, all_rows
 from .filters import Action, ManyTimers, OneRound, Sort, TimerFilter
 from .timer_fields import NewTimer
 from .timer_types import (
     ListedTimer,
     Load,
-    LoadOfAllApps,
     ManyTimersOutcome,
+    MinuteOfAllApps,
+    MinuteOfLoad,
     NewTimersOutcome,
-    TimersPage,
 )
-from .transport import Call
 from .values import given, written
 
 MOST_A_ROUND = 1_000
@@ -27,9 +28,7 @@ class ManyTimerCalls(Calls):
         self, *, sort: Sort = "id", most: int | None = None, **wanted: Unpack[TimerFilter]
     ) -> Iterator[ListedTimer]:
         """Yield the app's timers, all or at most `most`, page by page."""
-        return all_rows(
-            lambda limit, cursor: self.list_timers(sort=sort, limit=limit, cursor=cursor, **wanted), most
-        )
+        return all_rows(partial(self.list_timers, sort=sort, **wanted), most)
 
     def list_timers(
         self,
@@ -38,10 +37,10 @@ class ManyTimerCalls(Calls):
         limit: int | None = None,
         cursor: str | None = None,
         **wanted: Unpack[TimerFilter],
-    ) -> TimersPage:
+    ) -> Page[ListedTimer]:
         """Return one page; `cursor` is the `nextCursor` of the previous one. `timers` reads all pages."""
         query = {"sort": sort, "limit": limit, "cursor": cursor, **wanted}
-        return self._get(TIMERS, query).typed(TimersPage, "items", "nextCursor")
+        return self._get(TIMERS, query).page(ListedTimer)
 
     def batch_create_timers(
         self, timers: Sequence[NewTimer], *, idempotency_key: str | None = None
@@ -108,15 +107,14 @@ class ManyTimerCalls(Calls):
         **which: Unpack[ManyTimers],
     ) -> ManyTimersOutcome:
         body = {**written(which), "dryRun": dry_run, "limit": limit, **given({"afterId": after_id})}
-        post = self._try_out if dry_run else self._post_once
-        answer = post(f"{TIMERS}:batch{action.capitalize()}", body, idempotency_key)
+        answer = self._post_once(f"{TIMERS}:batch{action.capitalize()}", body, idempotency_key, dry_run)
         return answer.counts(ManyTimersOutcome, "matched", "remaining")
 
-    def get_load(self, *, minutes: int | None = None) -> Load:
+    def get_load(self, *, minutes: int | None = None) -> Load[MinuteOfLoad]:
         """Return how many of the app's firings are planned in each future minute."""
-        return self._get("/v1/load", {"minutes": minutes}).typed(Load, "items")
+        return self._get("/v1/load", {"minutes": minutes}).typed(Load[MinuteOfLoad], "items")
 
-    def get_load_of_all_apps(self, *, minutes: int | None = None) -> LoadOfAllApps:
+    def get_load_of_all_apps(self, *, minutes: int | None = None) -> Load[MinuteOfAllApps]:
         """Return how many firings each of the coming minutes has, in all and by app."""
-        call = Call("GET", "/v1/load:allApps", query=given({"minutes": minutes}))
-        return self._transport.ask(call).typed(LoadOfAllApps, "items", "firings")
+        answer = self._get("/v1/load:allApps", {"minutes": minutes}, names_app=False)
+        return answer.typed(Load[MinuteOfAllApps], "items", "firings")

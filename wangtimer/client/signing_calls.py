@@ -1,20 +1,21 @@
-"""The operations on the secrets with which an app's callbacks are signed."""
+"""The operations on how an app's callbacks say who calls: signing secrets, and the client certificate they show."""
 
 import secrets
 from base64 import b64encode
 
+from .app_types import ClientCertificate
 from .calls import Calls
 from .timer_types import ChangedSigning, Rotation, Signing
 from .transport import Call
 from .values import Span, given
 from .verification import PREFIX
 
-SIGNING = "/v1/signing-secrets"
+SIGNING, CLIENT_CERTIFICATE = "/v1/signing-secrets", "/v1/client-certificate"
 MADE_BYTES = 32
 
 
 class SigningCalls(Calls):
-    """Rotate and end signing secrets, switch signing on and off. Each method raises `ClientError`."""
+    """Rotate and end signing secrets, switch signing on and off; set a certificate. Each raises `ClientError`."""
 
     def get_signing(self) -> Signing:
         """Return whether callbacks are signed, and which secrets sign; their values are not shown."""
@@ -39,3 +40,16 @@ class SigningCalls(Calls):
         """End a secret before its time, as when it leaked; the present one must be rotated away first."""
         call = Call("DELETE", f"{SIGNING}/{secret_id}", bears_repeating=False)
         return self._ask(call).typed(ChangedSigning, "enabled", "secrets")
+
+    def get_client_certificate(self) -> ClientCertificate:
+        """Return what callbacks show to targets that ask for a certificate; the private key is never shown."""
+        return self._get(CLIENT_CERTIFICATE).typed(ClientCertificate, "app")
+
+    def put_client_certificate(self, certificate: str, private_key: str) -> ClientCertificate:
+        """Set it, in place of the one before; both in PEM, the key without a password."""
+        body = {"certificate": certificate, "privateKey": private_key}
+        return self._ask(Call("PUT", CLIENT_CERTIFICATE, body=body)).typed(ClientCertificate, "app")
+
+    def delete_client_certificate(self) -> ClientCertificate:
+        """Take it away; a repeat changes nothing."""
+        return self._ask(Call("DELETE", CLIENT_CERTIFICATE)).typed(ClientCertificate, "app")

@@ -94,7 +94,7 @@ class TimerCalls(Calls):
     def preview_schedule(self, *, count: int = 10, **schedule: Unpack[Schedule]) -> Preview:
         """Return the preview of a schedule; nothing is stored."""
         body = {"schedule": given(schedule), "count": count}
-        return self._try_out("/v1/schedules:preview", body).typed(Preview, "nextMoments")
+        return self._post_once("/v1/schedules:preview", body, is_trial=True).typed(Preview, "nextMoments")
 
     def _switch(
         self, which: Which, enabled: bool, version: int | None, idempotency_key: str | None

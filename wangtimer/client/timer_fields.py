@@ -6,7 +6,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
-from .described_field import About
+from .described_field import About, clearable
 from .values import Moment, Span
 
 Dialect = Literal["unix", "quartz"]
@@ -42,13 +42,11 @@ class Schedule(Rule, total=False):
         str | None,
         About("IANA zone of the cron, of excluded days, of moments without an offset.", default="UTC"),
     ]
-    startAt: Annotated[Moment | None, About("Nothing fires before.", can_be_cleared=True)]
-    endAt: Annotated[Moment | None, About("Nothing fires after.", can_be_cleared=True)]
-    maxFirings: Annotated[int | None, About("It is finished after this many moments.", can_be_cleared=True)]
-    jitter: Annotated[Span | None, About("Each moment is delayed by at most this.", can_be_cleared=True)]
-    excludeCalendar: Annotated[
-        str | None, About("Nothing fires on its days: weekends, cn-off-days, ...", can_be_cleared=True)
-    ]
+    startAt: Annotated[Moment | None, clearable("Nothing fires before.")]
+    endAt: Annotated[Moment | None, clearable("Nothing fires after.")]
+    maxFirings: Annotated[int | None, clearable("It is finished after this many moments.")]
+    jitter: Annotated[Span | None, clearable("Each moment is delayed by at most this.")]
+    excludeCalendar: Annotated[str | None, clearable("Nothing fires on its days: weekends, cn-off-days, ...")]
 
 
 class ShownSchedule(TypedDict):
@@ -68,87 +66,71 @@ class ShownSchedule(TypedDict):
     excludeCalendar: NotRequired[str]
 
 
-class CallPatch(TypedDict, total=False):
-    """Changes of a call; the rest of it stays.
+class CallTerms(TypedDict, total=False):
+    """A call, but for its headers. `json` is instead of `body`: any JSON."""
 
-    `headers` changes the headers it names, in any case. None takes a header, all headers, the body or the time-out
-    away, and makes the method POST. `json` is instead of `body`: any JSON.
-    """
-
-    url: str
-    method: Annotated[Method | None, About("POST by default.", default="POST", can_be_cleared=True)]
-    headers: Mapping[str, str | list[str] | None] | None
+    url: str | None
+    method: Annotated[Method | None, clearable("POST by default.", "POST")]
     body: str | None
     json: Any
     timeout: Annotated[
-        Span | None,
-        About("So long a call may take; by default as long as the service gives all.", can_be_cleared=True),
+        Span | None, clearable("So long a call may take; by default as long as the service gives all.")
     ]
     connectTimeout: Annotated[
-        Span | None,
-        About(
-            "So long it may take to open a connection; by default as the service says.", can_be_cleared=True
-        ),
+        Span | None, clearable("So long it may take to open a connection; by default as the service says.")
     ]
     firstByteTimeout: Annotated[
         Span | None,
-        About(
-            "So long the first byte of an answer may take; by default as long as the whole.",
-            can_be_cleared=True,
-        ),
+        clearable("So long the first byte of an answer may take; by default as long as the whole."),
     ]
     ackTimeout: Annotated[
         Span | None,
-        About(
-            "So long a target that answers 202 may take until it says that it is done; by default 202 is done.",
-            can_be_cleared=True,
+        clearable(
+            "So long a target that answers 202 may take until it says that it is done; by default 202 is done."
         ),
     ]
-    templates: Annotated[
-        bool | None,
-        About("Placeholders such as {{fireAt}} are filled in.", default=False, can_be_cleared=True),
-    ]
-    cloudEvents: Annotated[
-        bool | None, About("It is sent as a CloudEvent, in binary mode.", default=False, can_be_cleared=True)
-    ]
+    templates: Annotated[bool | None, clearable("Placeholders such as {{fireAt}} are filled in.", False)]
+    cloudEvents: Annotated[bool | None, clearable("It is sent as a CloudEvent, in binary mode.", False)]
     bodyIsBase64: Annotated[
-        bool | None,
-        About("The body is sent as the bytes that it says in Base64.", default=False, can_be_cleared=True),
+        bool | None, clearable("The body is sent as the bytes that it says in Base64.", False)
     ]
     allowControl: Annotated[
         bool | None,
-        About(
-            "An answer may stop the timer, put it off, or set its next moment (X-WangTimer-Control).",
-            default=False,
-            can_be_cleared=True,
+        clearable(
+            "An answer may stop the timer, put it off, or set its next moment (X-WangTimer-Control).", False
         ),
     ]
     secretHeaders: Annotated[
         list[str] | None,
-        About(
-            "A header whose value is secret, as Authorization is by its name; may be repeated.",
-            can_be_cleared=True,
-        ),
+        clearable("A header whose value is secret, as Authorization is by its name; may be repeated."),
     ]
-    secretQuery: Annotated[
-        bool | None, About("All of the URL's query is secret.", default=False, can_be_cleared=True)
-    ]
-    secretBody: Annotated[bool | None, About("The body is secret.", default=False, can_be_cleared=True)]
+    secretQuery: Annotated[bool | None, clearable("All of the URL's query is secret.", False)]
+    secretBody: Annotated[bool | None, clearable("The body is secret.", False)]
 
 
-class TargetPatch(CallPatch, total=False):
-    """Changes of a timer's call; the rest of it stays. A `url` takes the place of a named target, and the other way."""
+class CallPatch(CallTerms, total=False):
+    """Changes of a call; the rest of it stays.
+
+    `headers` changes the headers it names, in any case. None takes a header, all headers, the body or the time-out
+    away, and makes the method POST.
+    """
+
+    headers: Mapping[str, str | list[str] | None] | None
+
+
+class OfTimersCall(TypedDict, total=False):
+    """What only a timer's call has, and no named target."""
 
     name: Annotated[str | None, About("A target of the app that the call goes through, instead of a URL.")]
     path: Annotated[str | None, About("Stands behind the URL of that target, as in /expire?order=7.")]
     numbered: Annotated[
         bool | None,
-        About(
-            "Calls tell their number, the last moment that succeeded, and what was lost since.",
-            default=False,
-            can_be_cleared=True,
-        ),
+        clearable("Calls tell their number, the last moment that succeeded, and what was lost since.", False),
     ]
+
+
+class TargetPatch(CallPatch, OfTimersCall):
+    """Changes of a timer's call; the rest of it stays. A `url` takes the place of a named target, and the other way."""
 
 
 class Retry(TypedDict, total=False):
@@ -226,85 +208,43 @@ class GivenTask(TypedDict):
     queue: NotRequired[str | None]
 
 
-class NamedTargetPatch(CallPatch, total=False):
-    """Changes of a named target; the rest of it stays."""
+class OfNamedTarget(TypedDict, total=False):
+    """What only a named target has: what it is instead of a `url`, and what becomes of its calls."""
 
-    keepOutput: Annotated[
-        KeepOutput | None,
-        About("When the start of its answers is kept.", default="always", can_be_cleared=True),
-    ]
+    keepOutput: Annotated[KeepOutput | None, clearable("When the start of its answers is kept.", "always")]
     retry: Retry | None
     queue: MessageQueue | None
     celery: CeleryQueue | None
     consumers: Consumers | None
 
 
-class NewNamedTarget(TypedDict):
-    """A whole named target; what is absent gets its default. `json` is instead of `body`: any JSON.
+class NamedTargetPatch(CallPatch, OfNamedTarget):
+    """Changes of a named target; the rest of it stays."""
+
+
+class NewNamedTarget(CallTerms, OfNamedTarget, total=False):
+    """A whole named target; what is absent gets its default.
 
     It calls a `url`, or sends messages to a `queue`, tasks to `celery`, or firings to `consumers`.
     """
 
-    url: NotRequired[str]
-    queue: NotRequired[MessageQueue | None]
-    celery: NotRequired[CeleryQueue | None]
-    consumers: NotRequired[Consumers | None]
-    method: NotRequired[Method | None]
-    headers: NotRequired[Mapping[str, str | list[str]]]
-    body: NotRequired[str | None]
-    json: NotRequired[Any]
-    timeout: NotRequired[Span | None]
-    connectTimeout: NotRequired[Span | None]
-    firstByteTimeout: NotRequired[Span | None]
-    ackTimeout: NotRequired[Span | None]
-    templates: NotRequired[bool | None]
-    cloudEvents: NotRequired[bool | None]
-    bodyIsBase64: NotRequired[bool | None]
-    allowControl: NotRequired[bool | None]
-    secretHeaders: NotRequired[list[str] | None]
-    secretQuery: NotRequired[bool | None]
-    secretBody: NotRequired[bool | None]
-    keepOutput: NotRequired[KeepOutput | None]
-    retry: NotRequired[Retry | None]
+    headers: Mapping[str, str | list[str]]
 
 
-class Target(TypedDict):
-    """The HTTP call a timer makes; `json` is instead of `body`: any JSON.
+class Target(CallTerms, OfTimersCall, total=False):
+    """The HTTP call a timer makes.
 
     To a `url`; or through the target of the app that has this `name`, with a `path` behind its URL, and what differs.
     """
 
-    url: NotRequired[str]
-    name: NotRequired[str]
-    path: NotRequired[str | None]
-    celery: NotRequired[GivenTask | None]
-    method: NotRequired[Method | None]
-    headers: NotRequired[Mapping[str, str | list[str]]]
-    body: NotRequired[str | None]
-    json: NotRequired[Any]
-    timeout: NotRequired[Span | None]
-    connectTimeout: NotRequired[Span | None]
-    firstByteTimeout: NotRequired[Span | None]
-    ackTimeout: NotRequired[Span | None]
-    templates: NotRequired[bool | None]
-    cloudEvents: NotRequired[bool | None]
-    bodyIsBase64: NotRequired[bool | None]
-    allowControl: NotRequired[bool | None]
-    numbered: NotRequired[bool | None]
-    secretHeaders: NotRequired[list[str] | None]
-    secretQuery: NotRequired[bool | None]
-    secretBody: NotRequired[bool | None]
+    headers: Mapping[str, str | list[str]]
+    celery: GivenTask | None
 
 
-class ShownTarget(TypedDict):
-    """The HTTP call a timer makes; `***` stands in place of each secret. Sent back, it leaves the secret as it is.
-
-    Through a named target it has no `url`, and no `method` unless the timer gives one.
-    """
+class ShownCall(TypedDict):
+    """A call; `***` stands in place of each secret. Sent back, it leaves the secret as it is."""
 
     url: NotRequired[str]
-    name: NotRequired[str]
-    path: NotRequired[str]
     method: NotRequired[Method]
     headers: dict[str, list[str]]
     body: str
@@ -316,10 +256,17 @@ class ShownTarget(TypedDict):
     cloudEvents: NotRequired[bool]
     bodyIsBase64: NotRequired[bool]
     allowControl: NotRequired[bool]
-    numbered: NotRequired[bool]
     secretHeaders: NotRequired[list[str]]
     secretQuery: NotRequired[bool]
     secretBody: NotRequired[bool]
+
+
+class ShownTarget(ShownCall):
+    """The call a timer makes. Through a named target it has no `url`, and no `method` unless the timer gives one."""
+
+    name: NotRequired[str]
+    path: NotRequired[str]
+    numbered: NotRequired[bool]
 
 
 class Misfire(TypedDict, total=False):
@@ -344,32 +291,21 @@ class TimerFields(TypedDict, total=False):
     """A timer's fields beside its schedule and target."""
 
     enabled: Annotated[bool | None, About("Whether it fires.", default=True)]
-    tags: Annotated[
-        list[str] | None, About("To find it by; may be repeated.", default=[], can_be_cleared=True)
-    ]
+    tags: Annotated[list[str] | None, clearable("To find it by; may be repeated.", [])]
     misfire: Misfire | None
     retry: Retry | None
     retentionDays: Annotated[
-        int | None,
-        About("Once finished, it is deleted this long after its last moment.", can_be_cleared=True),
+        int | None, clearable("Once finished, it is deleted this long after its last moment.")
     ]
     deleteAfterFinish: Annotated[
         bool | None,
-        About(
-            "It is deleted as soon as it is finished, unless something of it can be replayed.",
-            default=False,
-            can_be_cleared=True,
-        ),
+        clearable("It is deleted as soon as it is finished, unless something of it can be replayed.", False),
     ]
     keepOutput: Annotated[
-        KeepOutput | None,
-        About("When the start of the target's answer is kept.", default="always", can_be_cleared=True),
+        KeepOutput | None, clearable("When the start of the target's answer is kept.", "always")
     ]
     overlap: Annotated[
-        Overlap | None,
-        About(
-            "What becomes of a firing while another one is not done.", default="allow", can_be_cleared=True
-        ),
+        Overlap | None, clearable("What becomes of a firing while another one is not done.", "allow")
     ]
 
 

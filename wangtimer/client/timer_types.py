@@ -4,12 +4,14 @@
 `8s` where Redis could not be told at once.
 """
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 
+from .answer import Listed, Round
 from .errors import Problem
-from .timer_fields import KeepOutput, MessageQueue, Method, ShownRetry, Timer
+from .timer_fields import KeepOutput, MessageQueue, ShownCall, ShownRetry, Timer
 
 StopState = Literal["cancelled", "in_flight", "already_fired"]
+Minute = TypeVar("Minute")
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 
 
@@ -97,28 +99,13 @@ class ShownConsumers(TypedDict):
     fallbackUrl: NotRequired[str]
 
 
-class NamedTarget(TypedDict):
-    """A target that timers name; `***` stands in place of each secret. `timers`: how many name it, not in lists."""
+class NamedTarget(ShownCall, TypedDict):
+    """A target that timers name; `timers`: how many name it, not in lists."""
 
     name: str
-    url: NotRequired[str]
-    method: NotRequired[Method]
     queue: NotRequired[MessageQueue]
     celery: NotRequired[ShownCelery]
     consumers: NotRequired[ShownConsumers]
-    headers: dict[str, list[str]]
-    body: str
-    timeout: NotRequired[str]
-    connectTimeout: NotRequired[str]
-    firstByteTimeout: NotRequired[str]
-    ackTimeout: NotRequired[str]
-    templates: NotRequired[bool]
-    cloudEvents: NotRequired[bool]
-    bodyIsBase64: NotRequired[bool]
-    allowControl: NotRequired[bool]
-    secretHeaders: NotRequired[list[str]]
-    secretQuery: NotRequired[bool]
-    secretBody: NotRequired[bool]
     keepOutput: NotRequired[KeepOutput]
     retry: NotRequired[ShownRetry]
     timers: NotRequired[int]
@@ -131,13 +118,6 @@ class ChangedTarget(NamedTarget):
     """A target as it is now."""
 
     countsWithin: str
-
-
-class TargetsPage(TypedDict):
-    """A page of targets; `nextCursor` None: the last."""
-
-    items: list[NamedTarget]
-    nextCursor: str | None
 
 
 class LastOutcome(TypedDict):
@@ -154,13 +134,6 @@ class ListedTimer(Timer, TypedDict):
     """A timer that is read or listed; `lastOutcome` is None until it has fired."""
 
     lastOutcome: LastOutcome | None
-
-
-class TimersPage(TypedDict):
-    """A page of timers; `nextCursor` None: the last."""
-
-    items: list[ListedTimer]
-    nextCursor: str | None
 
 
 class NewTimerOutcome(TypedDict):
@@ -199,22 +172,18 @@ class StoppedTimer(Stop):
     id: int
 
 
-class ManyTimersOutcome(TypedDict):
+class ManyTimersOutcome(Round, TypedDict):
     """The result of one round of a change of many timers. Where some are left, `lastId` is the next `afterId`.
 
     `unknownKeys`, if keys were named, has the keys that no timer had when the round began.
-    The client adds `wasInDoubt`: an earlier try got no answer, and what it did is not counted here.
     """
 
-    matched: int
     done: int
     failed: list[UnchangedTimer]
-    remaining: int
     lastId: int | None
     stopped: list[StoppedTimer]
     unknownKeys: NotRequired[list[str]]
     countsWithin: str
-    wasInDoubt: bool
 
 
 class Following(TypedDict):
@@ -237,13 +206,6 @@ class Calendar(TypedDict):
     lastYear: int | None
     isBuiltIn: bool
     following: Following | None
-
-
-class CalendarsPage(TypedDict):
-    """A page of calendars; `nextCursor` None: the last."""
-
-    items: list[Calendar]
-    nextCursor: str | None
 
 
 class SigningSecret(TypedDict):
@@ -285,25 +247,14 @@ class MinuteOfLoad(TypedDict):
     firings: int
 
 
-class Load(TypedDict):
-    """The future minutes that have firings. After `plannedUntil` there may be more than are counted."""
+class MinuteOfAllApps(MinuteOfLoad):
+    """The same, in all and by app."""
 
-    items: list[MinuteOfLoad]
-    firings: int
-    plannedUntil: str
-
-
-class MinuteOfAllApps(TypedDict):
-    """Firings planned for a minute, in all and by app."""
-
-    minute: str
-    firings: int
     apps: dict[str, int]
 
 
-class LoadOfAllApps(TypedDict):
-    """The coming minutes that have firings of any app; after `plannedUntil` there may be more than are counted."""
+class Load(Listed[Minute], TypedDict, Generic[Minute]):
+    """The future minutes that have firings. After `plannedUntil` there may be more than are counted."""
 
-    items: list[MinuteOfAllApps]
     firings: int
     plannedUntil: str

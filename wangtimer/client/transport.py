@@ -14,9 +14,8 @@ import requests
 from urllib3.exceptions import NewConnectionError
 
 from .answer import Answer
-from .bearer import Bearer
+from .api_key import Bearer, found_key
 from .errors import BadAnswer, ClientError, Conflict, Problem, Unreachable, refused
-from .found_key import found_key
 
 IDEMPOTENCY_KEY, REPLAYED = "Idempotency-Key", "Idempotent-Replayed"
 # Statuses of a server or its proxy that may recover in a moment.

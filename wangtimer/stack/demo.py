@@ -13,8 +13,7 @@ from pathlib import Path
 
 import requests
 
-from wangtimer.client.bearer import Bearer
-from wangtimer.client.found_key import key_in_file
+from wangtimer.client.api_key import Bearer, key_in_file
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.arrivals import Arrival, EverySecond, Journal, Once, summarise
 from wangtimer.stack.child import ChildSpec, inherited_environment

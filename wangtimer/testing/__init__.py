@@ -13,8 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from wangtimer.testing.in_process import WangTimer
-from wangtimer.testing.made_call import MadeCall
-from wangtimer.testing.targets import Answer
+from wangtimer.testing.targets import Answer, MadeCall
 
 __all__ = ["Answer", "MadeCall", "WangTimer"]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
+from types import SimpleNamespace
 
 from sqlalchemy import func, select
 
@@ -13,7 +14,6 @@ from wangtimer.executor.note_teller import Key, NoteTeller, Value
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
 from wangtimer.settings import Settings
-from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.testing.doubled_wiring import DoubledWiring
 from wangtimer.testing.doubles import (
@@ -69,51 +69,6 @@ class NotedAgenda(MemoryAgenda):
         super().finish_closing(slice_, token, next_need)
 
 
-class BoundlessWindow:
-    """Redis holds whatever is planned: no feeder has to bring it there."""
-
-    def announced(self) -> int:
-        """Return the last minute of all."""
-        return LAST_MINUTE
-
-    def fed_until(self) -> int:
-        """Return the last moment of all, ms UTC."""
-        return LAST_MINUTE * MINUTE_MS
-
-    def narrow(self, now: int) -> None:
-        """Hold no less."""
-
-
-class NoStrain:
-    """No call is close to its moment: time stands still while anything works."""
-
-    def tell(self) -> None:
-        """Tell nobody."""
-
-    def counts(self) -> bool:
-        """Return False."""
-        return False
-
-
-class NoGrace:
-    """SQL is always there: no word of a target is lost."""
-
-    def is_over(self, _now: int) -> bool:
-        """Return True."""
-        return True
-
-    def begin_anew(self) -> None:
-        """Do nothing."""
-
-
-class NoFailingHosts:
-    """Every host is called as ever, however often it fails."""
-
-    def present(self) -> list[FailingHost]:
-        """Return none."""
-        return []
-
-
 class PromptSettler(Settler):
     """Says when there is something to settle."""
 
@@ -151,10 +106,18 @@ class Deployment(DoubledWiring):
         vars(self).update(
             broker=self.messages,
             agenda=self.noted_agenda,
-            window=BoundlessWindow(),
-            strain_mark=NoStrain(),
-            ack_grace=NoGrace(),
-            failing_hosts=NoFailingHosts(),
+            # Redis holds whatever is planned: no feeder has to bring it there.
+            window=SimpleNamespace(
+                announced=lambda: LAST_MINUTE,
+                fed_until=lambda: LAST_MINUTE * MINUTE_MS,
+                narrow=lambda _now: None,
+            ),
+            # No call is close to its moment: time stands still while anything works.
+            strain_mark=SimpleNamespace(tell=lambda: None, counts=lambda: False),
+            # SQL is always there: no word of a target is lost.
+            ack_grace=SimpleNamespace(is_over=lambda _now: True, begin_anew=lambda: None),
+            # Every host is called as ever, however often it fails.
+            failing_hosts=SimpleNamespace(present=list),
             gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
             control_teller=PromptNoteTeller("control", self.messages.send_controls, clock),
             claims=Claims("test", PLENTY),

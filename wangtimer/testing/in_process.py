@@ -17,9 +17,8 @@ from wangtimer.testing.deployment import Deployment
 from wangtimer.testing.doubles import ScriptedAnswer
 from wangtimer.testing.driver import Driver
 from wangtimer.testing.given_settings import HOST, settings_of
-from wangtimer.testing.made_call import MadeCall
 from wangtimer.testing.shared_api import ApiOf
-from wangtimer.testing.targets import Behaviour, Targets
+from wangtimer.testing.targets import Behaviour, MadeCall, Targets
 from wangtimer.testing.written_times import moment_ms, shown, span_ms, zone_of
 from wangtimer.testing.wsgi_adapter import WsgiAdapter
 

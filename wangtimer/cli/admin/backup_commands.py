@@ -3,8 +3,7 @@
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from shutil import rmtree
 
@@ -14,7 +13,6 @@ from wangtimer.cli.admin.store_commands import require_stopped
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_line
-from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings
 from wangtimer.shown_url import shown_url
 from wangtimer.stack.data_directory import DataDirectory, held_directory, known_directory
@@ -39,13 +37,12 @@ def backup(file: str, data_dir: Path | None) -> None:
 
     FILE has what SQL has: sealed secrets, and no keys to open them. Only its owner may read it.
     """
-    with _telling():
-        url = known_directory(data_dir).database_url if data_dir else read_settings().database_url
-        if file == STDOUT:
-            dump(url, sys.stdout.buffer)
-            return
-        _write_whole(url, Path(file))
-        show_line(f"{Path(file).stat().st_size} bytes of {shown_url(url)} in {file}")
+    url = known_directory(data_dir).database_url if data_dir else read_settings().database_url
+    if file == STDOUT:
+        dump(url, sys.stdout.buffer)
+        return
+    _write_whole(url, Path(file))
+    show_line(f"{Path(file).stat().st_size} bytes of {shown_url(url)} in {file}")
 
 
 @click.command(cls=OnceCommand)
@@ -64,22 +61,21 @@ def restore(file: Path, into: str | None, data_dir: Path | None) -> None:
     """
     if data_dir is not None and into is not None:
         raise click.UsageError("--into and --data-dir: name one of them")
-    with _telling():
-        if data_dir is not None:
-            with held_directory(data_dir) as held:
-                was_there = _restore_directory(held.directory, file)
-            show_line(f"restored; what was there is {data_dir / SET_ASIDE}" if was_there else "restored")
-            return
-        settings = read_settings()
-        # Imported here, as the import reads the settings.
-        from wangtimer.celery import app
+    if data_dir is not None:
+        with held_directory(data_dir) as held:
+            was_there = _restore_directory(held.directory, file)
+        show_line(f"restored; what was there is {data_dir / SET_ASIDE}" if was_there else "restored")
+        return
+    settings = read_settings()
+    # Imported here, as the import reads the settings.
+    from wangtimer.celery import app
 
-        require_stopped(settings, app)
-        url = with_driver(settings.database_url)
-        if into is not None:
-            url = url.set(database=into)
-        load(url.render_as_string(hide_password=False), file)
-        show_line(f"{url.database} has what {file} has; next: wangtimer store clear")
+    require_stopped(settings, app)
+    url = with_driver(settings.database_url)
+    if into is not None:
+        url = url.set(database=into)
+    load(url.render_as_string(hide_password=False), file)
+    show_line(f"{url.database} has what {file} has; next: wangtimer store clear")
 
 
 def _write_whole(url: str, file: Path) -> None:
@@ -122,11 +118,3 @@ def _restore_directory(directory: DataDirectory, file: Path) -> bool:
     rmtree(directory.valkey, ignore_errors=True)
     coming.rename(present)
     return was_there
-
-
-@contextmanager
-def _telling() -> Iterator[None]:
-    try:
-        yield
-    except WangTimerError as error:
-        raise Failed(str(error)) from error

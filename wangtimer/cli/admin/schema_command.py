@@ -1,14 +1,11 @@
 """`wangtimer schema upgrade`: bring an existing database to the tables this version expects."""
 
 import sys
-from contextlib import ExitStack
 
 import click
 
-from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_json
-from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import Settings, read_settings
 from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import missing_file
@@ -31,20 +28,16 @@ def upgrade(is_applied: bool, as_json: bool) -> None:
     failure, run it again: it continues. The first line of stderr names the database. Exits with 1 where a person must
     look, because something differs from what is expected.
     """
-    try:
-        settings = read_settings()
-        click.echo(f"looking at {_shown(settings)}", err=True)
-        url = settings.database_url
-        # Looking creates no file: a missing file lacks the same as an empty one.
-        if not is_applied and missing_file(url) is not None:
-            url = "sqlite://"
-        with ExitStack() as stack:
-            sql = stack.enter_context(patient_connection(url))
-            found = lacks(sql)
-            for lack in add_missing(sql) if is_applied else ():
-                click.echo(f"added {lack.what}", err=True)
-    except WangTimerError as error:
-        raise Failed(str(error)) from error
+    settings = read_settings()
+    click.echo(f"looking at {_shown(settings)}", err=True)
+    url = settings.database_url
+    # Looking creates no file: a missing file lacks the same as an empty one.
+    if not is_applied and missing_file(url) is not None:
+        url = "sqlite://"
+    with patient_connection(url) as sql:
+        found = lacks(sql)
+        for lack in add_missing(sql) if is_applied else ():
+            click.echo(f"added {lack.what}", err=True)
     _show(found, is_applied, as_json)
     if any(lack.statement is None for lack in found):
         sys.exit(1)

@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -12,7 +13,7 @@ import click
 
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
-from wangtimer.core.errors import StoreAway, UnopenedSecrets, WangTimerError
+from wangtimer.core.errors import StoreAway, UnopenedSecrets
 from wangtimer.core.secret_keys import new_secret_key
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.settings import Settings, read_settings
@@ -40,7 +41,8 @@ from wangtimer.store.ways_out_mark import WaysOutMark
 MOST_NAMED = 20
 SEALED_AT_ONCE = 1_000
 
-One = TypeVar("One")
+Key = TypeVar("Key", str, tuple[str, str])
+Thing = TypeVar("Thing")
 
 
 @click.group(cls=OnceGroup)
@@ -70,134 +72,134 @@ def rotate(data_dir: Path | None) -> None:
     Run it with the workers' settings, while they run. Repeating it is harmless. Exits with 1 where some could not be
     done: their key is missing, or Redis is away.
     """
-    try:
-        if data_dir is not None:
-            directory = known_directory(data_dir)
-            os.environ.update(directory.settings | own_key_setting(directory.path))
-        settings = read_settings()
-        if not settings.secret_key_ring:
-            raise Failed("WANGTIMER_SECRET_KEYS_FILE is not set: there is no key to encrypt with")
-        if (file := missing_file(settings.database_url)) is not None:
-            raise Failed(f"there is no database {file}: set WANGTIMER_DATABASE_URL, or name --data-dir")
-        _rotate(settings)
-    except WangTimerError as error:
-        raise Failed(str(error)) from error
+    if data_dir is not None:
+        directory = known_directory(data_dir)
+        os.environ.update(directory.settings | own_key_setting(directory.path))
+    settings = read_settings()
+    if not settings.secret_key_ring:
+        raise Failed("WANGTIMER_SECRET_KEYS_FILE is not set: there is no key to encrypt with")
+    if (file := missing_file(settings.database_url)) is not None:
+        raise Failed(f"there is no database {file}: set WANGTIMER_DATABASE_URL, or name --data-dir")
+    _rotate(settings)
 
 
 def _rotate(settings: Settings) -> None:
+    seals = Seals(settings.secret_key_ring)
     with (
         closing(Database(settings.database_url, 1)) as database,
         closing(RedisConnection(settings.store_url)) as redis,
     ):
-        seals, redis_keys = Seals(settings.secret_key_ring), Keys(settings.key_prefix)
-        rotation = SecretRotation(database, seals)
-        clock = RedisClock(redis)
-        definitions = DefinitionStore(redis, redis_keys, clock, 3 * settings.step_s, BadTimers())
-        count, bad, are_forgotten = 0, dict[int, str](), True
-        page = RotatedPage([], {}, 0)
-        while page.last_id is not None:
-            page = rotation.next_page(page.last_id)
-            count, bad = count + len(page.changed), bad | page.bad
-            are_forgotten = _forget(definitions, page.changed) and are_forgotten
-        copies = MarkedCopies(redis, redis_keys)
-        signings = _seal_signings(SigningStore(database, seals), SigningCopies(copies, seals))
-        targets = _seal_targets(TargetStore(database, seals), TargetCopies(copies, seals))
-        ways_out = WaysOutMark(WaysOutInSql(database), ReplicaTexts(redis, redis_keys), clock)
-        certificates = _seal_certificates(ClientCertificates(database, seals), ways_out)
-        alerts = _seal_alert_rules(AlertRuleStore(database, seals))
+        all_sealed = _seal_everything(settings, database, redis, seals)
+    timers, targets, signings, certificates, alerts = all_sealed
     click.echo(
-        f"{count} timers, {targets.count} targets and the signing secrets of {signings.count} apps written anew; "
-        f"key {seals.sealing_id} encrypts"
+        f"{timers.count} timers, {targets.count} targets and the signing secrets of {signings.count} apps "
+        f"written anew; key {seals.sealing_id} encrypts"
     )
     if certificates.count:
         click.echo(f"the keys of {certificates.count} client certificates written anew")
     if alerts.count:
         click.echo(f"where the messages of {alerts.count} alert rules go written anew")
-    are_told = are_forgotten and signings.are_told and targets.are_told and certificates.are_told
-    _tell_what_is_left([*bad.values(), *targets.bad, *signings.bad, *certificates.bad, *alerts.bad], are_told)
+    _tell_what_is_left(
+        [reason for one in all_sealed for reason in one.bad], all(one.is_told for one in all_sealed)
+    )
 
 
 @dataclass(slots=True)
-class SealedCopies:
-    """How many things that Redis has copies of were sealed anew, why others could not be, and whether it was told."""
+class Sealed:
+    """How many things were sealed anew, why others could not be, and whether Redis was told."""
 
     count: int = 0
     bad: list[str] = field(default_factory=list)
-    are_told: bool = True
+    is_told: bool = True
 
-    def note(self, sealed: One | None, put: Callable[[list[One]], None]) -> None:
-        """Copy what was sealed anew to Redis; None: nothing was."""
-        if sealed is None:
-            return
-        self.count += 1
+    def tell(self, copy: Callable[[], object]) -> None:
+        """Tell Redis."""
         try:
-            put([sealed])
+            copy()
         except StoreAway:
-            self.are_told = False
+            self.is_told = False
 
 
-def _seal_certificates(store: ClientCertificates, ways_out: WaysOutMark) -> SealedCopies:
-    """Seal the keys of all apps' client certificates, in SQL and in Redis."""
-    done, app = SealedCopies(), ""
-    while apps := store.apps_behind(app, SEALED_AT_ONCE):
-        for app in apps:
-            try:
-                done.count += store.seal_anew(app)
-            except ValueError as error:
-                done.bad.append(f"the key of the client certificate of app {app!r}: {error}")
-    if done.count:
-        try:
-            ways_out.tell()
-        except StoreAway:
-            done.are_told = False
+def _seal_everything(
+    settings: Settings, database: Database, redis: RedisConnection, seals: Seals
+) -> tuple[Sealed, Sealed, Sealed, Sealed, Sealed]:
+    """Seal the secrets of timers, targets, signing, certificates and alert rules."""
+    keys, clock = Keys(settings.key_prefix), RedisClock(redis)
+    copies = MarkedCopies(redis, keys)
+    definitions = DefinitionStore(redis, keys, clock, 3 * settings.step_s, BadTimers())
+    timers = _seal_timers(SecretRotation(database, seals), definitions)
+    target_store, target_copies = TargetStore(database, seals), TargetCopies(copies, seals)
+    targets = _seal_all(
+        target_store.keys_behind,
+        ("", ""),
+        target_store.seal_anew,
+        _why_no_target,
+        lambda sealed: target_copies.put([sealed]),
+    )
+    signing_store, signing_copies = SigningStore(database, seals), SigningCopies(copies, seals)
+    signings = _seal_all(
+        signing_store.apps_behind,
+        "",
+        signing_store.seal_anew,
+        lambda app, error: f"the signing secrets of app {app!r}: {error}",
+        lambda sealed: signing_copies.put([sealed]),
+    )
+    certificate_store = ClientCertificates(database, seals)
+    certificates = _seal_all(
+        certificate_store.apps_behind,
+        "",
+        certificate_store.seal_anew,
+        lambda app, error: f"the key of the client certificate of app {app!r}: {error}",
+    )
+    if certificates.count:
+        certificates.tell(WaysOutMark(WaysOutInSql(database), ReplicaTexts(redis, keys), clock).tell)
+    alert_store = AlertRuleStore(database, seals)
+    alerts = _seal_all(
+        alert_store.keys_behind,
+        ("", ""),
+        alert_store.seal_anew,
+        lambda key, error: f"alert rule {key[1]!r} of app {key[0]!r}: {error}",
+    )
+    return timers, targets, signings, certificates, alerts
+
+
+def _seal_timers(rotation: SecretRotation, definitions: DefinitionStore) -> Sealed:
+    """Seal the secrets of all timers; Redis forgets what it has of those, and it is read from SQL again."""
+    done, page = Sealed(), RotatedPage([], {}, 0)
+    while page.last_id is not None:
+        page = rotation.next_page(page.last_id)
+        done.count += len(page.changed)
+        done.bad += page.bad.values()
+        done.tell(partial(definitions.forget, page.changed))
     return done
 
 
-def _seal_signings(store: SigningStore, copies: SigningCopies) -> SealedCopies:
-    """Seal the signing secrets of all apps, in SQL and in Redis."""
-    done, app = SealedCopies(), ""
-    while apps := store.apps_behind(app, SEALED_AT_ONCE):
-        for app in apps:
-            try:
-                done.note(store.seal_anew(app), copies.put)
-            except ValueError as error:
-                done.bad.append(f"the signing secrets of app {app!r}: {error}")
-    return done
-
-
-def _seal_targets(store: TargetStore, copies: TargetCopies) -> SealedCopies:
-    """Seal the secrets of all named targets, in SQL and in Redis."""
-    done, key = SealedCopies(), ("", "")
-    while keys := store.keys_behind(key, SEALED_AT_ONCE):
+def _seal_all(
+    behind: Callable[[Key, int], Sequence[Key]],
+    key: Key,
+    seal: Callable[[Key], Thing | None],
+    why_not: Callable[[Key, Exception], str],
+    copy: Callable[[Thing], object] = lambda _: None,
+) -> Sealed:
+    """Seal all that is stored behind a key, in SQL, and `copy` to Redis what was sealed anew."""
+    done = Sealed()
+    while keys := behind(key, SEALED_AT_ONCE):
         for key in keys:
             try:
-                done.note(store.seal_anew(key), copies.put)
-            except UnopenedSecrets as error:
-                done.bad.append(f"app {key[0]!r}: {error}")
-            except ValueError as error:
-                done.bad.append(f"target {key[1]!r} of app {key[0]!r} cannot be read: {type(error).__name__}")
+                sealed = seal(key)
+            except (ValueError, UnopenedSecrets) as error:
+                done.bad.append(why_not(key, error))
+                continue
+            if sealed:
+                done.count += 1
+                done.tell(partial(copy, sealed))
     return done
 
 
-def _seal_alert_rules(store: AlertRuleStore) -> SealedCopies:
-    """Seal where the messages of all alert rules go; only SQL has that."""
-    done, key = SealedCopies(), ("", "")
-    while keys := store.keys_behind(key, SEALED_AT_ONCE):
-        for key in keys:
-            try:
-                done.count += store.seal_anew(key)
-            except ValueError as error:
-                done.bad.append(f"alert rule {key[1]!r} of app {key[0]!r}: {error}")
-    return done
-
-
-def _forget(definitions: DefinitionStore, timer_ids: list[int]) -> bool:
-    """Have Redis forget what it has of these timers: it is read from SQL again. False if Redis is away."""
-    try:
-        definitions.forget(timer_ids)
-    except StoreAway:
-        return False
-    return True
+def _why_no_target(key: tuple[str, str], error: Exception) -> str:
+    if isinstance(error, UnopenedSecrets):
+        return f"app {key[0]!r}: {error}"
+    return f"target {key[1]!r} of app {key[0]!r} cannot be read: {type(error).__name__}"
 
 
 def _tell_what_is_left(bad: list[str], are_forgotten: bool) -> None:

@@ -3,9 +3,8 @@
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
-from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.terminal.parameter_types import SPAN
 from wangtimer.client.timer_types import ChangedSigning, Rotation, Signing
 
@@ -56,10 +55,7 @@ def off(asked: Asked) -> None:
 
 def _show(found: Signing) -> None:
     show_pairs({"app": found["app"], "signed": found["enabled"]})
-    show_table(
-        ("secret", "made", "ends", "shown"),
-        ((one["id"], one["createdAt"], one["endsAt"], one["wasShown"]) for one in found["secrets"]),
-    )
+    show_table(found["secrets"], {"secret": "id", "made": "createdAt", "ends": "endsAt", "shown": "wasShown"})
 
 
 def _show_changed(changed: ChangedSigning) -> None:

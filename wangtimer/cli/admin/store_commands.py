@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from typing import Any
 
 import click
 from celery import Celery
@@ -12,7 +13,6 @@ from wangtimer.broker import ANSWER_WITHIN_S, Broker, redis_url
 from wangtimer.cli.terminal.asking import JSON, Failed
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
-from wangtimer.core.errors import WangTimerError
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings, read_settings
 from wangtimer.store.redis.by_hand import delete_all, refusals
@@ -55,29 +55,34 @@ def clear(yes: bool) -> None:
 def show_refusals(as_json: bool) -> None:
     """Show what the two servers refused to accounts (ACL LOG), the newest of each server first."""
     with _by_hand():
-        settings, found = read_settings(), []
+        settings, found = read_settings(), list[dict[str, Any]]()
         for server, url in (("store", settings.store_url), ("broker", redis_url(settings.broker_url))):
             if url is not None:
                 with closing(RedisConnection(url)) as redis:
-                    found += [(server, one) for one in refusals(redis)]
+                    found += [
+                        {
+                            "server": server,
+                            "account": one.account,
+                            "what": one.what,
+                            "kind": one.kind,
+                            "times": one.times,
+                            "secondsAgo": one.age_s,
+                        }
+                        for one in refusals(redis)
+                    ]
     if as_json:
-        show_json(
-            [
-                {
-                    "server": server,
-                    "account": one.account,
-                    "what": one.what,
-                    "kind": one.kind,
-                    "times": one.times,
-                    "secondsAgo": one.age_s,
-                }
-                for server, one in found
-            ]
-        )
+        show_json(found)
         return
     show_table(
-        ("server", "account", "refused", "kind", "times", "last, s ago"),
-        ((server, one.account, one.what, one.kind, one.times, f"{one.age_s:.0f}") for server, one in found),
+        found,
+        {
+            "server": "server",
+            "account": "account",
+            "refused": "what",
+            "kind": "kind",
+            "times": "times",
+            "last, s ago": lambda one: f"{one['secondsAgo']:.0f}",
+        },
     )
 
 
@@ -92,26 +97,18 @@ def lanes(as_json: bool) -> None:
         # Imported here, as it takes half a second.
         from wangtimer.wiring import build
 
-        found = build(*_settings_and_app()).lanes.listed()
+        found = [
+            {
+                "lane": one.lane.key,
+                "waiting": one.waiting,
+                "inSqlFrom": None if one.rest_from is None else show_moment(one.rest_from),
+            }
+            for one in build(*_settings_and_app()).lanes.listed()
+        ]
     if as_json:
-        show_json(
-            [
-                {
-                    "lane": one.lane.key,
-                    "waiting": one.waiting,
-                    "inSqlFrom": None if one.rest_from is None else show_moment(one.rest_from),
-                }
-                for one in found
-            ]
-        )
-        return
-    show_table(
-        ("lane", "waiting", "in SQL from"),
-        (
-            (one.lane.key, one.waiting, None if one.rest_from is None else show_moment(one.rest_from))
-            for one in found
-        ),
-    )
+        show_json(found)
+    else:
+        show_table(found, {"lane": "lane", "waiting": "waiting", "in SQL from": "inSqlFrom"})
 
 
 def require_stopped(settings: Settings, app: Celery) -> None:
@@ -138,12 +135,10 @@ def _settings_and_app() -> tuple[Settings, Celery]:
 
 @contextmanager
 def _by_hand() -> Iterator[None]:
-    """Tell in one line what Redis, the broker or the settings refuse."""
+    """Tell in one line what Redis or the broker refuses."""
     try:
         yield
     except NoPermissionError as error:
         raise Failed(f"{error}{ACCOUNT}") from error
     except (OperationalError, OSError) as error:
         raise Failed(f"broker: {error}") from error
-    except WangTimerError as error:
-        raise Failed(str(error)) from error

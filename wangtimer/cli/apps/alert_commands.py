@@ -1,19 +1,17 @@
 """`wangtimer alerts ...`: of which trouble an app is told, and where."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
-from wangtimer.client.alert_calls import AlertRule, AlertTest
+from wangtimer.cli.timers.timer_options import given
+from wangtimer.client.alert_calls import AlertEvent, AlertKind, AlertPer, AlertRule, AlertTest
 
-_KINDS = ("webhook", "mail", "dingtalk", "wecom", "feishu", "slack")
-_PER = ("timer", "host")
 _PER_SHOWN = {"timer": "each", "host": "by host"}
-_EVENTS = ("first_failure", "failed_for_good", "missed", "skipped", "recovered")
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -30,26 +28,36 @@ def list_rules(asked: Asked) -> None:
 
 @alerts.command("set", cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
-@click.option("--kind", type=click.Choice(_KINDS), required=True, help="How messages go out.")
+@click.option("--kind", type=click.Choice(get_args(AlertKind)), required=True, help="How messages go out.")
 @click.option("--post-to", metavar="URL", help="Where to post; of a robot the whole URL with its key.")
 @click.option("--secret", metavar="SECRET", help="Signs messages for a robot of DingTalk or Feishu.")
 @click.option("--to", "addresses", multiple=True, metavar="ADDRESS", help="Mail address; may be repeated.")
 @click.option(
-    "--event", "events", multiple=True, type=click.Choice(_EVENTS), help="What is told; may be repeated."
+    "--event",
+    "events",
+    multiple=True,
+    type=click.Choice(get_args(AlertEvent)),
+    help="What is told; may be repeated.",
 )
 @click.option(
-    "--failures-in-a-row", type=click.IntRange(2, 100), help="Tell of as many failed attempts in a row."
+    "--failures-in-a-row",
+    "failuresInARow",
+    type=click.IntRange(2, 100),
+    help="Tell of as many failed attempts in a row.",
 )
 @click.option(
-    "--late-by", metavar="SPAN", help="Tell of firings that were sent so much later than their moment."
+    "--late-by",
+    "lateBy",
+    metavar="SPAN",
+    help="Tell of firings that were sent so much later than their moment.",
 )
-@click.option("--key-prefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
+@click.option("--key-prefix", "keyPrefix", metavar="TEXT", help="Tell of timers alone whose key begins so.")
 @click.option(
     "--per",
-    type=click.Choice(_PER),
+    type=click.Choice(get_args(AlertPer)),
     help="Tell once of all timers of a host (the default), or of each timer.",
 )
-@click.option("--repeat-after", metavar="SPAN", help="Tell again of what goes on for so long.")
+@click.option("--repeat-after", "repeatAfter", metavar="SPAN", help="Tell again of what goes on for so long.")
 @asking
 def set_rule(
     asked: Asked,
@@ -58,26 +66,12 @@ def set_rule(
     post_to: str | None,
     secret: str | None,
     addresses: tuple[str, ...],
-    events: tuple[str, ...],
-    failures_in_a_row: int | None,
-    late_by: str | None,
-    key_prefix: str | None,
-    per: str | None,
-    repeat_after: str | None,
+    **what: Any,
 ) -> None:
     """Make an alert rule, or replace the one of this name."""
-    optional: dict[str, Any] = {"url": post_to, "secret": secret, "to": list(addresses) or None}
-    fields: dict[str, Any] = {
-        "destination": {"kind": kind}
-        | {field: value for field, value in optional.items() if value is not None},
-        "events": list(events) or None,
-        "failuresInARow": failures_in_a_row,
-        "lateBy": late_by,
-        "keyPrefix": key_prefix,
-        "per": per,
-        "repeatAfter": repeat_after,
-    }
-    asked.tell(asked.client.put_alert_rule(name, **fields), lambda one: _show_all([one]))
+    destination: Any = given({"kind": kind, "url": post_to, "secret": secret, "to": addresses})
+    rule = asked.client.put_alert_rule(name, destination=destination, **given(what))
+    asked.tell(rule, lambda one: _show_all([one]))
 
 
 @alerts.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -99,18 +93,15 @@ def test(asked: Asked, name: str) -> None:
 
 def _show_all(found: Iterable[AlertRule]) -> None:
     show_table(
-        ("rule", "tells of", "timers", "to", "last told", "error"),
-        (
-            (
-                one["name"],
-                ", ".join(_told(one)),
-                _timers(one),
-                _place(one),
-                one["lastToldAt"] or "",
-                one["lastError"],
-            )
-            for one in found
-        ),
+        found,
+        {
+            "rule": "name",
+            "tells of": lambda one: ", ".join(_told(one)),
+            "timers": _timers,
+            "to": _place,
+            "last told": "lastToldAt",
+            "error": "lastError",
+        },
     )
 
 

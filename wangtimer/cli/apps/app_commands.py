@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import click
 
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
 from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
@@ -220,8 +219,14 @@ def _certificate(one: ShownCertificate) -> str:
 
 def _show_all(found: list[App]) -> None:
     show_table(
-        ("app", "created", "disabled", "limits of its own", "queue"),
-        ((one["name"], one["createdAt"], one["disabledAt"], _own_limits(one), one["queue"]) for one in found),
+        found,
+        {
+            "app": "name",
+            "created": "createdAt",
+            "disabled": "disabledAt",
+            "limits of its own": _own_limits,
+            "queue": "queue",
+        },
     )
 
 

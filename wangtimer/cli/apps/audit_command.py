@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_table
 from wangtimer.cli.terminal.parameter_types import PAST
@@ -32,21 +31,18 @@ def audit(asked: Asked, limit: int, **wanted: Any) -> None:
 
 def _show(found: list[AuditedChange]) -> None:
     show_table(
-        ("at", "key", "key name", "from", "action", "what", "app", "name", "changed"),
-        (
-            (
-                one["at"],
-                one["key"]["id"],
-                one["key"]["name"],
-                one["address"],
-                one["action"],
-                f"{one['kind']} {one['subject']}",
-                one["app"],
-                one["name"],
-                _changed(one),
-            )
-            for one in found
-        ),
+        found,
+        {
+            "at": "at",
+            "key": lambda one: one["key"]["id"],
+            "key name": lambda one: one["key"]["name"],
+            "from": "address",
+            "action": "action",
+            "what": lambda one: f"{one['kind']} {one['subject']}",
+            "app": "app",
+            "name": "name",
+            "changed": _changed,
+        },
     )
 
 

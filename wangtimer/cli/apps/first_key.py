@@ -11,7 +11,6 @@ from wangtimer.client.app_types import MadeApiKey
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, new_key
-from wangtimer.core.errors import WangTimerError
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import read_settings
@@ -32,16 +31,13 @@ def key_in_database(app: str | None, name: str, scopes: Sequence[str], expires_a
     if not (0 < len(name) <= KEY_NAME_CHARACTERS and name.isprintable() and name == name.strip()):
         raise click.UsageError(f"NAME: write 1 to {KEY_NAME_CHARACTERS} printable characters")
     text, key = new_key(app, name, wanted, int(time.time() * 1_000), expires_at)
-    try:
-        with closing(Database(read_settings().database_url, pool_size=1)) as database:
-            if database.is_sqlite:
-                database.create_tables()
-            database.ping()
-            _refuse_unknown(AppStore(database), app)
-            with calling(CALLER):
-                ApiKeyStore(database).add(key)
-    except WangTimerError as error:
-        raise Failed(str(error)) from error
+    with closing(Database(read_settings().database_url, pool_size=1)) as database:
+        if database.is_sqlite:
+            database.create_tables()
+        database.ping()
+        _refuse_unknown(AppStore(database), app)
+        with calling(CALLER):
+            ApiKeyStore(database).add(key)
     return {
         "id": key.id,
         "app": key.app,

@@ -5,8 +5,7 @@ from typing import Any
 import click
 
 from wangtimer.cli.apps.app_commands import NONE, Limit
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.client.app_types import HostLimit
@@ -59,7 +58,5 @@ def list_hosts(asked: Asked) -> None:
 
 
 def _show_all(found: list[HostLimit]) -> None:
-    show_table(
-        ("host", "calls a second", "calls at once"),
-        ((one["host"], one["callsPerSecond"], one["callsAtOnce"]) for one in found),
-    )
+    columns = {"host": "host", "calls a second": "callsPerSecond", "calls at once": "callsAtOnce"}
+    show_table(found, columns)

@@ -4,13 +4,10 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
-from wangtimer.cli.apps.first_key import key_in_database
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.client.app_types import ApiKey, MadeApiKey
@@ -66,11 +63,13 @@ def create(
     if out is not None and out.exists():
         raise click.UsageError(f"--out: {out} exists; name a new file")
     expires_at = None if expires_in is None else int(time.time() * 1_000) + expires_in * DAY_MS
-    made = (
-        key_in_database(app, name, scopes, expires_at)
-        if is_direct
-        else _made(asked, app, name, list(scopes) or None, expires_at)
-    )
+    if is_direct:
+        # It needs SQLAlchemy, which no other command of keys does.
+        from wangtimer.cli.apps.first_key import key_in_database
+
+        made = key_in_database(app, name, scopes, expires_at)
+    else:
+        made = _made(asked, app, name, list(scopes) or None, expires_at)
     if out is not None:
         _write(out, made["key"])
         asked.tell({**made, "key": ""}, lambda one: show_line(f"key {one['id']} is in {out}"))
@@ -124,16 +123,15 @@ def _write(file: Path, key: str) -> None:
 
 
 def _show(found: list[ApiKey]) -> None:
-    rows: list[tuple[Any, ...]] = [
-        (
-            one["id"],
-            one["name"],
-            " ".join(one["scopes"]),
-            one["createdAt"],
-            one["lastUsedAt"],
-            one["expiresAt"],
-            one["revokedAt"],
-        )
-        for one in found
-    ]
-    show_table(("id", "name", "scopes", "created", "last used", "expires", "revoked"), rows)
+    show_table(
+        found,
+        {
+            "id": "id",
+            "name": "name",
+            "scopes": lambda key: " ".join(key["scopes"]),
+            "created": "createdAt",
+            "last used": "lastUsedAt",
+            "expires": "expiresAt",
+            "revoked": "revokedAt",
+        },
+    )

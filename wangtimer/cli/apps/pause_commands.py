@@ -2,8 +2,7 @@
 
 import click
 
-from wangtimer.cli.apps.operating import operating
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
 from wangtimer.client.app_types import Pause
@@ -55,7 +54,4 @@ def _show(one: Pause) -> None:
 
 
 def _show_all(found: list[Pause]) -> None:
-    show_table(
-        ("paused", "app", "since", "reason"),
-        ((one["name"], one["app"], one["since"], one["reason"]) for one in found),
-    )
+    show_table(found, {"paused": "name", "app": "app", "since": "since", "reason": "reason"})

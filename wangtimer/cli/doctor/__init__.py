@@ -1,1 +1,1 @@
-"""`wangtimer doctor`, one check-up a file."""
+"""`wangtimer doctor`, its check-ups by what they look at."""

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 
-from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
-from wangtimer.cli.doctor.findings import Finding, ok, warning
+from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.settings import Settings
 from wangtimer.store.sql.calendars import FIRST, CalendarStore, Named
 
-PART = "calendars"
+PART = Part("calendars")
 SOON = timedelta(days=60)
 # At most this many findings.
 SHOWN = 20
@@ -47,7 +46,7 @@ def judged(store: CalendarStore, today: date) -> Iterator[Finding]:
         else:
             yield _ending(calendar, f"{name} of app {app}", UPLOAD)
     if not found:
-        yield ok(PART, f"no calendar of an enabled timer ends within {SOON.days} days")
+        yield PART.ok(f"no calendar of an enabled timer ends within {SOON.days} days")
 
 
 def _named(store: CalendarStore) -> Iterator[Named]:
@@ -72,4 +71,4 @@ def _ends_soon(calendar: Calendar, today: date) -> bool:
 def _ending(calendar: Calendar, named: str, mend: str) -> Finding:
     left = "only its weekdays count" if calendar.weekdays else "it excludes no day"
     said = f"calendar {named} names no day after {calendar.known_until}: from then on {left}"
-    return warning(PART, said, mend)
+    return PART.warning(said, mend)

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 from wangtimer.callback.client_certificate import facts_of_all
-from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
-from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.client_certificates import ClientCertificates
 
-PART = "certificates"
+PART = Part("certificates")
 SOON = timedelta(days=30)
 # At most this many findings.
 SHOWN = 20
@@ -33,9 +32,9 @@ def of_apps(store: ClientCertificates, now: datetime) -> Iterator[Finding]:
     for one in ending:
         has_ended = one.expires_at <= _ms(now)
         said = f"the client certificate of app {one.app} {_expires(one.expires_at, has_ended=has_ended)}"
-        yield error(PART, said, RENEW) if has_ended else warning(PART, said, RENEW)
+        yield PART.error(said, RENEW) if has_ended else PART.warning(said, RENEW)
     if not ending:
-        yield ok(PART, f"no client certificate expires within {SOON.days} days")
+        yield PART.ok(f"no client certificate expires within {SOON.days} days")
 
 
 def of_the_file(settings: Settings, now: datetime) -> Iterator[Finding]:
@@ -43,7 +42,7 @@ def of_the_file(settings: Settings, now: datetime) -> Iterator[Finding]:
     try:
         pem = settings.callback_authorities
     except BadSetting as wrong:
-        yield error(PART, str(wrong), "mend the file, or take the setting out")
+        yield PART.error(str(wrong), "mend the file, or take the setting out")
         return
     for one in facts_of_all(pem) if pem else ():
         has_ended = one.expires_at <= _ms(now)
@@ -51,9 +50,9 @@ def of_the_file(settings: Settings, now: datetime) -> Iterator[Finding]:
             f"{one.subject}, of WANGTIMER_CALLBACK_CA_FILE, {_expires(one.expires_at, has_ended=has_ended)}"
         )
         if has_ended:
-            yield error(PART, said, REPLACE)
+            yield PART.error(said, REPLACE)
         elif one.expires_at <= _ms(now + SOON):
-            yield warning(PART, said, REPLACE)
+            yield PART.warning(said, REPLACE)
 
 
 def _expires(at: int, *, has_ended: bool) -> str:

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator
 
 from sqlalchemy import text
 
-from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, Part
 from wangtimer.core.errors import StoreAway
 from wangtimer.settings import Settings
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.sql.database import Database
 
-PART = "clocks"
+PART = Part("clocks")
 # A wrong clock makes nothing fire early or twice. But people, and the moments they write, follow other clocks.
 WARN_MS, WRONG_MS = 500.0, 5_000.0
 SAMPLES = 5
@@ -38,8 +38,8 @@ def judged(whose: str, ahead_ms: float) -> Finding:
     said = f"the clock of {whose} is {abs(ahead_ms):.0f} ms {where} Redis'"
     mend = "set both by NTP (chrony); firings follow Redis' clock"
     if abs(ahead_ms) >= WRONG_MS:
-        return error(PART, said, mend)
-    return warning(PART, said, mend) if abs(ahead_ms) >= WARN_MS else ok(PART, said)
+        return PART.error(said, mend)
+    return PART.warning(said, mend) if abs(ahead_ms) >= WARN_MS else PART.ok(said)
 
 
 def _redis_offset_ms(url: str) -> float:

@@ -7,27 +7,20 @@ from pathlib import Path
 
 import click
 
-from wangtimer.cli.doctor.bad_timers_checkup import check_bad_timers
+from wangtimer.cli.doctor.apps_checkup import check_keys, check_pauses, check_queues, check_signing_secrets
 from wangtimer.cli.doctor.broker_checkup import check_broker
 from wangtimer.cli.doctor.calendars_checkup import check_calendars
 from wangtimer.cli.doctor.certificates_checkup import check_certificates
 from wangtimer.cli.doctor.clock_checkup import check_clocks
-from wangtimer.cli.doctor.findings import Finding, is_wrong, ok
-from wangtimer.cli.doctor.keys_checkup import check_keys
-from wangtimer.cli.doctor.mail_checkup import check_mail
-from wangtimer.cli.doctor.named_brokers_checkup import check_named_brokers
-from wangtimer.cli.doctor.pauses_checkup import check_pauses
-from wangtimer.cli.doctor.queues_checkup import check_queues
+from wangtimer.cli.doctor.findings import Finding, Part, is_wrong
 from wangtimer.cli.doctor.redis_checkup import check_redis
-from wangtimer.cli.doctor.rules_checkup import check_rules
-from wangtimer.cli.doctor.secrets_checkup import check_signing_secrets
 from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
 from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
 from wangtimer.cli.doctor.stream_checkup import check_stream
-from wangtimer.cli.terminal.asking import Failed
+from wangtimer.cli.doctor.timers_checkup import check_bad_timers, check_rules
+from wangtimer.cli.doctor.ways_out_checkup import check_mail, check_named_brokers
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
-from wangtimer.core.errors import WangTimerError
 from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
@@ -52,15 +45,12 @@ def doctor(as_json: bool, data_dir: Path | None, only_ways_out: bool) -> None:
     Run it with the workers' settings, or with --data-dir. It changes nothing. Exits with 1 where there is an error; a
     warning is none.
     """
-    try:
-        if data_dir is not None:
-            directory = known_directory(data_dir)
-            os.environ.update(directory.settings | own_key_setting(directory.path))
-        findings = examine_ways_out() if only_ways_out else examine()
-    except WangTimerError as error:
-        raise Failed(str(error)) from error
+    if data_dir is not None:
+        directory = known_directory(data_dir)
+        os.environ.update(directory.settings | own_key_setting(directory.path))
+    findings = examine_ways_out() if only_ways_out else examine()
     if as_json:
-        show_json([_data(one) for one in findings])
+        show_json(list(map(_data, findings)))
     else:
         _show(findings)
     sys.exit(1 if is_wrong(findings) else 0)
@@ -78,7 +68,7 @@ def examine() -> list[Finding]:
         *check_bind(settings.http_bind),
         *check_secret_keys(settings),
         *check_sql(settings.database_url),
-        *check_redis(settings.store_url, "store", "WANGTIMER_STORE_URL", settings.store_planned_mb),
+        *check_redis(settings.store_url, Part("store"), "WANGTIMER_STORE_URL", settings.store_planned_mb),
         *check_broker(settings, app),
         *check_queues(settings),
         *check_stream(settings),
@@ -100,7 +90,7 @@ def examine_ways_out() -> list[Finding]:
     settings = read_settings()
     require_mail_server(settings)
     findings = [*check_mail(settings), *check_named_brokers(settings, is_way_out=True)]
-    return findings or [ok("ways out", "no mail server and no message broker is set")]
+    return findings or [Part("ways out").ok("no mail server and no message broker is set")]
 
 
 def _data(one: Finding) -> dict[str, str]:
@@ -108,7 +98,7 @@ def _data(one: Finding) -> dict[str, str]:
 
 
 def _show(findings: Sequence[Finding]) -> None:
-    show_table(("", "part", "found"), ((one.severity.value, one.part, one.text) for one in findings))
+    show_table(map(_data, findings), {"": "severity", "part": "part", "found": "text"})
     for one in findings:
         if one.mend:
             show_line(f"\n{one.severity.value}: {one.part}: {one.text}\n  {one.mend}")

@@ -5,8 +5,7 @@ from contextlib import closing
 
 from redis.exceptions import NoPermissionError
 
-from wangtimer.cli.doctor.asked_of_sql import asked_of_sql
-from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.messages.message_place import CONSUMERS_BROKER, is_message_url, place_from
 from wangtimer.settings import Settings
@@ -17,7 +16,7 @@ from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.target_store import TargetChangeKey, TargetStore
 
-PART = "stream"
+PART = Part("stream")
 PAGE = 1_000
 START = (
     "start one: python -m wangtimer.stream (the Procfile has it), with the WANGTIMER_STORE_URL of the others"
@@ -33,10 +32,10 @@ def check_stream(settings: Settings) -> Iterator[Finding]:
             return
         except NoPermissionError:
             mend = "take the ACL file that deploy/make-accounts writes now: it allows PUBSUB NUMSUB"
-            yield warning(PART, "this account may not ask the store whether a stream process listens", mend)
+            yield PART.warning("this account may not ask the store whether a stream process listens", mend)
             return
     if listeners:
-        yield ok(PART, f"stream processes that listen: {listeners}")
+        yield PART.ok(f"stream processes that listen: {listeners}")
     else:
         yield from asked_of_sql(settings, needed)
 
@@ -45,10 +44,10 @@ def needed(database: Database) -> Iterator[Finding]:
     """Yield what it means that no stream process listens."""
     target = _target_for_consumers(TargetStore(database, NO_KEYS))
     if target is None:
-        yield ok(PART, "no stream process listens, and no target is for consumers")
+        yield PART.ok("no stream process listens, and no target is for consumers")
         return
     said = f"no stream process listens: what is for consumers fails, as for target {target[1]} of app {target[0]}"
-    yield error(PART, said, START)
+    yield PART.error(said, START)
 
 
 def _target_for_consumers(store: TargetStore) -> tuple[str, str] | None:

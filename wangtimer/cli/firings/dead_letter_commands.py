@@ -5,13 +5,14 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.firings.replay_commands import DRY_RUN, PER_SECOND, show_replay, spread_of
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
+from wangtimer.cli.firings.firing_options import filter_of
+from wangtimer.cli.firings.replay_commands import DRY_RUN, PER_SECOND, spread_of, tell_replay
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.cli.terminal.parameter_types import FIRING, PAST
 from wangtimer.cli.terminal.rounds import carry_out, end_of_rounds
-from wangtimer.cli.timers.timer_options import given, options
+from wangtimer.cli.timers.timer_options import options
 from wangtimer.client.dead_letter_calls import DeadLetter, DeadLetterCounts, DiscardedLetters
 
 CONDITIONS = (
@@ -43,7 +44,7 @@ def dead_letters() -> None:
 @asking
 def list_letters(asked: Asked, limit: int, **wanted: Any) -> None:
     """List dead letters, the latest first."""
-    found = list(asked.client.dead_letters(most=limit or None, **_conditions(wanted)))
+    found = list(asked.client.dead_letters(most=limit or None, **filter_of(wanted)))
     asked.tell(found, lambda letters: _show(letters, asked.client.app is None))
 
 
@@ -52,7 +53,7 @@ def list_letters(asked: Asked, limit: int, **wanted: Any) -> None:
 @asking
 def counts(asked: Asked, **wanted: Any) -> None:
     """Count dead letters by reason, and by what they called."""
-    asked.tell(asked.client.count_dead_letters(**_conditions(wanted)), _show_counts)
+    asked.tell(asked.client.count_dead_letters(**filter_of(wanted)), _show_counts)
 
 
 @dead_letters.command()
@@ -72,9 +73,7 @@ def replay(
         counted = asked.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": True})
         rounds = asked.client.replay_dead_letters_in_rounds(**chosen, spread=spread)
         done = counted if dry_run else carry_out("replay", counted, rounds)
-    asked.tell(done, lambda whole: show_replay(whole, dry_run))
-    if not dry_run:
-        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
+    tell_replay(asked, done, dry_run)
 
 
 @dead_letters.command()
@@ -100,14 +99,8 @@ def discard(asked: Asked, firings: tuple[str, ...], dry_run: bool, yes: bool, **
     end_of_rounds(done, done["discarded"], len(done["notDiscarded"]) + done["remaining"])
 
 
-def _conditions(wanted: dict[str, Any]) -> Any:
-    """Return the given options as the client's arguments."""
-    found = given(wanted)
-    return found | ({"timer": which_timer(found["timer"])} if "timer" in found else {})
-
-
 def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
-    conditions = _conditions(wanted)
+    conditions = filter_of(wanted)
     if not firings and "since" not in conditions:
         raise click.UsageError("say which: FIRINGS, or --since")
     if firings and conditions:
@@ -116,33 +109,26 @@ def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
 
 
 def _show(letters: Iterable[DeadLetter], of_all_apps: bool) -> None:
-    app = ("app",) if of_all_apps else ()
     show_table(
-        (*app, "firing", "timer", "failed", "reason", "called", "url", "attempt", "error"),
-        (
-            (
-                *(one["app"] for _ in app),
-                one["id"],
-                one["timerKey"],
-                one["failedAt"],
-                one["reason"],
-                one["target"] or one["host"],
-                one.get("url"),
-                one["attempt"],
-                one["error"],
-            )
-            for one in letters
-        ),
+        letters,
+        {
+            **({"app": "app"} if of_all_apps else {}),
+            "firing": "id",
+            "timer": "timerKey",
+            "failed": "failedAt",
+            "reason": "reason",
+            "called": lambda one: one["target"] or one["host"],
+            "url": lambda one: one.get("url"),
+            "attempt": "attempt",
+            "error": "error",
+        },
     )
 
 
 def _show_counts(found: DeadLetterCounts) -> None:
     show_line(f"{found['total']} dead letters")
-    show_table(("reason", "number"), ((one["reason"], one["number"]) for one in found["byReason"]))
-    show_table(
-        ("target", "host", "number"),
-        ((one["target"] or "", one["host"], one["number"]) for one in found["byTarget"]),
-    )
+    show_table(found["byReason"], {"reason": "reason", "number": "number"})
+    show_table(found["byTarget"], {"target": "target", "host": "host", "number": "number"})
 
 
 def _show_discarded(done: DiscardedLetters) -> None:

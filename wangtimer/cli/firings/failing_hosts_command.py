@@ -5,7 +5,8 @@ import click
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking_of_any_app
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_table
-from wangtimer.client.firing_types import FailingHost, FailingHosts, FailingHostsOfAllApps
+from wangtimer.client.answer import Listed
+from wangtimer.client.firing_types import FailingHost, FailingHostOfApp
 
 
 @click.command(cls=OnceCommand, name="failing-hosts", epilog=EXIT_CODES)
@@ -28,16 +29,18 @@ def failing_hosts(asked: Asked, all_apps: bool, enable: str | None) -> None:
         asked.tell(asked.client.get_failing_hosts(), _show)
 
 
-def _show(found: FailingHosts) -> None:
-    show_table(("host", "since", "last failed", "error", "disabled"), (_cells(one) for one in found["items"]))
+_COLUMNS = {
+    "host": "host",
+    "since": "since",
+    "last failed": "lastFailedAt",
+    "error": "lastError",
+    "disabled": "disabledAt",
+}
 
 
-def _show_all(found: FailingHostsOfAllApps) -> None:
-    show_table(
-        ("app", "waiting", "host", "since", "last failed", "error", "disabled"),
-        ((one["app"], one["waiting"], *_cells(one)) for one in found["items"]),
-    )
+def _show(found: Listed[FailingHost]) -> None:
+    show_table(found["items"], _COLUMNS)
 
 
-def _cells(one: FailingHost) -> tuple[str, ...]:
-    return one["host"], one["since"], one["lastFailedAt"], one["lastError"], one["disabledAt"] or ""
+def _show_all(found: Listed[FailingHostOfApp]) -> None:
+    show_table(found["items"], {"app": "app", "waiting": "waiting", **_COLUMNS})

@@ -5,47 +5,29 @@ from typing import cast
 
 import click
 
-from wangtimer.cli.terminal.how_soon import show_how_soon
-from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
 from wangtimer.client import Firing, FiringHistory
 from wangtimer.client.firing_types import CancelledFiring
 
 
 def show_firings(firings: Iterable[Firing], of_all_apps: bool) -> None:
     """Print a line for each firing, with its app where it may be any."""
-    app = ("app",) if of_all_apps else ()
     show_table(
-        (
-            *app,
-            "firing",
-            "timer",
-            "moment",
-            "status",
-            "late ms",
-            "took ms",
-            "attempt",
-            "HTTP",
-            "waited for",
-            "calls",
-            "error",
-        ),
-        (
-            (
-                *(firing["app"] for _ in app),
-                firing["id"],
-                firing.get("timerKey"),
-                firing["fireAt"],
-                firing["status"],
-                firing["latenessMs"],
-                firing["durationMs"],
-                firing["attempt"],
-                firing["httpStatus"],
-                firing["waitedFor"],
-                _calls(firing),
-                firing["error"],
-            )
-            for firing in firings
-        ),
+        firings,
+        {
+            **({"app": "app"} if of_all_apps else {}),
+            "firing": "id",
+            "timer": lambda firing: firing.get("timerKey"),
+            "moment": "fireAt",
+            "status": "status",
+            "late ms": "latenessMs",
+            "took ms": "durationMs",
+            "attempt": "attempt",
+            "HTTP": "httpStatus",
+            "waited for": "waitedFor",
+            "calls": _calls,
+            "error": "error",
+        },
     )
 
 
@@ -88,21 +70,18 @@ def show_cancelled(firing: CancelledFiring) -> None:
 
 def _show_attempts(firing: FiringHistory) -> None:
     show_table(
-        ("attempt", "made", "late ms", "connect ms", "first byte ms", "took ms", "HTTP", "status", "error"),
-        (
-            (
-                one["attempt"],
-                one.get("madeAt", one["sentAt"]),
-                one["latenessMs"],
-                one["connectMs"],
-                one["firstByteMs"],
-                one["durationMs"],
-                one["httpStatus"],
-                one["status"],
-                one["error"],
-            )
-            for one in firing["attempts"]
-        ),
+        firing["attempts"],
+        {
+            "attempt": "attempt",
+            "made": lambda one: one.get("madeAt", one["sentAt"]),
+            "late ms": "latenessMs",
+            "connect ms": "connectMs",
+            "first byte ms": "firstByteMs",
+            "took ms": "durationMs",
+            "HTTP": "httpStatus",
+            "status": "status",
+            "error": "error",
+        },
     )
 
 

@@ -5,7 +5,7 @@ import click
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking_of_any_app
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_line, show_table
-from wangtimer.client.timer_types import Load, LoadOfAllApps
+from wangtimer.client.timer_types import Load, MinuteOfAllApps, MinuteOfLoad
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -15,7 +15,7 @@ from wangtimer.client.timer_types import Load, LoadOfAllApps
 def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
     """Show the firings planned in each future minute, of all apps or of one."""
 
-    def ask() -> LoadOfAllApps:
+    def ask() -> Load[MinuteOfAllApps]:
         return asked.client.get_load_of_all_apps(minutes=minutes)
 
     found = ask() if all_apps else asked.of_all_apps(ask)
@@ -25,15 +25,15 @@ def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
         asked.tell(asked.client.get_load(minutes=minutes), _show)
 
 
-def _show(found: Load) -> None:
-    show_table(("minute", "firings"), ((one["minute"], one["firings"]) for one in found["items"]))
+def _show(found: Load[MinuteOfLoad]) -> None:
+    show_table(found["items"], {"minute": "minute", "firings": "firings"})
     show_line(f"{found['firings']} in all")
 
 
-def _show_all(found: LoadOfAllApps) -> None:
+def _show_all(found: Load[MinuteOfAllApps]) -> None:
     show_table(
-        ("minute", "firings", "apps"),
-        ((one["minute"], one["firings"], _by_app(one["apps"])) for one in found["items"]),
+        found["items"],
+        {"minute": "minute", "firings": "firings", "apps": lambda one: _by_app(one["apps"])},
     )
     show_line(f"{found['firings']} in all")
 

@@ -1,6 +1,6 @@
 """`wangtimer firings replay` and `backfill`: make firings again, or for the first time, in rounds."""
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
@@ -30,7 +30,7 @@ DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
     "--status",
     "statuses",
     multiple=True,
-    type=click.Choice(["failed", "skipped"]),
+    type=click.Choice(get_args(Replayable)),
     help="failed by default; may be repeated. skipped includes firings that were disabled, superseded or cancelled.",
 )
 @PER_SECOND
@@ -61,9 +61,7 @@ def replay(
         counted = asked.client.replay_firings(**wanted, spread={**spread, "dryRun": True})
         rounds = asked.client.replay_in_rounds(**wanted, spread=spread)
         done = counted if dry_run else carry_out("replay", counted, rounds)
-    asked.tell(done, lambda whole: show_replay(whole, dry_run))
-    if not dry_run:
-        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
+    tell_replay(asked, done, dry_run)
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -98,14 +96,17 @@ def _show_backfill(done: Backfill, is_dry: bool) -> None:
         show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
 
 
-def show_replay(done: Replay, is_dry: bool) -> None:
-    """Print what a replay did, or would do."""
+def tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
+    """Print what a replay did, or would do; exit as the end of rounds does."""
+    asked.tell(done, lambda whole: _show_replay(whole, is_dry))
+    if not is_dry:
+        end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
+
+
+def _show_replay(done: Replay, is_dry: bool) -> None:
     if is_dry:
         show_line(f"{done['matched']} firings would be replayed")
     else:
         show_line(f"{done['replayed']} firings replayed, {done['remaining']} left")
     if done["notReplayed"]:
-        show_table(
-            ("firing", "why not"),
-            ((one["id"], one["detail"]) for one in done["notReplayed"]),
-        )
+        show_table(done["notReplayed"], {"firing": "id", "why not": "detail"})

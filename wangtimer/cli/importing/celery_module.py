@@ -16,9 +16,16 @@ from celery import Celery
 from celery.schedules import BaseSchedule, crontab, maybe_schedule, schedule, solar
 
 from wangtimer.cli.importing.celery_reading import read_celery_crontab
-from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TheirMoments
-from wangtimer.cli.importing.intervals import every_so_often
-from wangtimer.cli.importing.keys import fit_for_key, numbering
+from wangtimer.cli.importing.entries import (
+    Entry,
+    Found,
+    NotTaken,
+    Refusal,
+    TheirMoments,
+    every_so_often,
+    fit_for_key,
+    numbering,
+)
 from wangtimer.cli.importing.tables import BadSource
 from wangtimer.cli.importing.their_moments import zone_of
 

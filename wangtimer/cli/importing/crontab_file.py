@@ -7,8 +7,7 @@ from pathlib import PurePath
 from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.crontab_reading import FIELDS, MACROS, CrontabZone, read_crontab
-from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal
-from wangtimer.cli.importing.keys import fit_for_key, numbering
+from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, fit_for_key, numbering
 from wangtimer.cli.importing.their_moments import zone_of
 
 SYSTEM_FILES = ("/etc/crontab", "/etc/cron.d/", "/etc/anacrontab")

@@ -8,9 +8,17 @@ from zoneinfo import ZoneInfo
 
 from wangtimer.cli.importing.celery_module import interval
 from wangtimer.cli.importing.celery_reading import read_celery_crontab
-from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TheirMoments
-from wangtimer.cli.importing.intervals import every_so_often, only_once
-from wangtimer.cli.importing.keys import fit_for_key, numbering
+from wangtimer.cli.importing.entries import (
+    Entry,
+    Found,
+    NotTaken,
+    Refusal,
+    TheirMoments,
+    every_so_often,
+    fit_for_key,
+    numbering,
+    only_once,
+)
 from wangtimer.cli.importing.sql_dump import Row
 from wangtimer.cli.importing.tables import (
     flag_of,

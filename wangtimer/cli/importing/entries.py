@@ -1,8 +1,13 @@
-"""The entries of a source: those that can become timers, and those that cannot."""
+"""The entries of a source: those that can become timers, and those that cannot; their keys, and simple moments."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+# A key has 128 characters at most. This leaves room for a number at the end.
+MOST_OF_NAME = 120
+_UNFIT = re.compile(r"[^\w.:@+-]+")
 
 # Takes a moment and a number; returns that many moments after it, ascending, all in ms UTC.
 TheirMoments = Callable[[int, int], list[int]]
@@ -47,3 +52,41 @@ class Refusal:
 
 
 Found = Entry | Refusal
+
+
+def fit_for_key(text: str) -> str:
+    """Return the text as a valid key: without spaces, and without a slash, which a path cannot hold."""
+    return _UNFIT.sub("-", text).strip("-")[:MOST_OF_NAME] or "timer"
+
+
+def numbering() -> Callable[[str], str]:
+    """Return a function that makes names unique: the second of a name gets `-2`, and so on."""
+    given: dict[str, int] = {}
+
+    def next_of(name: str) -> str:
+        key, number = name, given.get(name, 0)
+        while key in given:
+            number += 1
+            key = f"{name}-{number + 1}"
+        given[key] = 0
+        if key != name:
+            given[name] = number
+        return key
+
+    return next_of
+
+
+def every_so_often(interval_ms: int, first_ms: int, most: int | None = None) -> TheirMoments:
+    """Return the moments of an interval from its first on (ms UTC), `most` of them at most."""
+
+    def moments(after_ms: int, count: int) -> list[int]:
+        number = max(0, (after_ms - first_ms) // interval_ms + 1)
+        end = number + count if most is None else min(number + count, most)
+        return [first_ms + one * interval_ms for one in range(number, end)]
+
+    return moments
+
+
+def only_once(moment_ms: int) -> TheirMoments:
+    """Return the one moment (ms UTC), until it is past."""
+    return lambda after_ms, count: [moment_ms][:count] if moment_ms > after_ms else []

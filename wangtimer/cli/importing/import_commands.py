@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import Any, get_args
@@ -57,6 +57,54 @@ def import_timers() -> None:
     """
 
 
+_TARGET_URL = click.option(
+    "--target-url",
+    metavar="URL",
+    help="The URL to call; {name} in it stands for what the source calls, {key} for the timer's key.",
+)
+_OPTIONS = (
+    click.option(
+        "--target",
+        "targets",
+        multiple=True,
+        metavar="NAME=URL",
+        help="Another URL for this name; may be repeated.",
+    ),
+    click.option("--method", help="POST by default."),
+    click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more."),
+    click.option("--timeout", "target_timeout", type=SPAN, help="So long a call may take; 10m by default."),
+    click.option(
+        "--ack-timeout",
+        "target_acktimeout",
+        type=SPAN,
+        help="So long a target that answers 202 may take until it says that it is done.",
+    ),
+    click.option(
+        "--attempts",
+        "retry_attempts",
+        type=click.IntRange(1),
+        help="How often a call is made at most; 1 by default.",
+    ),
+    click.option(
+        "--overlap",
+        type=click.Choice(get_args(Overlap)),
+        help="What becomes of a firing while another one is not done; by default what the source says, else skip.",
+    ),
+    click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated."),
+    click.option(
+        "--out",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="The file to write. By default it is standard output, and the report goes to standard error.",
+    ),
+    click.option("--force", is_flag=True, help="Overwrite the file of --out."),
+    click.option(
+        "--accept-clock-changes",
+        is_flag=True,
+        help="Take entries whose moments differ only on days on which the clocks change.",
+    ),
+)
+
+
 def _importing(
     source_name: str, *further: Any
 ) -> Callable[[Callable[..., list[Found]]], Callable[..., None]]:
@@ -67,60 +115,10 @@ def _importing(
 
     def decorate(command: Callable[..., list[Found]]) -> Callable[..., None]:
         @click.argument("source")
-        @click.option(
-            "--target-url",
-            metavar="URL",
-            help="The URL to call; {name} in it stands for what the source calls, {key} for the timer's key.",
-        )
-        @options(*further)
-        @click.option(
-            "--target",
-            "targets",
-            multiple=True,
-            metavar="NAME=URL",
-            help="Another URL for this name; may be repeated.",
-        )
-        @click.option("--method", help="POST by default.")
-        @click.option("--header", "headers", multiple=True, metavar="NAME:VALUE", help="Again for more.")
-        @click.option(
-            "--timeout", "target_timeout", type=SPAN, help="So long a call may take; 10m by default."
-        )
-        @click.option(
-            "--ack-timeout",
-            "target_acktimeout",
-            type=SPAN,
-            help="So long a target that answers 202 may take until it says that it is done.",
-        )
-        @click.option(
-            "--attempts",
-            "retry_attempts",
-            type=click.IntRange(1),
-            help="How often a call is made at most; 1 by default.",
-        )
-        @click.option(
-            "--overlap",
-            type=click.Choice(get_args(Overlap)),
-            help="What becomes of a firing while another one is not done; by default what the source says, else skip.",
-        )
-        @click.option("--tag", "tags", multiple=True, help="A tag of each timer; may be repeated.")
-        @click.option(
-            "--out",
-            type=click.Path(dir_okay=False, path_type=Path),
-            help="The file to write. By default it is standard output, and the report goes to standard error.",
-        )
-        @click.option("--force", is_flag=True, help="Overwrite the file of --out.")
-        @click.option(
-            "--accept-clock-changes",
-            is_flag=True,
-            help="Take entries whose moments differ only on days on which the clocks change.",
-        )
+        @options(_TARGET_URL, *further, *_OPTIONS)
         @wraps(command)
         def run(
             source: str,
-            target_url: str | None,
-            targets: tuple[str, ...],
-            method: str | None,
-            headers: tuple[str, ...],
             tags: tuple[str, ...],
             out: Path | None,
             force: bool,
@@ -132,7 +130,7 @@ def _importing(
                     f"--out: {out} exists; name another file, or overwrite it with --force"
                 )
             terms = timer_fields({name: arguments.pop(name) for name in _TERMS})
-            mapping = _mapping(target_url, targets, method, headers, arguments.pop("through", None))
+            mapping = _mapping(arguments)
             now = int(time.time() * 1_000)
             try:
                 found = command(source, now=now, **arguments)
@@ -142,7 +140,11 @@ def _importing(
                 raise Failed(f"{shown_source(source)}: {error}") from None
             if not found:
                 raise Failed(f"{shown_source(source)} has no entry; nothing is written")
-            _finish(source_name, source, found, mapping, now, accept_clock_changes, tags, terms, out)
+            # Imported here: the API's rules take a second to import, and no other command needs them.
+            from wangtimer.cli.importing.imported import Importing
+
+            importing = Importing(source_name, mapping, now, accept_clock_changes, tags, terms)
+            _finish(shown_source(source), list(importing.each(found)), now, out)
 
         return run
 
@@ -241,24 +243,11 @@ def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]
     return read_celery_module(source, None if timezone is None else timezone.key, now)
 
 
-def _finish(
-    source_name: str,
-    source: str,
-    found: list[Found],
-    mapping: TargetMapping,
-    now: int,
-    accepts_clock_changes: bool,
-    tags: tuple[str, ...],
-    terms: Mapping[str, Any],
-    out: Path | None,
-) -> None:
-    # Imported here: the API's rules take a second to import, and no other command needs them.
-    from wangtimer.cli.importing.import_report import show_report
-    from wangtimer.cli.importing.imported import Importing
-    from wangtimer.cli.importing.timers_file import timers_file
+def _finish(source: str, outcomes: list[Any], now: int, out: Path | None) -> None:
+    """Write the file of timers, and report."""
+    from wangtimer.cli.importing.import_report import show_report, timers_file
 
-    outcomes = list(Importing(source_name, mapping, now, accepts_clock_changes, tags, terms).each(found))
-    text = timers_file(shown_source(source), outcomes, now)
+    text = timers_file(source, outcomes, now)
     if out is None:
         # A file of timers is UTF-8, whatever the terminal is.
         click.echo(text.encode(), nl=False)
@@ -272,13 +261,12 @@ def _finish(
     end_of_many(len(outcomes) - refused, refused)
 
 
-def _mapping(
-    url: str | None,
-    targets: tuple[str, ...],
-    method: str | None,
-    headers: tuple[str, ...],
-    through: str | None,
-) -> TargetMapping:
+def _mapping(arguments: dict[str, Any]) -> TargetMapping:
+    """Take what says what is called out of a command's arguments."""
+    url, targets, method, headers = (
+        arguments.pop(name) for name in ("target_url", "targets", "method", "headers")
+    )
+    through = arguments.pop("through", None)
     if through is not None and (url is not None or targets or method or headers):
         raise click.UsageError("--through: a target of Celery has no URL, method or headers of a timer's own")
     if through is None and url is None:

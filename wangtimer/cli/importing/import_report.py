@@ -1,11 +1,14 @@
-"""The report of an import: for each entry, its timer or the reason for refusing it."""
+"""What an import tells: a report, and a file for `wangtimer apply`; in both each entry with its timer, or why not."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
 
 import click
+import yaml
 
+from wangtimer.cli.as_code.core_yaml import CoreDumper
 from wangtimer.cli.importing.entries import Refusal
 from wangtimer.cli.importing.held_against import COMPARED
 from wangtimer.cli.importing.imported import Imported
@@ -14,6 +17,8 @@ from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import Language
 from wangtimer.shown_request import shown_target
+
+WIDTH = 110
 
 
 def show_report(found: Iterable[Imported | Refusal], to_stderr: bool) -> None:
@@ -53,3 +58,43 @@ def _moments(one: Imported) -> str:
     count = len(one.moments)
     which = f"the next {COMPARED}" if count == COMPARED else f"all {count}"
     return f"next {first}; {which} moments were compared"
+
+
+def timers_file(source: str, found: Iterable[Imported | Refusal], now: int) -> str:
+    """Return the text of a YAML file: a list of v1's timers. A refused entry is a comment."""
+    made_at = datetime.fromtimestamp(now // 1_000, UTC)
+    head = f"# Timers made of {source} on {made_at:%Y-%m-%d}. Look at them, then: wangtimer apply -f FILE\n"
+    return head + "".join(f"\n{_in_file(one)}" for one in found) + _nothing(found)
+
+
+def _in_file(one: Imported | Refusal) -> str:
+    if isinstance(one, Refusal):
+        return _comment(f"REFUSED {one.place}: {one.original}") + _comment(one.reason)
+    lines = [
+        f"{one.entry.place}: {one.entry.original}",
+        *(f"note: {note}" for note in one.notes),
+    ]
+    return "".join(map(_comment, lines)) + _yaml([one.document])
+
+
+def _nothing(found: Iterable[Imported | Refusal]) -> str:
+    """Return an empty list where there is no timer."""
+    return "" if any(isinstance(one, Imported) for one in found) else "\n[]\n"
+
+
+def _yaml(documents: object) -> str:
+    text: str = yaml.dump(
+        documents,
+        Dumper=CoreDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=WIDTH,
+        default_flow_style=False,
+    )
+    return text
+
+
+def _comment(text: str) -> str:
+    return "".join(
+        f"# {''.join(sign if sign.isprintable() else ' ' for sign in line)}\n" for line in text.splitlines()
+    )

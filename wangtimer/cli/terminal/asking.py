@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from wangtimer.cli.terminal.output import printable, show_json
 from wangtimer.client import BadAnswer, Client, ClientError, Refused, Unreachable
-from wangtimer.client.found_key import APP_KEY_FILE, found_key
+from wangtimer.client.api_key import APP_KEY_FILE, OPERATOR_KEY_FILE, found_key
 
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
@@ -118,6 +118,18 @@ def _asking(command: Callable[..., None], without_app: str) -> Callable[..., Non
         carry_out(command, APP_KEY_FILE, app, url, as_json, arguments)
 
     return ask
+
+
+def operating(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command `--url` and `--json`, and an `Asked` with an operator's key as its first argument."""
+
+    @URL
+    @JSON
+    @wraps(command)
+    def operate(url: str, as_json: bool, **arguments: Any) -> None:
+        carry_out(command, OPERATOR_KEY_FILE, None, url, as_json, arguments)
+
+    return operate
 
 
 def _refuse_url_of_a_call(url: str, arguments: Mapping[str, Any]) -> None:

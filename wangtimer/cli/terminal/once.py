@@ -1,9 +1,11 @@
 """Commands that refuse a repeated option. click would use its last value and drop the others."""
 
 from collections import Counter
+from typing import Any
 
 import click
 
+from wangtimer.core.errors import WangTimerError
 from wangtimer.core.near_misses import near_miss
 
 # The parameters that are cron expressions.
@@ -30,6 +32,16 @@ class OnceCommand(click.Command):
         _refuse_unquoted_cron(self, ctx, args)
         _refuse_json_as_body(self, ctx, args)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what the program itself refuses is one line and exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except WangTimerError as error:
+            # Imported here: a list of commands needs neither the client nor tables.
+            from wangtimer.cli.terminal.asking import Failed
+
+            raise Failed(str(error)) from error
 
 
 class OnceGroup(click.Group):

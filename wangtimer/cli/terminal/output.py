@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
 
 import click
 from rich.box import SIMPLE_HEAD
@@ -12,8 +12,14 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from wangtimer.client.values import read_span
+
+Row = TypeVar("Row")
+
 # The width without a terminal: nothing is cut or wrapped.
 PLAIN_COLUMNS = 10_000_000
+# Once Redis has been told, a change takes effect for every moment that is not on its way.
+AT_ONCE_MS = 1_000
 
 
 def show_json(data: object) -> None:
@@ -21,14 +27,9 @@ def show_json(data: object) -> None:
     click.echo(_json(data, indent=2))
 
 
-def json_line(data: object) -> str:
-    """Return data as JSON on one line, in the style of `show_json`."""
-    return _json(data, separators=(",", ":"))
-
-
 def show_json_line(data: object) -> None:
     """Print data as JSON on one line."""
-    click.echo(json_line(data))
+    click.echo(_json(data, separators=(",", ":")))
 
 
 def _json(data: object, **form: Any) -> str:
@@ -41,14 +42,18 @@ def _harmless(text: str) -> str:
     return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
-def show_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
-    """Print rows below the column names; None is a dash."""
+def show_table(rows: Iterable[Row], columns: Mapping[str, str | Callable[[Row], object]]) -> None:
+    """Print a line for each row below the names of the columns; None is a dash.
+
+    A column says which field of a row it shows, or how its value is made of a row.
+    """
     is_terminal = sys.stdout.isatty()
     table = Table(box=SIMPLE_HEAD if is_terminal else None, pad_edge=False)
     for name in columns:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+        fields: Any = row
+        table.add_row(*(_cell(fields[one] if isinstance(one, str) else one(row)) for one in columns.values()))
     _print(table, is_terminal)
 
 
@@ -66,6 +71,12 @@ def show_pairs(pairs: Mapping[str, object]) -> None:
 def show_line(text: str) -> None:
     """Print one line of text without control characters."""
     click.echo(printable(text))
+
+
+def show_how_soon(counts_within: str | None) -> None:
+    """Print how soon a change takes effect, unless it is at once; None: not known."""
+    if counts_within is not None and read_span(counts_within) > AT_ONCE_MS:
+        show_line(f"it takes effect within {counts_within}; an earlier moment may still fire as before")
 
 
 def progress() -> Progress:

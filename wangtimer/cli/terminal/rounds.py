@@ -8,23 +8,21 @@ import click
 from wangtimer.cli.terminal.asking import PARTLY, end_of_many, show_trouble
 from wangtimer.cli.terminal.output import progress
 from wangtimer.client import ClientError
-from wangtimer.client.dead_letter_calls import DiscardedLetters
-from wangtimer.client.firing_types import Backfill, Replay
-from wangtimer.client.timer_types import ManyTimersOutcome
+from wangtimer.client.answer import Round
 from wangtimer.client.values import read_span
 
-Round = TypeVar("Round", ManyTimersOutcome, Replay, Backfill, DiscardedLetters)
+Whole = TypeVar("Whole", bound=Round)
 
 # Fields that each round counts for itself; other fields are taken from the last round.
 _ADDED = frozenset({"done", "failed", "stopped", "replayed", "discarded", "notReplayed", "planned"})
 
 
-def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
+def carry_out(name: str, counted: Whole, rounds: Iterable[Whole]) -> Whole:
     """Return the sum of all rounds; `counted` is what a dry run counted. A failure between rounds is printed.
 
     Raises `ClientError` where nothing is known to be done.
     """
-    whole: Round = cast(Round, {**counted, "wasInDoubt": False})
+    whole = cast(Whole, {**counted, "wasInDoubt": False})
     with progress() as bar:
         task = bar.add_task(name, total=counted["matched"])
         try:
@@ -38,7 +36,7 @@ def carry_out(name: str, counted: Round, rounds: Iterable[Round]) -> Round:
     return whole
 
 
-def joined(whole: Round, then: Round) -> Round:
+def joined(whole: Whole, then: Whole) -> Whole:
     """Return the sum of two rounds, one after the other."""
     was, now = cast(dict[str, Any], whole), cast(dict[str, Any], then)
     sums = {key: was[key] + now[key] if key in was else now[key] for key in _ADDED & now.keys()}
@@ -55,12 +53,10 @@ def joined(whole: Round, then: Round) -> Round:
         )
         if key in now
     }
-    return cast(Round, now | sums | kept | dues)
+    return cast(Whole, now | sums | kept | dues)
 
 
-def end_of_rounds(
-    whole: ManyTimersOutcome | Replay | Backfill | DiscardedLetters, done: int, undone: int
-) -> None:
+def end_of_rounds(whole: Round, done: int, undone: int) -> None:
     """Exit as `end_of_many` does, but with 3 where an answer was lost: more may be done than is counted."""
     if whole["wasInDoubt"]:
         show_trouble("an answer was lost: at least this much was done")

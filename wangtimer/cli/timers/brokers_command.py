@@ -8,7 +8,8 @@ import click
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_table
-from wangtimer.client.broker_calls import BrokerRight, Brokers
+from wangtimer.client.answer import Listed
+from wangtimer.client.app_types import Broker, BrokerRight
 
 _WORDS = {
     "exchanges": "exchanges",
@@ -30,10 +31,15 @@ def brokers(asked: Asked) -> None:
     asked.tell(asked.client.get_brokers(), _show)
 
 
-def _show(found: Brokers) -> None:
+def _show(found: Listed[Broker]) -> None:
+    rights = [(one, right) for one in found["items"] for right in one["allowed"]]
     show_table(
-        ("broker", "kind", "may send to"),
-        ((one["name"], one["kind"], _said(right)) for one in found["items"] for right in one["allowed"]),
+        rights,
+        {
+            "broker": lambda one: one[0]["name"],
+            "kind": lambda one: one[0]["kind"],
+            "may send to": lambda one: _said(one[1]),
+        },
     )
 
 

@@ -5,9 +5,8 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, end_of_many, show_trouble
-from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.cli.terminal.output import show_line, show_table
+from wangtimer.cli.terminal.output import show_how_soon, show_line, show_table
 from wangtimer.cli.terminal.rounds import carry_out, end_of_rounds
 from wangtimer.cli.timers.timer_options import FILTERS_BUT_KEY, filter_of, options
 from wangtimer.client import ManyTimers, TimerFilter
@@ -85,12 +84,14 @@ def _show(done: ManyTimersOutcome, action: Action) -> None:
     late = [one for one in done["stopped"] if one["state"] != "cancelled"]
     if late:
         show_line(f"{len(late)} of them perhaps too late for this moment; its record will say:")
-        show_table(("id", "moment", "state"), ((one["id"], one["at"], one["state"]) for one in late))
+        show_table(late, {"id": "id", "moment": "at", "state": "state"})
     if done["failed"]:
         show_table(
-            ("id", "key", "code", "why"),
-            (
-                (one["id"], one["key"], one["problem"]["code"], one["problem"]["detail"])
-                for one in done["failed"]
-            ),
+            done["failed"],
+            {
+                "id": "id",
+                "key": "key",
+                "code": lambda one: one["problem"]["code"],
+                "why": lambda one: one["problem"]["detail"],
+            },
         )

@@ -6,11 +6,10 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
-from wangtimer.cli.terminal.how_soon import show_how_soon
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.timers.field_options import RETRY, FieldOption, timer_fields
-from wangtimer.cli.timers.timer_options import CALL, options, target_changes
+from wangtimer.cli.timers.timer_options import CALL, call_of, options
 from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client import NotFound
 from wangtimer.client.described_field import described
@@ -98,20 +97,9 @@ def show(asked: Asked, name: str) -> None:
 )
 @_VERSION
 @asking
-def set_target(
-    asked: Asked,
-    name: str,
-    url_to_call: str | None,
-    headers: tuple[str, ...],
-    body: str | None,
-    dropped: tuple[str, ...],
-    clear: tuple[str, ...],
-    version: int | None,
-    **fields: Any,
-) -> None:
+def set_target(asked: Asked, name: str, clear: tuple[str, ...], version: int | None, **fields: Any) -> None:
     """Make a target, or change the given fields of it; the rest stays. It counts for all timers that name it."""
-    changes: dict[str, Any] = {**target_changes(url_to_call, headers, body, dropped)}
-    changes |= _kind(fields)
+    changes = call_of(fields) | _kind(fields)
     for one in _FIELDS:
         if (value := fields.get(one.parameter)) not in (None, ()):
             changes[one.field.name] = list(value) if isinstance(value, tuple) else value
@@ -160,8 +148,13 @@ def _set(asked: Asked, name: str, version: int | None, changes: Any) -> ChangedT
 
 def _show_all(found: Iterable[NamedTarget]) -> None:
     show_table(
-        ("target", "calls", "timeout", "updated"),
-        ((one["name"], _call(one), one.get("timeout"), one["updatedAt"]) for one in found),
+        found,
+        {
+            "target": "name",
+            "calls": _call,
+            "timeout": lambda one: one.get("timeout"),
+            "updated": "updatedAt",
+        },
     )
 
 

@@ -1,11 +1,13 @@
 """`wangtimer timers ...`: make, show, change and follow timers."""
 
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
-from wangtimer.cli.terminal.once import OnceGroup
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import show_json_line, show_line
+from wangtimer.cli.terminal.parameter_types import PAST
 from wangtimer.cli.timers.bulk_command import bulk
 from wangtimer.cli.timers.field_options import (
     CLEARED,
@@ -15,14 +17,13 @@ from wangtimer.cli.timers.field_options import (
     refuse_unclear,
     timer_fields,
 )
-from wangtimer.cli.timers.follow_command import follow
 from wangtimer.cli.timers.timer_options import (
     CALL,
     FILTERS,
     TASK,
+    call_of,
     filter_of,
     options,
-    target_changes,
     task_of,
 )
 from wangtimer.cli.timers.timer_tables import (
@@ -33,6 +34,8 @@ from wangtimer.cli.timers.timer_tables import (
     show_timer,
     show_timers,
 )
+from wangtimer.client import Firing
+from wangtimer.client.filters import Sort
 
 CLEARED_OF_CALL = ("headers", "body")
 # The policy as a whole.
@@ -54,7 +57,7 @@ def timers() -> None:
 @options(*FILTERS)
 @click.option(
     "--sort",
-    type=click.Choice([sign + key for key in ("id", "key", "createdAt", "updatedAt") for sign in ("", "-")]),
+    type=click.Choice(get_args(Sort)),
     default="id",
     show_default=True,
     help="With a minus the largest comes first.",
@@ -80,15 +83,12 @@ def show(asked: Asked, timer: str) -> None:
 @_TARGET
 @options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @asking
-def create(
-    asked: Asked, key: str, url_to_call: str | None, headers: tuple[str, ...], body: str | None, **fields: Any
-) -> None:
+def create(asked: Asked, key: str, **fields: Any) -> None:
     """Make a timer with this KEY: exactly one of --cron, --every, --every-days, --at, --in says when.
 
     It is enabled, and fires from its next moment on, unless --disabled is given.
     """
-    new = _whole_timer(url_to_call, headers, body, fields)
-    asked.tell(asked.client.create_timer(key=key, **new), show_changed)
+    asked.tell(asked.client.create_timer(key=key, **_whole_timer(fields)), show_changed)
 
 
 @timers.command()
@@ -97,18 +97,10 @@ def create(
 @options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @_VERSION
 @asking
-def put(
-    asked: Asked,
-    key: str,
-    url_to_call: str | None,
-    headers: tuple[str, ...],
-    body: str | None,
-    version: int | None,
-    **fields: Any,
-) -> None:
+def put(asked: Asked, key: str, version: int | None, **fields: Any) -> None:
     """Make or replace the timer with this KEY; a field that is not given gets its default."""
-    new = _whole_timer(url_to_call, headers, body, fields)
-    asked.tell(asked.client.put_timer(f"key:{key}", version=version, **new), show_changed)
+    made = asked.client.put_timer(f"key:{key}", version=version, **_whole_timer(fields))
+    asked.tell(made, show_changed)
 
 
 @timers.command()
@@ -131,17 +123,13 @@ def edit(
     asked: Asked,
     timer: str,
     key: str | None,
-    url_to_call: str | None,
-    headers: tuple[str, ...],
-    body: str | None,
-    dropped: tuple[str, ...],
     clear: tuple[str, ...],
     version: int | None,
     **fields: Any,
 ) -> None:
     """Change the given fields of a TIMER at once; the rest stays. Headers that are not named stay too."""
     refuse_unclear(fields, needs_one=False)
-    changed_target = target_changes(url_to_call, headers, body, dropped)
+    changed_target = call_of(fields)
     for one in clear:
         if one in changed_target or (one in CLEARED and is_given(CLEARED[one], fields)):
             raise click.UsageError(f"--clear {one}: it is given too")
@@ -195,16 +183,49 @@ def preview(asked: Asked, count: int, **fields: Any) -> None:
     asked.tell(found, lambda preview: show_preview(preview, schedule.get("timezone", "UTC")))
 
 
-def _whole_timer(url: str | None, headers: tuple[str, ...], body: str | None, fields: dict[str, Any]) -> Any:
+@timers.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.argument("timer")
+@click.option("--since", type=PAST, help="Begin with the outcomes from this moment on: RFC 3339, ms, or 2h.")
+@click.option("--most", type=click.IntRange(1), help="End after this many outcomes.")
+@asking
+def follow(asked: Asked, timer: str, since: Any, most: int | None) -> None:
+    """Show the outcomes of a TIMER as they come, one per line; with --json as one JSON object each.
+
+    It ends with exit code 0 on Ctrl-C, after --most outcomes, and when the timer is finished or deleted and none of
+    its firings waits for an outcome.
+    """
+    try:
+        for firing in asked.client.follow(which_timer(timer), since=since, most=most):
+            if asked.as_json:
+                show_json_line(firing)
+            else:
+                show_line(_line(firing))
+    except KeyboardInterrupt:
+        # Ends the terminal's line that shows ^C.
+        click.echo(err=True)
+
+
+def _line(firing: Firing) -> str:
+    parts = [firing["fireAt"], firing["status"]]
+    if firing["latenessMs"] is not None:
+        parts.append(f"{firing['latenessMs']} ms late")
+    if firing["durationMs"] is not None:
+        parts.append(f"took {firing['durationMs']} ms")
+    parts.append(f"attempt {firing['attempt']}")
+    if firing["httpStatus"] is not None:
+        parts.append(f"HTTP {firing['httpStatus']}")
+    return "  ".join([*parts, *([firing["error"]] if firing["error"] else [])]).replace("\n", " ")
+
+
+def _whole_timer(fields: dict[str, Any]) -> Any:
     """Return a whole timer without its key; raises a usage error unless the options have one rule and one target."""
     task = task_of(fields)
     refuse_unclear(fields)
     new = timer_fields(fields)
-    if (url is None) is ("name" not in new.get("target", {})):
+    call = {**call_of(fields), **new.get("target", {})}
+    if ("url" in call) is ("name" in call):
         raise click.UsageError("say what to call: exactly one of --target and --through")
-    call = {**target_changes(url, headers, body), **new.get("target", {})}
     return new | {"target": call if task is None else call | {"celery": task}}
 
 
 timers.add_command(bulk)
-timers.add_command(follow)

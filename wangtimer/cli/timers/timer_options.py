@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.parameter_types import MOMENT
-from wangtimer.client import TargetPatch
 
 Command = Callable[..., None]
 
@@ -54,15 +53,18 @@ def filter_of(options: dict[str, Any]) -> Any:
     return {_SPELLED.get(name, name): value for name, value in given(options).items()}
 
 
-def target_changes(
-    url: str | None, headers: tuple[str, ...], body: str | None, dropped_headers: tuple[str, ...] = ()
-) -> TargetPatch:
-    """Return the given parts of a call; raises a usage error for a bad header or an unreadable file."""
-    changes: TargetPatch = {}
+def call_of(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a call out of all options, and return what was given of the call in v1's form.
+
+    Raises a usage error for a bad header or an unreadable file.
+    """
+    url, body, headers = (options.pop(name) for name in ("url_to_call", "body", "headers"))
+    dropped = options.pop("dropped", ())
+    changes: dict[str, Any] = {}
     if url is not None:
         changes["url"] = url
-    if headers or dropped_headers:
-        changes["headers"] = dict.fromkeys(dropped_headers) | _read_headers(headers)
+    if headers or dropped:
+        changes["headers"] = dict.fromkeys(dropped) | _read_headers(headers)
     if body is not None:
         changes["body"] = _read_body(body)
     return changes

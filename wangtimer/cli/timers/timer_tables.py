@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import click
 
-from wangtimer.cli.terminal.how_soon import show_how_soon
-from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.timers.field_options import FIELD_OPTIONS, FieldOption
 from wangtimer.client import ChangedTimer, Timer
 from wangtimer.client.described_field import described
@@ -17,22 +16,18 @@ from wangtimer.client.timer_types import Deletion, ListedTimer, Preview, Stop, S
 
 def show_timers(timers: Iterable[ListedTimer], of_all_apps: bool) -> None:
     """Print a line for each timer, with its app where it may be any."""
-    app = ("app",) if of_all_apps else ()
     show_table(
-        (*app, "id", "key", "status", "when", "next", "last", "tags"),
-        (
-            (
-                *(timer["app"] for _ in app),
-                timer["id"],
-                timer["key"],
-                timer["status"],
-                when(timer["schedule"]),
-                timer["nextFireAt"],
-                last(timer),
-                " ".join(timer["tags"]),
-            )
-            for timer in timers
-        ),
+        timers,
+        {
+            **({"app": "app"} if of_all_apps else {}),
+            "id": "id",
+            "key": "key",
+            "status": "status",
+            "when": lambda timer: when(timer["schedule"]),
+            "next": "nextFireAt",
+            "last": last,
+            "tags": lambda timer: " ".join(timer["tags"]),
+        },
     )
 
 
@@ -135,8 +130,8 @@ def show_preview(found: Preview, timezone: str) -> None:
         show_line(words)
     click.echo()
     show_table(
-        (timezone, "weekday", "UTC"),
-        ((one["at"], f"{datetime.fromisoformat(one['at']):%A}", one["utc"]) for one in found["nextMoments"]),
+        found["nextMoments"],
+        {timezone: "at", "weekday": lambda one: f"{datetime.fromisoformat(one['at']):%A}", "UTC": "utc"},
     )
     for one in found["warnings"]:
         show_line(f"warning: {one['text']} ({one['textZh']})")

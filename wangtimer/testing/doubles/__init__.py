@@ -11,16 +11,17 @@ from wangtimer.testing.doubles.memory_broker import MemoryBroker
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_engine import UNLIMITED, MemoryEngine, ScriptedAnswer
 from wangtimer.testing.doubles.memory_lanes import MemoryLanes
-from wangtimer.testing.doubles.memory_load import MemoryLoad
-from wangtimer.testing.doubles.memory_marked_copies import MemoryMarkedCopies
 from wangtimer.testing.doubles.memory_outbox import MemoryOutbox
-from wangtimer.testing.doubles.memory_permits import MemoryPermits
-from wangtimer.testing.doubles.memory_queue_workers import MemoryQueueWorkers
-from wangtimer.testing.doubles.memory_replica_texts import MemoryReplicaTexts
+from wangtimer.testing.doubles.memory_permits import MemoryPermits, NoLimits
 from wangtimer.testing.doubles.memory_server import MemoryServer
 from wangtimer.testing.doubles.memory_slices import MemorySlices
+from wangtimer.testing.doubles.memory_tables import (
+    MemoryLoad,
+    MemoryMarkedCopies,
+    MemoryQueueWorkers,
+    MemoryReplicaTexts,
+)
 from wangtimer.testing.doubles.memory_window import MemoryWindow
-from wangtimer.testing.doubles.no_limits import NoLimits
 
 __all__ = [
     "UNLIMITED",

@@ -13,7 +13,7 @@ from wangtimer.callback.places import Flow, Waiting
 from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
-from wangtimer.testing.doubles.no_limits import NoLimits
+from wangtimer.testing.doubles.memory_permits import NoLimits
 
 UNLIMITED = 10**9
 LOOK_MS = 50.0

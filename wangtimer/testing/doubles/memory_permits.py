@@ -1,8 +1,9 @@
-"""Permits in memory: the rules of the Lua script permits."""
+"""Permits in memory: the rules of the Lua script permits, or no limit at all."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.redis.permits import LONGEST_CALL_MS, MARGIN_MS, PermitOrder, Permitted
 from wangtimer.testing.doubles.memory_slices import MemorySlices
@@ -63,3 +64,30 @@ class MemoryPermits:
         sets = self._server.table("slices").get(lane)
         waits = sets is not None and min(sets.due.values(), default=now + 1) <= now
         return waits or lane in self._server.table("rests")
+
+
+class NoLimits:
+    """Stands for the permits of an engine where a test is not about limits."""
+
+    def may_begin(self, _app: str, _host: str, _permits: Sequence[Permit], _longest_ms: int) -> bool:
+        """Return True."""
+        return True
+
+    def is_open(self, _app: str, _host: str) -> bool:
+        """Return True."""
+        return True
+
+    def ask(
+        self,
+        _app: str,
+        _host: str,
+        _has_waited: bool,
+        _held: tuple[Permit, ...],
+        _longest_ms: int,
+        answer: Callable[[PermitAnswer], None],
+    ) -> None:
+        """Answer that nobody knows: nobody asks."""
+        answer(None)
+
+    def give_back(self, _permits: Sequence[Permit], *, is_unused: bool) -> None:
+        """Do nothing: there is none."""

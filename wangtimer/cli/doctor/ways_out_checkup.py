@@ -1,21 +1,42 @@
-"""The check-up of message brokers that apps may send to: each answers, and takes our account."""
+"""The check-up of ways out: the mail server, and message brokers that apps may send to, answer and take our account."""
 
 import socket
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-from wangtimer.cli.doctor.findings import Finding, error, ok, warning
+from wangtimer.cli.doctor.findings import Finding, Part
 from wangtimer.core.egress.egress_rules import EgressRules
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.messages.named_broker import AMQP_SCHEMES, REDIS_SCHEMES, NamedBroker
+from wangtimer.mailer import Mailer, MailNotTaken
 from wangtimer.messaging.link import LinkBroken
 from wangtimer.messaging.links import link_to
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.settings import Settings
 
-PART = "brokers"
-SETTING = "WANGTIMER_BROKERS_FILE"
+MAIL, SMTP_URL = Part("mail"), "WANGTIMER_SMTP_URL"
+BROKERS, BROKERS_FILE = Part("brokers"), "WANGTIMER_BROKERS_FILE"
 _PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671, "redis": 6379, "rediss": 6379}
+
+
+def check_mail(settings: Settings) -> Iterator[Finding]:
+    """Yield whether the server takes us; no mail is sent. Nothing where no mail is wanted."""
+    server = settings.mail_server
+    if server is None:
+        if settings.smtp_sender:
+            said = f"{SMTP_URL} is not set here: callback processes need it"
+            yield MAIL.ok(f"{said}; wangtimer doctor --ways-out tries it where one runs")
+        return
+    place = f"{server.host}:{server.port}"
+    try:
+        Mailer(server, settings.callback_authorities).log_in()
+    except MailNotTaken as why:
+        mend = f"look at host, port, user and password of {SMTP_URL}, the server, and the network between"
+        yield MAIL.error(f"{place}: {why}", mend)
+    except BadSetting as wrong:
+        yield MAIL.error(str(wrong), "mail goes over TLS with the authorities of that file")
+    else:
+        yield MAIL.ok(f"{place} answers" + (", and takes our password" if server.user else ""))
 
 
 def check_named_brokers(settings: Settings, *, is_way_out: bool) -> Iterator[Finding]:
@@ -27,30 +48,32 @@ def check_named_brokers(settings: Settings, *, is_way_out: bool) -> Iterator[Fin
         brokers = settings.named_brokers
         rules = egress_rules_of(settings, found_servers(named_servers(settings))) if brokers else None
     except BadSetting as wrong:
-        yield error(PART, str(wrong), "web and callback do not start with it")
+        yield BROKERS.error(str(wrong), "web and callback do not start with it")
         return
     for broker in brokers.values():
         assert rules is not None
         yield _judged(broker, settings, rules, is_way_out=is_way_out)
         if not broker.rights:
             said = f"{broker.name}: no app may send to it"
-            yield warning(PART, said, f"add [[broker.allow]] below it in {SETTING}, or take it out")
+            yield BROKERS.warning(said, f"add [[broker.allow]] below it in {BROKERS_FILE}, or take it out")
 
 
 def _judged(broker: NamedBroker, settings: Settings, rules: EgressRules, *, is_way_out: bool) -> Finding:
     name, timeout_s = broker.name, settings.callback_connect_timeout_ms / 1_000
     if refusal := broker_refusal(broker.url, rules):
-        return error(
-            PART, f"{name}: {refusal}", f"name another server in {SETTING}: it is one of WangTimer's own"
+        return BROKERS.error(
+            f"{name}: {refusal}",
+            f"name another server in {BROKERS_FILE}: it is one of WangTimer's own",
         )
     if why := _unreached(broker, timeout_s):
         said = f"{name}: it cannot be reached from here: {why}"
         if is_way_out:
-            return error(
-                PART, said, f"look at its host and port in {SETTING}, the server, and the network between"
+            return BROKERS.error(
+                said,
+                f"look at its host and port in {BROKERS_FILE}, the server, and the network between",
             )
-        return warning(
-            PART, said, "only callback processes must reach it: wangtimer doctor --ways-out where one runs"
+        return BROKERS.warning(
+            said, "only callback processes must reach it: wangtimer doctor --ways-out where one runs"
         )
     try:
         link = link_to(broker, timeout_s, settings.callback_ca_file)
@@ -59,14 +82,14 @@ def _judged(broker: NamedBroker, settings: Settings, rules: EgressRules, *, is_w
         finally:
             link.close()
     except BadSetting as wrong:
-        return error(PART, str(wrong), f"mend it in {SETTING}")
+        return BROKERS.error(str(wrong), f"mend it in {BROKERS_FILE}")
     except LinkBroken as broken:
-        mend = f"look at user, password, virtual host or database, and scheme of its url in {SETTING}"
-        return error(PART, f"{name}: {broken}", mend)
+        mend = f"look at user, password, virtual host or database, and scheme of its url in {BROKERS_FILE}"
+        return BROKERS.error(f"{name}: {broken}", mend)
     if broker.scheme not in (*AMQP_SCHEMES, *REDIS_SCHEMES):
         # Many of kombu's transports ask nothing of their servers before the first message.
-        return ok(PART, f"{name} ({broker.scheme}) is set up; whether it answers, the first message shows")
-    return ok(PART, f"{name} ({broker.scheme}) answers, and takes our account")
+        return BROKERS.ok(f"{name} ({broker.scheme}) is set up; whether it answers, the first message shows")
+    return BROKERS.ok(f"{name} ({broker.scheme}) answers, and takes our account")
 
 
 def _unreached(broker: NamedBroker, timeout_s: float) -> str:

@@ -1,13 +1,32 @@
-"""Finds the API key of this machine's user: what a program need not name."""
+"""The API key of this machine's user: finds it, what a program need not name, and puts it into requests."""
 
 import os
+import re
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from requests import PreparedRequest
+from requests.auth import AuthBase
+
 # What `wangtimer up` writes into its data directory.
 APP_KEY_FILE = Path(".wangtimer", "key")
 OPERATOR_KEY_FILE = Path(".wangtimer", "operator-key")
+_SENDABLE = re.compile(r"[!-~]{1,255}")
+
+
+class Bearer(AuthBase):
+    """A key as a bearer token. `requests` would replace a header by a password for the host in `~/.netrc`."""
+
+    def __init__(self, key: str) -> None:
+        if not _SENDABLE.fullmatch(key):
+            raise ValueError("the API key has a character that no key has; copy it whole, as in wtk_...")
+        self._header = f"Bearer {key}"
+
+    def __call__(self, request: PreparedRequest) -> PreparedRequest:
+        """Return the request with the key."""
+        request.headers["Authorization"] = self._header
+        return request
 
 
 def found_key(base_url: str, file: Path = APP_KEY_FILE) -> str | None:
@@ -20,7 +39,7 @@ def found_key(base_url: str, file: Path = APP_KEY_FILE) -> str | None:
         return key
     if named := os.environ.get("WANGTIMER_KEY_FILE"):
         return key_in_file(Path(named))
-    return key_in_file(file) if _is_loopback(base_url) and file.exists() else None
+    return key_in_file(file) if is_loopback(urlsplit(base_url).hostname or "") and file.exists() else None
 
 
 def key_in_file(file: Path) -> str:
@@ -34,9 +53,9 @@ def key_in_file(file: Path) -> str:
     return words[-1]
 
 
-def _is_loopback(base_url: str) -> bool:
-    host = urlsplit(base_url).hostname or ""
+def is_loopback(host: str) -> bool:
+    """Tell whether a host, by its name or address, is this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
-        return host == "localhost"
+        return host.lower() == "localhost"
