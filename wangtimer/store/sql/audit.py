@@ -15,7 +15,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index, readable_page
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number
 from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
@@ -61,7 +61,7 @@ def is_noted() -> bool:
 
 @cache
 def _inserting(dialect: Dialect) -> ManyRows:
-    return ManyRows(insert(audit).from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
+    return ManyRows(insert(audit), _INSERTED, dialect)
 
 
 def _written(noted: _Noted, texts: Texts) -> str:

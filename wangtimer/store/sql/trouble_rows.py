@@ -5,14 +5,12 @@ from functools import cache
 from typing import Any, TypeVar
 
 import structlog
-from sqlalchemy import Connection, RowMapping, and_, delete, literal_column, select
-from sqlalchemy.dialects.mysql import insert as mysql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Connection, RowMapping, and_, delete, select
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.store.sql.keyset import by_index
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number, upsert
 from wangtimer.store.sql.tables import alerts
 from wangtimer.store.trouble_text import trouble_from, trouble_text
 
@@ -83,13 +81,7 @@ def is_trouble(key: TroubleKey) -> Any:
 @cache
 def _writing(dialect: Dialect) -> ManyRows:
     """Return the upsert of troubles: a storm is judged in statements of many rows."""
-    if dialect.name == "sqlite":
-        lite = sqlite_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
-        values = {name: lite.excluded[name] for name in _CHANGED}
-        return ManyRows(lite.on_conflict_do_update(index_elements=list(KEY), set_=values), dialect)
-    mysql = mysql_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
-    changed: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _CHANGED}
-    return ManyRows(mysql.on_duplicate_key_update(changed), dialect)
+    return upsert(alerts, _NAMES, dialect, lambda new: {name: new[name] for name in _CHANGED})
 
 
 def _written(one: Trouble, texts: Texts) -> str:
