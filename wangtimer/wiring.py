@@ -99,7 +99,6 @@ from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
-from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
@@ -117,19 +116,18 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
-from wangtimer.store.redis.marked_copies import MarkedCopies
+from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies, TargetCopies
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
 from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.store_memory import StoreMemory
 from wangtimer.store.redis.strain_mark import StrainMark
-from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.refresher import CopyRefresher
 from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.replica import Replica, Replicas
 from wangtimer.store.seals import Seals
@@ -1101,8 +1099,8 @@ class Wiring:
     def copy_refreshers(self) -> tuple[CopyRefresher, ...]:
         """Tell Redis of what timers share."""
         return (
-            CopyRefresher("signing", self.signing_store, self.signing_copies),
-            CopyRefresher("target", self.target_store, self.target_copies, names=2),
+            CopyRefresher("signing", self.signing_store.changed_behind, self.signing_copies.put),
+            CopyRefresher("target", self.target_store.changed_behind, self.target_copies.put, names=2),
         )
 
     @once

@@ -12,7 +12,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.executor.signings import SharedSignings
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.marked_copies import SigningCopies
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 

@@ -18,7 +18,7 @@ from wangtimer.executor import shared_copies
 from wangtimer.executor.shared import Shared
 from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.executor.targets import SharedTargets
-from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.marked_copies import TargetCopies
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 

@@ -7,7 +7,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.executor.shared_copies import SharedCopies
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.marked_copies import SigningCopies
 from wangtimer.store.sql.signing_store import SigningStore
 
 

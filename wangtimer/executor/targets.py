@@ -7,7 +7,7 @@ from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.executor.shared_copies import BYTES_OF_ONE, SharedCopies
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.marked_copies import TargetCopies
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.target_store import TargetStore
 
