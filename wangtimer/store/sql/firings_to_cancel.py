@@ -8,7 +8,7 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, selec
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import cancelled_by
-from wangtimer.store.sql.accepted_firings import outcome_of_row
+from wangtimer.store.sql.accepted_firings import accepted_of
 from wangtimer.store.sql.asked import (
     KeyedStatement,
     asked_for,
@@ -193,7 +193,7 @@ def _of_accepted(
     update_status(sql, keys, FiringStatus.ACCEPTED, FiringStatus.PENDING)
     for row in whole:
         error = cancelled_by(by[row.timer_id, row.fire_at])
-        yield outcome_of_row(row._mapping, FiringStatus.SKIPPED, row.fire_at, error)
+        yield accepted_of(row._mapping)._replace(status=FiringStatus.SKIPPED, due_at=row.fire_at, error=error)
 
 
 def _by_row_key(outcome: Outcome) -> tuple[int, int]:
