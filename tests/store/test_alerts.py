@@ -395,7 +395,7 @@ def test_a_judge_that_dies_before_its_commit_leaves_the_notes(
     assert world.told() == [("ops", FOR_GOOD, bill, 1)]
 
 
-def _die(*_: object) -> None:
+def _die(*_: object, **__: object) -> None:
     raise RuntimeError
 
 
