@@ -122,14 +122,13 @@ from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
-from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.store_memory import StoreMemory
 from wangtimer.store.redis.strain_mark import StrainMark
 from wangtimer.store.redis.window import Window, WindowRule
 from wangtimer.store.refresher import CopyRefresher
 from wangtimer.store.replay_quota import ReplayQuota
-from wangtimer.store.replica import Replica, Replicas
+from wangtimer.store.replica import Replica, Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages
@@ -151,7 +150,6 @@ from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
-from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
@@ -539,11 +537,6 @@ class Wiring:
         return DemandStore(self.database)
 
     @once
-    def firing_counts(self) -> FiringCounts:
-        """How many firings had which outcome."""
-        return FiringCounts(self.database, self.clock)
-
-    @once
     def attempts(self) -> AttemptStore:
         """Every attempt of a firing."""
         return AttemptStore(self.database)
@@ -861,14 +854,9 @@ class Wiring:
         return HealthTeller(self.deliveries, self.failing_hosts, self.clock)
 
     @once
-    def gone_teller(self) -> NoteTeller[int, tuple[int, int]]:
-        """Tells of timers whose target is gone."""
-        return NoteTeller("gone", self.broker.send_stop_gone, self.clock)
-
-    @once
-    def control_teller(self) -> NoteTeller[int, str]:
-        """Tells what answers make of timers."""
-        return NoteTeller("control", self.broker.send_controls, self.clock)
+    def control_teller(self) -> NoteTeller[None, None]:
+        """Asks for what answers make of timers."""
+        return NoteTeller("control", lambda _: self.broker.send_apply_controls(), self.clock)
 
     @once
     def answer_teller(self) -> NoteTeller[HostKey, None]:
@@ -905,6 +893,7 @@ class Wiring:
             self.settings.settle_every_ms / 1_000,
             lambda: self.deliveries.has_calls_waiting,
             self.overlaps.end,
+            lambda: self.control_teller.note(None, None),
         )
 
     @once
@@ -999,8 +988,6 @@ class Wiring:
             self.chance,
             AlertMarks(lambda: self.alerted_replica.known, self.clock),
             self.clock,
-            self.gone_teller.note,
-            self.control_teller.note,
         )
 
     @once
@@ -1075,7 +1062,6 @@ class Wiring:
             self.puller.loop,
             self.egress_watch.loop,
             self.health_teller.loop,
-            self.gone_teller.loop,
             self.control_teller.loop,
             self.answer_teller.loop,
             self.alert_teller.loop,
@@ -1174,11 +1160,6 @@ class Wiring:
         return AppStopper(self.apps, self.timer_lists, self.batches, self.clock)
 
     @once
-    def gone_stopper(self) -> GoneStopper:
-        """Disables timers whose target is gone."""
-        return GoneStopper(self.timer_lists, self.target_store, self.batches)
-
-    @once
     def reply_controls(self) -> ReplyControlStore:
         """What answers make of timers, in SQL."""
         return ReplyControlStore(self.database)
@@ -1187,8 +1168,9 @@ class Wiring:
     def control_applier(self) -> ControlApplier:
         """Does what answers make of timers."""
         pace = ControlPace(self.redis, self.keys, self.clock, self.app_directory)
+        stop_gone = GoneStopper(self.timer_lists, self.target_store, self.batches).stop
         return ControlApplier(
-            self.reply_controls, self.timer_lists, self.registrar, self.clock, pace, self.audit
+            self.reply_controls, self.timer_lists, self.registrar, self.clock, pace, self.audit, stop_gone
         )
 
     @once

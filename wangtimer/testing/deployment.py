@@ -155,8 +155,7 @@ class Deployment(DoubledWiring):
             strain_mark=NoStrain(),
             ack_grace=NoGrace(),
             failing_hosts=NoFailingHosts(),
-            gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
-            control_teller=PromptNoteTeller("control", self.messages.send_controls, clock),
+            control_teller=PromptNoteTeller("control", lambda _: self.messages.send_apply_controls(), clock),
             claims=Claims("test", PLENTY),
             room=Room(PLENTY),
             chance=WithoutSpread(),
@@ -183,6 +182,7 @@ class Deployment(DoubledWiring):
             every_s,
             lambda: False,
             self.overlaps.end,
+            lambda: self.control_teller.note(None, None),
         )
 
     def check_store(self) -> None:
