@@ -1,12 +1,13 @@
 """Lists of firings: an app's or a timer's, by outcome, time and lateness."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Executable, RowMapping, Select, func, select, union_all
 
-from wangtimer.core.flow.firing import Firing, FiringKind
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
@@ -62,6 +63,18 @@ class FiringLists:
     def count(self, wanted: FiringFilter) -> int:
         """Return how many firings there are; raises `InvalidInput` if they are too many to count within 8 s."""
         return self._count(self._reach(wanted), end_of_patience(self._clock))
+
+    def by_status(self, wanted: FiringFilter) -> dict[FiringStatus, int]:
+        """Return how many have each status, zeros included; raises `InvalidInput` if there are too many to count."""
+        counts: Counter[FiringStatus] = Counter()
+        reach = self._reach(wanted)
+        query = reach.narrow(select(firings.c.status, func.count().label("number"))).group_by(
+            firings.c.status
+        )
+        ends_at = end_of_patience(self._clock)
+        for part in parts_of(reach.first, reach.last, PARTS_OF_COUNTS, self._clock, ends_at, wanted.app):
+            counts += _counted(self._rows(query.where(reach.within(part))))
+        return {status: counts[status] for status in FiringStatus}
 
     def oldest(self, wanted: FiringFilter, limit: int) -> tuple[list[Firing], int]:
         """Return up to `limit` firings, earliest first, and how many there are in all.
@@ -154,6 +167,12 @@ class FiringLists:
 
     def _rows(self, query: Executable) -> Sequence[RowMapping]:
         return self._database.read(lambda sql: sql.execute(query).mappings().all())
+
+
+def _counted(rows: Iterable[RowMapping]) -> Counter[FiringStatus]:
+    # A status that only another version knows is left to that version.
+    known = {status.value: status for status in FiringStatus}
+    return Counter({known[row["status"]]: row["number"] for row in rows if row["status"] in known})
 
 
 def _part_rule(reach: Reach) -> PartRule:

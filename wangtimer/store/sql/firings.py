@@ -33,7 +33,6 @@ from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.sql.asked import KEYS_A_STATEMENT, KeyedStatement, RowKey, asked_for, update_lanes
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_numbers import number_missing
 from wangtimer.store.sql.firing_rows import (
     numbered_row,
     planned_row,
@@ -45,6 +44,7 @@ from wangtimer.store.sql.firing_rows import (
 )
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.on_settled import ON_SETTLED
+from wangtimer.store.sql.planning_marks import number_missing
 from wangtimer.store.sql.tables import attempts, firings
 
 log = structlog.get_logger()

@@ -572,7 +572,7 @@ alerts = _table(
     Column("told_at", BigInteger, nullable=True),
     # It is over only if a firing was not later than this; NULL: lateness does not matter.
     Column("late_ms", BigInteger, nullable=True),
-    # JSON: where its calls went, its last firings, how many timers it has (`store/trouble_text.py`).
+    # JSON: where its calls went, its last firings, how many timers it has (`store/sql/trouble_rows.py`).
     Column("content", _LongText, nullable=False),
     # Those of a page of timers.
     Index("alert_of_timer", "timer_id"),
