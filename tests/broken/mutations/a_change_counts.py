@@ -9,7 +9,11 @@ PROMISES = (
         "a-calendar-is-followed-by-all-who-name-it",
         "a calendar uploaded anew is followed by every timer that names it, also by one that is made at that moment.",
         breaks="A timer made with days read before the upload does not say so.",
-        by=Mutation("calendar_mark", "sql.execute(update(calendars).where(own).values(followed_at=0))", ""),
+        by=Mutation(
+            "calendar_mark",
+            "sql.execute(update(calendars).where(_is(app, excluded.name)).values(followed_at=0))",
+            "",
+        ),
         red="tests/api/v1/test_following.py::test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_ones[sqlite-create]",
     ),
     Promise(

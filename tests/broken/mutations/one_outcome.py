@@ -279,7 +279,7 @@ PROMISES = (
             """
             firings.c.status == ACCEPTED,
             firings.c.attempt == was.member.attempt,
-            firings.c.due_at == was.ack_by,
+            firings.c.due_at == was.due_at,
             """,
             "",
         ),

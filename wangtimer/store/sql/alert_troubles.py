@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import structlog
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func, select
 from sqlalchemy.exc import OperationalError
 
 from wangtimer.core.alerts.alert_message import Alert
@@ -117,18 +117,16 @@ class AlertTroubles:
 
     def next_app(self, after: str | None) -> str | None:
         """Return the next app behind this one that has notes (None: the first); None: there is none."""
-        is_next = alert_notes.c.app >= "" if after is None else alert_notes.c.app > after
-        query = select(alert_notes.c.app).where(is_next).order_by(alert_notes.c.app).limit(1)
-        ordered = by_index(query, "PRIMARY", alert_notes)
-        found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
-        return found
+        return self._next_app(alert_notes, after)
 
     def next_troubled(self, after: str | None) -> str | None:
         """Return the next app behind this one that has troubles (None: the first); None: there is none."""
-        is_next = alerts.c.app >= "" if after is None else alerts.c.app > after
-        query = select(alerts.c.app).where(is_next).order_by(alerts.c.app).limit(1)
-        ordered = by_index(query, "PRIMARY", alerts)
-        found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
+        return self._next_app(alerts, after)
+
+    def _next_app(self, table: Table, after: str | None) -> str | None:
+        is_next = table.c.app >= "" if after is None else table.c.app > after
+        query = by_index(select(table.c.app).where(is_next).order_by(table.c.app).limit(1), "PRIMARY", table)
+        found: str | None = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
         return found
 
     def judge(self, app: str, limit: int, now: int) -> JudgedNotes:
