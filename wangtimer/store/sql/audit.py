@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, true
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, select
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.apps.audited_change import AuditedChange, AuditedKind, AuditEntry
@@ -106,24 +106,19 @@ class AuditLog:
         Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
         """
         query = by_index(select(audit).where(*_matching(wanted)), _INDEXES[_seek(wanted)], audit)
-        found: list[AuditEntry] = []
-        for part in self._parts(wanted, last):
-            room = limit - len(found)
-            found += readable_page(
-                self._database, query.where(part), _ORDER, last, room, _entry, descending=True
-            )
-            if len(found) == limit:
-                break
-        return found
+        parts = self._parts(wanted, last)
+        return readable_page(self._database, query, _ORDER, last, limit, _entry, descending=True, parts=parts)
 
-    def _parts(self, wanted: AuditFilter, last: tuple[int, int] | None) -> Iterator[ColumnElement[bool]]:
+    def _parts(
+        self, wanted: AuditFilter, last: tuple[int, int] | None
+    ) -> Iterator[ColumnElement[bool] | None]:
         """Yield conditions of each part of the time, the latest first: one, where the index has only what is wanted."""
         seek = _seek(wanted)
         alone = AuditFilter(
             since=wanted.since, until=wanted.until, **{seek: getattr(wanted, seek)} if seek else {}
         )
         if wanted == alone:
-            yield true()
+            yield None
             return
         ends = select(func.min(audit.c.at), func.max(audit.c.at)).where(*_matching(alone))
         query = by_index(ends, _INDEXES[seek], audit)

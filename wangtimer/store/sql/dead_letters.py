@@ -33,7 +33,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_of_keys
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import behind, by_index, readable_page
 from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import apps, dead_letters, firings, timers
@@ -158,15 +158,11 @@ class DeadLetterStore:
         Raises `InvalidInput` if they are not found within 8 s.
         """
         wanted = self._bounded(wanted if after is None else _up_to(wanted, after[0]))
-        query = _wanted(select(dead_letters), wanted).order_by(*(column.desc() for column in _KEY))
-        if after is not None:
-            query = query.where(behind(_KEY, after, descending=True))
-        return self._first_of(query, wanted, limit, latest_first=True)
+        return self._first_of(wanted, limit, after, latest_first=True)
 
     def oldest(self, wanted: DeadLetterFilter, limit: int) -> list[DeadLetter]:
         """Return up to `limit` letters, the oldest first; raises as `page`."""
-        query = _wanted(select(dead_letters), wanted).order_by(*_KEY)
-        return self._first_of(query, self._bounded(wanted), limit)
+        return self._first_of(self._bounded(wanted), limit)
 
     def of(self, app: str, keys: Sequence[MemberKey]) -> dict[MemberKey, DeadLetter]:
         """Return the app's letters of these firings; firings without one are absent."""
@@ -277,15 +273,19 @@ class DeadLetterStore:
         return self._database.read(lambda sql: sql.execute(query).all())
 
     def _first_of(
-        self, query: Any, wanted: DeadLetterFilter, limit: int, *, latest_first: bool = False
+        self,
+        wanted: DeadLetterFilter,
+        limit: int,
+        after: tuple[int, int, int] | None = None,
+        *,
+        latest_first: bool = False,
     ) -> list[DeadLetter]:
-        found: list[DeadLetter] = []
-        for part in self._parts(wanted, _PARTS, latest_first=latest_first):
-            in_part = query.where(dead_letters.c.failed_at.between(*part)).limit(limit - len(found))
-            found += map(_read, self._rows(in_part))
-            if len(found) >= limit:
-                break
-        return found
+        query = _wanted(select(dead_letters), wanted)
+        parts = self._parts(wanted, _PARTS, latest_first=latest_first)
+        within = (dead_letters.c.failed_at.between(*part) for part in parts)
+        return readable_page(
+            self._database, query, _KEY, after, limit, _read, descending=latest_first, parts=within
+        )
 
 
 def _forget(sql: Connection, app: str, before: int, limit: int) -> int:
