@@ -258,7 +258,7 @@ class LongWork:
 
     def _outcome(
         self,
-        one: Outcome,
+        accepted: Outcome,
         definition: Definition | None,
         of_apps: Mapping[str, RetryPolicy],
         error: str,
@@ -269,11 +269,13 @@ class LongWork:
         if definition is not None and definition.status is not TimerStatus.DELETED:
             order = self._order_of(definition)
             host, policy = order.where.host, policy_of(order.retry, order.app, of_apps, self.usual)
-            wait_ms = None if is_final else policy.wait_ms(one.member.attempt, self.random)
+            wait_ms = None if is_final else policy.wait_ms(accepted.member.attempt, self.random)
         if wait_ms is None:
-            failed = one._replace(status=FiringStatus.FAILED, due_at=one.member.fire_at, error=error)
+            failed = accepted._replace(
+                status=FiringStatus.FAILED, due_at=accepted.member.fire_at, error=error
+            )
             return failed.with_note(Failure(reason, host, self._now).note)
-        return one._replace(status=FiringStatus.PENDING, due_at=self._now + wait_ms, error=error)
+        return accepted._replace(status=FiringStatus.PENDING, due_at=self._now + wait_ms, error=error)
 
     def _place_of(self, definition: Definition | None) -> AlertPlace:
         return NOWHERE if definition is None else self._order_of(definition).where.place

@@ -20,5 +20,8 @@ def stop_gone(wiring: Wiring, called: Mapping[int, tuple[int, int]]) -> None:
     """Do what an answer 410 makes of timers, by their ids with the versions of timer and target that were called."""
     apply_controls(
         wiring,
-        {one: ReplyControl(own, ControlKind.GONE, target).text for one, (own, target) in called.items()},
+        {
+            timer_id: ReplyControl(own, ControlKind.GONE, target).text
+            for timer_id, (own, target) in called.items()
+        },
     )

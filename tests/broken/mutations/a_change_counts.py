@@ -371,8 +371,8 @@ PROMISES = (
         breaks="It is on record as soon as the answer is, whatever the firing's outcome is.",
         by=Mutation(
             "keep_controls",
-            "if (one := controls[timer_id, fire_at]).has_taken_effect(status, attempt)",
-            "if (one := controls[timer_id, fire_at])",
+            "if (outcome := controls[timer_id, fire_at]).has_taken_effect(status, attempt)",
+            "if (outcome := controls[timer_id, fire_at])",
         ),
         red="tests/testing/test_overlap.py::test_what_the_answer_to_a_cancelled_one_asks_for_is_not_done",
     ),

@@ -112,10 +112,10 @@ class CopiesOf(Generic[Key, Item]):
         fields = {self._field(key): key for key in keys}
         mark, copies = self._copies.get(list(fields))
         found: dict[Key, Item] = {}
-        for one in copies:
-            key = fields[one.field]
+        for copy in copies:
+            key = fields[copy.field]
             try:
-                found[key] = self._read(key, one)
+                found[key] = self._read(key, copy)
             except Exception as error:
                 # Its text may have a secret.
                 log.error("copy_cannot_be_read", kind=self.kind, key=key, error=type(error).__name__)

@@ -52,7 +52,7 @@ class KeyedStatement:
     def _text(self, dialect: Dialect) -> str:
         if dialect not in self._texts:
             self._texts[dialect] = " UNION ALL ".join(
-                str(one.compile(dialect=dialect)) for one in self._parts
+                str(part.compile(dialect=dialect)) for part in self._parts
             )
         return self._texts[dialect]
 

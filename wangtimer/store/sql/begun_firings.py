@@ -260,7 +260,7 @@ def _locked(sql: Connection, members: Sequence[Member]) -> _Begun:
     held_ids = {timer_id for timer_id, _ in held}
     begun = _heads(sql, policies.keys() - held_ids) | {timer_id: {} for timer_id in gone - held_ids}
     to_cancel: dict[MemberKey, int] = {}
-    for timer_id, fire_at, is_waiting, by in _RECORDED.run(sql, {one.key for one in mine}):
+    for timer_id, fire_at, is_waiting, by in _RECORDED.run(sql, {member.key for member in mine}):
         row = rows.get((timer_id, fire_at))
         if by is not None:
             to_cancel[timer_id, fire_at] = by

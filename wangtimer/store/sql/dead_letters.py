@@ -75,7 +75,7 @@ def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     by_key = {outcome.member.key: outcome for outcome in outcomes if outcome.status is FiringStatus.FAILED}
     rows = _FAILED.run(sql, by_key)
     of_rows = [(row, by_key[row.timer_id, row.fire_at]) for row in rows]
-    letters = [_letter_of(row, one) for row, one in of_rows if row.attempt == one.member.attempt]
+    letters = [_letter_of(row, outcome) for row, outcome in of_rows if row.attempt == outcome.member.attempt]
     _inserting(sql.dialect).run(sql, letters, _written)
 
 
@@ -167,7 +167,7 @@ class DeadLetterStore:
     def of(self, app: str, keys: Sequence[MemberKey]) -> dict[MemberKey, DeadLetter]:
         """Return the app's letters of these firings; firings without one are absent."""
         rows = self._database.read(lambda sql: _ANY.run(sql, keys))
-        return {one.key: one for one in map(_read, rows) if one.app == app}
+        return {letter.key: letter for letter in map(_read, rows) if letter.app == app}
 
     def count(self, wanted: DeadLetterFilter) -> DeadLetterCounts:
         """Count letters; raises `InvalidInput` if they are too many to count within 8 s."""
@@ -209,8 +209,8 @@ class DeadLetterStore:
         wanted = set(letters)
 
         def work(sql: Connection) -> int:
-            rows = _LOCKED.run(sql, [one.key for one in letters])
-            held = [one for one in map(_read, rows) if one in wanted]
+            rows = _LOCKED.run(sql, [letter.key for letter in letters])
+            held = [letter for letter in map(_read, rows) if letter in wanted]
             forget_dead_letters(sql, [one.key for one in held])
             note_changes(sql, now, [_discarding(one) for one in held])
             return len(held)

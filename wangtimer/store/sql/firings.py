@@ -398,7 +398,7 @@ def _insert_numbered(sql: Connection, planned: Sequence[Firing]) -> list[Firing]
 
 def _held_of(sql: Connection, planned: Sequence[Firing]) -> set[RowKey]:
     """Return the keys that have a row already, of those that are to be numbered; also of rows that cannot be read."""
-    asked = [one.member.key for one in planned if one.seq == TO_BE_NUMBERED]
+    asked = [firing.member.key for firing in planned if firing.seq == TO_BE_NUMBERED]
     return {(fire_at, timer_id) for fire_at, timer_id in _KEYS.run(sql, asked)}
 
 

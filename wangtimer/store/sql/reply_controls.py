@@ -22,9 +22,9 @@ def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     """
     controls = {one.member.key: one for one in outcomes if one.note(CONTROL)}
     rows = [
-        {"timer_id": timer_id, "fire_at": fire_at, "control": one.note(CONTROL)}
+        {"timer_id": timer_id, "fire_at": fire_at, "control": outcome.note(CONTROL)}
         for timer_id, fire_at, status, attempt in _STANDING.run(sql, controls)
-        if (one := controls[timer_id, fire_at]).has_taken_effect(status, attempt)
+        if (outcome := controls[timer_id, fire_at]).has_taken_effect(status, attempt)
     ]
     if rows:
         sql.execute(insert_ignore(reply_controls), rows)

@@ -433,7 +433,7 @@ class TimerStore:
 
         def work(sql: Connection) -> int:
             ids = list(sql.execute(oldest).scalars())
-            return delete_rows(sql, timers, ("id",), [(one,) for one in ids])
+            return delete_rows(sql, timers, ("id",), [(timer_id,) for timer_id in ids])
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS, waits_for_locks=False)
 
@@ -662,7 +662,7 @@ def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
 
 def remove_tags(sql: Connection, ids: Sequence[int]) -> None:
     """Forget all tags of these timers."""
-    delete_rows(sql, timer_tags, ("timer_id",), [(one,) for one in ids], "timer_tag_of_timer")
+    delete_rows(sql, timer_tags, ("timer_id",), [(timer_id,) for timer_id in ids], "timer_tag_of_timer")
 
 
 def _add_tags(sql: Connection, app: str, timer_id: int, tags: tuple[str, ...]) -> None:
