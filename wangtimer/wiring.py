@@ -64,9 +64,7 @@ from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Settler
-from wangtimer.executor.shared import Shared
-from wangtimer.executor.signings import SharedSignings
-from wangtimer.executor.targets import SharedTargets
+from wangtimer.executor.shared import Shared, SharedSignings, SharedTargets, shared_signings, shared_targets
 from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
@@ -736,12 +734,12 @@ class Wiring:
     @once
     def signings(self) -> SharedSignings:
         """How apps sign, as this process knows it."""
-        return SharedSignings(self.signing_copies, self.signing_store, self.clock, self.verifier.sql_rest)
+        return shared_signings(self.signing_copies, self.signing_store, self.clock, self.verifier.sql_rest)
 
     @once
     def targets(self) -> SharedTargets:
         """Named targets, as this process knows them."""
-        return SharedTargets(
+        return shared_targets(
             self.target_copies, self.target_store, self.seals, self.clock, self.verifier.sql_rest
         )
 
