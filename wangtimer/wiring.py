@@ -50,9 +50,13 @@ from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
+from wangtimer.executor.case import Step
 from wangtimer.executor.claim import Claims
+from wangtimer.executor.claimer import Claimer
 from wangtimer.executor.consumer_fallback import reachable_call
 from wangtimer.executor.disabled_hosts import DisabledHosts
+from wangtimer.executor.executor import Duty
+from wangtimer.executor.judge import Judge
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.note_teller import NoteTeller
@@ -64,7 +68,18 @@ from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Settler
-from wangtimer.executor.shared import Shared, SharedSignings, SharedTargets, shared_signings, shared_targets
+from wangtimer.executor.shared import (
+    SharedSignings,
+    SharedSource,
+    SharedTargets,
+    shared_signings,
+    shared_targets,
+)
+from wangtimer.executor.steps.misfire_step import MisfireStep
+from wangtimer.executor.steps.numbers_step import NumbersStep
+from wangtimer.executor.steps.overlap_step import OverlapStep
+from wangtimer.executor.steps.pause_step import PauseStep
+from wangtimer.executor.steps.shared_step import SharedStep
 from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
@@ -743,7 +758,7 @@ class Wiring:
             self.target_copies, self.target_store, self.seals, self.clock, self.verifier.sql_rest
         )
 
-    shared = part(lambda parts: Shared(parts.signings, parts.targets))
+    shared = part(lambda parts: SharedSource(parts.signings, parts.targets))
 
     @once
     def sender(self) -> Sender:
@@ -754,13 +769,18 @@ class Wiring:
             self.keeper,
             self.settler,
             Quarantine(self.slices, engine, self.clock, self.keeper.may_send, longest_s),
-            Waits(self.pauses_replica, self.puller, self.mover, engine, self.app_queues.number_of),
+            self.waits,
             RequestMaker(self._call_of, self.ack_tokens.token, self.clock),
             self.reply_reader,
             DisabledHosts(
                 self.disabled_hosts_replica, lambda key: self.answer_teller.note(key, None), self.clock
             ),
         )
+
+    @once
+    def waits(self) -> Waits:
+        """Where firings wait that may not go now."""
+        return Waits(self.pauses_replica, self.puller, self.mover, self.deliveries, self.app_queues.number_of)
 
     @once
     def reply_reader(self) -> ReplyReader:
@@ -779,6 +799,20 @@ class Wiring:
         asker = Asker(self.timers, self.clock, self.shared.refresh)
         return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
 
+    @once
+    def steps(self) -> tuple[Step, ...]:
+        """What has a say about firings before their call, in this order: the first that stops one has the last word."""
+        verifier, clock = self.verifier, self.clock
+        return (
+            verifier,  # whether SQL has it as it stands here
+            self.wanted,
+            MisfireStep(verifier, clock),
+            SharedStep(self.shared, verifier),
+            PauseStep(self.waits),
+            OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
+            NumbersStep(self.continuities, verifier),
+        )
+
     turnstile = part(lambda _: Turnstile())
 
     @once
@@ -790,27 +824,20 @@ class Wiring:
     @once
     def executor(self) -> Executor:
         """Fires chunks; starts its engine, keeper, settler, mover, puller and throttle."""
-        executor = Executor(
+        claimer = Claimer(
             self.slices,
             self.hot,
-            self.wanted,
-            self.shared,
-            self.verifier,
-            self.sender,
-            self.deliveries,
-            self.settler,
-            self.puller,
             self.claims,
-            self.clock,
-            self.fire_rule,
             self.room,
+            self.clock,
+            self.fire_rule.timeout_ms,
             self.turnstile.one,
-            Strain(self.settings.lead_ms),
-            self.strain_mark.tell,
-            self.stopping.is_set,
-            lambda: self.ways_out.is_known,
-            self.begun_firings,
-            self.continuities,
+        )
+        judge = Judge(self.wanted, self.shared, self.verifier, self.steps, self.clock, self.turnstile.one)
+        strain = Strain(self.settings.lead_ms)
+        duty = Duty(lambda: self.ways_out.is_known, self.stopping.is_set, strain, self.strain_mark.tell)
+        executor = Executor(
+            claimer, judge, self.sender, self.puller, duty, self.room, self.clock, self.turnstile.one
         )
         self._start_threads(executor)
         return executor

@@ -38,7 +38,8 @@ from wangtimer.core.flow import limits
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor import executor, keeper, settler, throttle, verifier, waits, wanted
+from wangtimer.executor import claimer, executor, keeper, settler, throttle, verifier, waits, wanted
+from wangtimer.executor import judge as executor_judge
 from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
 from wangtimer.store import refresher
@@ -127,7 +128,7 @@ def each(*patches: Patches) -> Patches:
 
 def _verify_but(*reasons: str) -> Patches:
     return lambda: [
-        patch.object(executor, "_may_have_been_sent", in_executor.may_have_been_sent),
+        patch.object(executor_judge, "_may_have_been_sent", in_executor.may_have_been_sent),
         patch.dict(in_executor.unheeded, dict.fromkeys(reasons, True)),
     ]
 
@@ -262,7 +263,7 @@ _EXECUTOR = (
     ),
     Rule(
         "sent at the row's moment",
-        attribute(executor, "_moment", lambda due, verdict: due.due_at),
+        attribute(executor_judge, "_moment", lambda due, _: due.due_at),
         _strikes([Kind.DRAIN], "slices.claim", "target.send", "firings.settle"),
         together_with=("verified: the moment",),
         draw=draw_failing_targets,
@@ -288,15 +289,15 @@ _EXECUTOR = (
     ),
     Rule(
         "what stands elsewhere is added there",
-        attribute(executor.Executor, "_drop", in_executor.drop_without_adding),
+        attribute(claimer.Claimer, "drop", in_executor.drop_without_adding),
         _strikes([Kind.REDIS_ROLLBACK], "firings.rows", "firings.settle"),
         together_with=(*NO_SWEEP_OR_RELOAD, "after a reconnect the window is fed again"),
     ),
     Rule(
         "skipped on SQL's word alone",
-        attribute(wanted.Wanted, "second_opinion", in_executor.take_redis_word),
+        attribute(wanted.Wanted, "rule", in_executor.take_redis_word),
     ),
-    Rule("renewing ends", attribute(executor, "MARGIN_S", 10_000.0), is_calm=True),
+    Rule("renewing ends", attribute(claimer, "MARGIN_S", 10_000.0), is_calm=True),
     Rule(
         "a slow target holds no thread",
         attribute(executor, "PATIENCE_S", 10_000.0),

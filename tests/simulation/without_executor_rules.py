@@ -6,9 +6,10 @@ from typing import Any
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
-from wangtimer.executor import executor
-from wangtimer.executor.claim import by_claim
-from wangtimer.executor.verifier import Drop, Facts, PutBack, Send, Verifier
+from wangtimer.executor.case import Case, RowsAndParked
+from wangtimer.executor.claim import Held, by_claim
+from wangtimer.executor.verdicts import Drop, PutBack, Send, Skip
+from wangtimer.executor.verifier import Verifier
 
 # The reasons to verify that count for nothing now; several rules may be left out at once.
 unheeded: dict[str, bool] = {}
@@ -28,14 +29,14 @@ def may_have_been_sent(due: DueMember, suspects: set[Member], fresh_until: float
 def read_sql_first(self: Any, members: Any) -> Any:
     try:
         rows = self.firings.rows(members)
-        return Facts(frozenset(members), self.outbox.holds(members), rows)
+        return RowsAndParked(frozenset(members), self.outbox.holds(members), rows)
     except StoreAway:
         return None
 
 
 def read_without_outbox(self: Any, members: Any) -> Any:
     try:
-        return Facts(frozenset(members), set(), self.firings.rows(members))
+        return RowsAndParked(frozenset(members), set(), self.firings.rows(members))
     except StoreAway:
         return None
 
@@ -64,28 +65,31 @@ def wait_no_time(self: Any, due: DueMember) -> PutBack:
     return PutBack(int(self.clock.now_ms()))
 
 
-def send_unverified(self: Any, slice_: Any, members: Any, facts: Any = None) -> Any:
+def send_unverified(self: Any, slice_: Any, members: Any, read: Any = None) -> Any:
     asked = [due.member for due in members]
-    if facts is None or not facts.members.issuperset(asked):
-        facts = self.read(asked)
-    if facts is None:
+    if read is None or not read.members.issuperset(asked):
+        read = self.read(asked)
+    if read is None:
         return {due.member: Send(_row_of(due)) for due in members}
-    return _VERIFY(self, slice_, members, facts)
+    return _VERIFY(self, slice_, members, read)
 
 
 def _row_of(due: DueMember) -> Any:
     return Firing.planned(due.member.timer_id, due.member.fire_at, 0)._replace(attempt=due.member.attempt)
 
 
-def drop_without_adding(self: Any, claim: Any, drops: Any) -> None:
+def drop_without_adding(self: Any, claim: Any, members: Any, _rows: Any) -> None:
     with suppress(StoreAway):
-        self._slices.release(by_claim(executor.Held(claim, member) for member in drops))
-    claim.let_go(drops)
+        self._slices.release(by_claim(Held(claim, member) for member in members))
+    claim.let_go(members)
 
 
-def take_redis_word(self: Any, unwanted: Any, verdicts: Any) -> Any:
-    known = self.definitions.get(sorted({due.member.timer_id for due in unwanted})).definitions
-    return {}, {due.member: "disabled" for due in unwanted if due.member.timer_id in known}
+def take_redis_word(self: Any, case: Case) -> None:
+    known = self.definitions.get(sorted({due.member.timer_id for due in case.unwanted})).definitions
+    for due in case.unwanted:
+        verdict = case.verdicts[due.member]
+        if due.member.timer_id in known and isinstance(verdict, Send):
+            case.verdicts[due.member] = Skip("disabled", verdict.row)
 
 
 def ask_nobody(self: Any, held: Any, if_mine: Callable[[], None]) -> None:

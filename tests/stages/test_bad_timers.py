@@ -17,10 +17,9 @@ from wangtimer.executor.unread import (
     GIVEN_UP_AFTER_MS,
     LONGEST_PAUSE_MS,
     SHORTEST_PAUSE_MS,
-    Fail,
-    PutBack,
     Unread,
 )
+from wangtimer.executor.verdicts import Fail, PutBack
 
 MINUTE_S = 60
 UNKNOWN_ZONE = Cron("*/10 * * * * *", "Mars/Phobos")

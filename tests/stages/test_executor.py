@@ -62,7 +62,7 @@ def test_a_process_that_does_not_know_what_apps_may_call_claims_nothing_and_anot
 ) -> None:
     world = make_world(executors=2).start()
     ignorant, _ = world.executor_nodes
-    ignorant.executor._may_fire = lambda: False
+    ignorant.executor._duty.may_fire = lambda: False
     claims: Counter[str] = Counter()
     ignorant.taps["before slices.claim"] = lambda: claims.update(["claim"])
     timer = world.timer("*/5 * * * * *")
@@ -454,7 +454,7 @@ def test_telling_of_strain_holds_up_no_call(world: World) -> None:
         world.time.sleep(3)
 
     for node in world.executor_nodes:
-        node.executor._tell_strain = hang
+        node.executor._duty.tell_strain = hang
     world.run_for(20)
     assert told
     assert max(arrival.late_ms for timer in timers for arrival in world.target.of(timer.id)) < 1_000

@@ -100,7 +100,8 @@ class SlowRoom(Room):
 
 def slow_room_of(world: World, wait_s: float) -> SlowRoom:
     room = SlowRoom(world.time, wait_s)
-    world.executor_nodes[0].executor._room = room
+    executor = world.executor_nodes[0].executor
+    executor._room = executor._claimer._room = room
     return room
 
 

@@ -20,6 +20,7 @@ from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Course, Overlap
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.sender import Sent
+from wangtimer.executor.steps.overlap_step import OverlapStep
 from wangtimer.store.sql.begun_firings import Judged
 
 MakeWorld = Callable[..., World]
@@ -173,7 +174,9 @@ def test_what_is_not_judged_for_a_pause_is_not_sent_where_the_pause_ends_meanwhi
         return dict.fromkeys(members, Judged(Course.GO))
 
     begun: Any = SimpleNamespace(judge=judge, end=lambda *_: [])
-    node.executor._begun = node.overlaps.begun = begun
+    (step,) = [one for one in node.steps if isinstance(one, OverlapStep)]
+    object.__setattr__(step, "begun", begun)
+    node.overlaps.begun = begun
     every = Cron.parse("* * * * * *")
     new = NewTimer(BIG, "each second", every, Notify(f"http://{HOST}/due"), overlap=Overlap.SKIP)
     timer = world.registrar.enable(BIG, world.registrar.create(new).id)

@@ -15,7 +15,7 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.executor import shared_copies
-from wangtimer.executor.shared import Shared, SharedTargets, shared_targets
+from wangtimer.executor.shared import SharedSource, SharedTargets, shared_targets
 from wangtimer.executor.sql_rest import SqlRest
 from wangtimer.store.redis.marked_copies import TargetCopies
 from wangtimer.store.seals import NO_KEYS, Seals
@@ -158,7 +158,7 @@ def test_a_firing_of_a_timer_without_a_target_asks_for_none(make_world: Callable
     world = make_world().start()
     asked = [Counted(node.targets) for node in world.executor_nodes]
     for node, counted in zip(world.executor_nodes, asked, strict=True):
-        node.executor._shared = Shared(node.signings, counted)
+        node.executor._judge._shared = SharedSource(node.signings, counted)
     world.timer("* * * * * *")
     world.run_for(30)
     assert len(world.target.arrivals) >= 28

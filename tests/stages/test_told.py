@@ -127,7 +127,7 @@ def test_while_sweeps_tell_redis_sql_is_asked_of_no_definition(world: World) -> 
 def test_what_redis_was_told_too_long_ago_or_in_the_future_is_asked_of_sql(world: World) -> None:
     timer = world.timer("* * * * *")
     numbers = asked(world)
-    wanted = world.executor_nodes[0].executor._wanted
+    wanted = world.executor_nodes[0].wanted
     world.run_for(10)
     let_no_sweep_tell(world)
     world.registrar.disable(APP, timer.id)
@@ -142,7 +142,7 @@ def test_an_sql_that_does_not_answer_is_not_asked_for_each_chunk(world: World) -
     timer = world.timer("* * * * *")
     world.run_for(10)
     world.definitions.note_told(world.now - 60_000 + 1)
-    wanted = world.executor_nodes[0].executor._wanted
+    wanted = world.executor_nodes[0].wanted
     told = wanted.read([timer.id])._replace(until=world.now - 9_000)
     numbers = asked(world)
     world.sql.away = True

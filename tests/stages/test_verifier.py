@@ -5,7 +5,8 @@ import pytest
 from tests.stages.world import ExecutorNode, World
 from tests.store.members import due_at, outcome_of, row_at
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus
-from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict, Verifier
+from wangtimer.executor.verdicts import Drop, PutBack, Send, Verdict
+from wangtimer.executor.verifier import Verifier
 
 SUCCEEDED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.PENDING
 

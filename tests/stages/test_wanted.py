@@ -10,7 +10,10 @@ from wangtimer.core.flow.firing import DueMember, Firing, FiringKind, FiringStat
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
-from wangtimer.executor.verifier import Drop, PutBack, Send, Verdict
+from wangtimer.executor.case import Case
+from wangtimer.executor.claim import Claim
+from wangtimer.executor.shared import SharedParts
+from wangtimer.executor.verdicts import Drop, PutBack, Send, Skip, Verdict
 from wangtimer.executor.wanted import Wanted
 
 
@@ -46,10 +49,18 @@ def believed(world: World, *timers: Timer) -> dict[int, Definition]:
 
 def opinion(world: World, row: Firing) -> tuple[bool, str, Verdict]:
     """Return whether SQL clears the row, why it refuses it, and the verdict that then stands."""
-    due = DueMember(row.member, row.due_at)
-    verdicts: dict = {row.member: Send(row)}
-    cleared, refused = wanted_of(world).second_opinion([due], verdicts)
-    return row.member in cleared, refused.get(row.member, ""), verdicts[row.member]
+    case = judged(world, row, Send(row))
+    verdict = case.verdicts[row.member]
+    return row.timer_id in case.definitions, verdict.reason if isinstance(verdict, Skip) else "", verdict
+
+
+def judged(world: World, row: Firing, verdict: Verdict) -> Case:
+    """Return the case of a firing that seems unwanted, with what SQL says of it."""
+    claim = Claim(row.slice, "claim", [row.member], 0.0, 0.0)
+    dues = [DueMember(row.member, row.due_at)]
+    case = Case(claim, dues, dues, {}, SharedParts(), verdicts={row.member: verdict})
+    wanted_of(world).rule(case)
+    return case
 
 
 def test_what_redis_does_not_know_counts_if_sql_wants_it(lone: World) -> None:
@@ -114,10 +125,8 @@ def test_what_is_over_or_waits_anyway_is_not_asked_about(lone: World) -> None:
     row = first_row(lone, lone.timer("*/10 * * * * *"))
     lone.sql.away = True
     for verdict in (Drop(None), PutBack(lone.now)):
-        verdicts: dict = {row.member: verdict}
-        due = DueMember(row.member, row.due_at)
-        assert wanted_of(lone).second_opinion([due], verdicts) == ({}, {})
-        assert verdicts == {row.member: verdict}
+        case = judged(lone, row, verdict)
+        assert (case.verdicts, case.definitions) == ({row.member: verdict}, {})
 
 
 def test_a_redis_that_is_away_knows_no_definition(lone: World) -> None:

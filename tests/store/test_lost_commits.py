@@ -19,7 +19,8 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.unread import Unread
-from wangtimer.executor.verifier import Drop, Verifier
+from wangtimer.executor.verdicts import Drop
+from wangtimer.executor.verifier import Verifier
 from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from wangtimer.executor.verifier import Facts
+from wangtimer.executor.case import RowsAndParked
 from wangtimer.store.redis.definitions import Told
 
 # What was read so long ago is read again: in between a timer may have been changed.
@@ -11,10 +11,10 @@ AHEAD_LASTS_S = 0.3
 
 
 class ReadAhead(NamedTuple):
-    """Definitions and facts, read at `read_at` (s of the stop-watch); `facts` None: SQL did not answer."""
+    """Definitions and rows, read at `read_at` (s of the stop-watch); `rows` None: SQL did not answer."""
 
     told: Told
-    facts: Facts | None
+    rows: RowsAndParked | None
     read_at: float
 
     def told_of(self, timer_ids: Sequence[int], now: float) -> Told | None:
@@ -28,9 +28,9 @@ class ReadAhead(NamedTuple):
             sizes={one: told.sizes[one] for one in mine},
         )
 
-    def facts_by(self, now: float) -> Facts | None:
-        """Return the facts; None if they are to be read again."""
-        return self.facts if self._lasts(now) else None
+    def rows_by(self, now: float) -> RowsAndParked | None:
+        """Return the rows; None if they are to be read again."""
+        return self.rows if self._lasts(now) else None
 
     def _lasts(self, now: float) -> bool:
         return now - self.read_at <= AHEAD_LASTS_S

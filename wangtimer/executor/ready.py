@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.continuity import Continuity
+from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition
@@ -25,6 +26,11 @@ class Ready(NamedTuple):
     target: NamedTarget | None
     signing: AppSigning
     continuity: Continuity | None = None
+
+    @property
+    def due(self) -> DueMember:
+        """The member, and when it is due."""
+        return DueMember(self.held.member, self.due_at)
 
 
 def ready(

@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from wangtimer.callback import Delivery, Reply
+from wangtimer.callback import Call, Delivery, Reply
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.dead_letter import HOST_DISABLED, NOT_MADE
 from wangtimer.core.flow.disabled_hosts import HostKey
-from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.bad_timers import reason_of
@@ -22,7 +22,7 @@ from wangtimer.executor.quarantine import ALONE_AFTER, DIED_ALONE, Quarantine, Q
 from wangtimer.executor.ready import Ready
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import Made, RequestMaker
-from wangtimer.executor.settler import Settler
+from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.waits import LanesBehind, Waits
 
 # The error on record of a firing whose host is disabled.
@@ -145,10 +145,13 @@ class Sender:
     def _disabled_for(self, one: Ready) -> HostKey | None:
         return self._disabled_hosts.held_by(one.order.where.way)
 
-    @property
-    def are_any_paused(self) -> bool:
-        """Whether something is paused."""
-        return self._waits.are_any_paused
+    def stop(self, timeout_s: float) -> list[Call]:
+        """Let calls under way end; return those not sent. Then nothing more is sent."""
+        return self._engine.stop(timeout_s)
+
+    def settle_all(self) -> None:
+        """Record what has ended."""
+        self._settler.settle_all()
 
     def signed_anew(self, attempt: Attempt) -> Made:
         """Return an attempt's request with a signature that is not old."""
@@ -197,9 +200,11 @@ class Sender:
         self._settler.take(self._replies.failed(held, due_at, error, bucket, reason, host, place))
         hand_on([held])
 
-    def noted(self, outcome: Outcome, place: AlertPlace) -> Outcome:
-        """Return the outcome, marked if the judge of alerts is to see it."""
-        return self._replies.noted(outcome, place)
+    def skip(self, held: Held, reason: str, bucket: int, place: AlertPlace) -> None:
+        """Queue the outcome "skipped", for this reason."""
+        outcome = Outcome(held.member, bucket, FiringStatus.SKIPPED, held.member.fire_at, error=reason)
+        self._settler.take(Finished(held, self._replies.noted(outcome, place)))
+        hand_on([held])
 
     def _fail_unasked(self, ready: Ready) -> None:
         host, place = ready.order.where.host, ready.order.where.place

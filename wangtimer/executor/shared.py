@@ -54,7 +54,7 @@ def _size_of(target: NamedTarget) -> int:
 
 
 @dataclass(slots=True)
-class Known:
+class SharedParts:
     """What is known of these."""
 
     signings: dict[str, AppSigning] = field(default_factory=dict)
@@ -72,18 +72,18 @@ class Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedSource:
     """Knows both."""
 
     signings: SharedSignings
     targets: SharedTargets
 
-    def known(self, definitions: Iterable[Definition], mark: str | None) -> Known:
+    def known(self, definitions: Iterable[Definition], mark: str | None) -> SharedParts:
         """Return what is known without SQL; `mark` is the one that Redis told with the definitions."""
         apps, keys = _needs(definitions)
-        return Known(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})
+        return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})
 
-    def ask(self, definitions: Iterable[Definition], known: Known) -> None:
+    def ask(self, definitions: Iterable[Definition], known: SharedParts) -> None:
         """Ask SQL for what is not `known` yet, and add it."""
         apps, keys = _needs(definitions)
         known.signings |= self.signings.ask(apps - known.signings.keys())

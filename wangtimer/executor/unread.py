@@ -9,6 +9,7 @@ from threading import Lock
 
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.timers.bad_timers import BadTimers
+from wangtimer.executor.verdicts import Fail, PutBack
 
 # Such a firing has failed so long after its moment, or after this process first met it if that was later.
 GIVEN_UP_AFTER_MS = 600_000
@@ -20,20 +21,6 @@ REMEMBERED_MS = 2 * GIVEN_UP_AFTER_MS
 MOST_MET = 100_000
 # At once, so that a look takes no long time.
 MOST_FORGOTTEN = 100
-
-
-@dataclass(frozen=True, slots=True)
-class PutBack:
-    """The member cannot be judged now, or it is too early: wait until this moment, ms UTC."""
-
-    until: int
-
-
-@dataclass(frozen=True, slots=True)
-class Fail:
-    """No node could read or judge the member in time: it has failed, for this reason."""
-
-    reason: str
 
 
 @dataclass(slots=True)

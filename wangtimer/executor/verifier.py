@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import structlog
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member, MemberKey
+from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, Member
 from wangtimer.core.flow.slicing import SliceOrLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.bad_timers import Readable
+from wangtimer.executor.case import Case, RowsAndParked
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.executor.unread import Fail, PutBack, Unread
+from wangtimer.executor.unread import Unread
+from wangtimer.executor.verdicts import Drop, Fail, PutBack, Send, Verdict
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.sql.firings import FiringStore
 
@@ -25,33 +25,10 @@ LONGEST_WAIT_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
-class Send:
-    """The member is to be sent: its row is pending, at this attempt, in this slice or lane, and due."""
-
-    row: Firing
-
-
-@dataclass(frozen=True, slots=True)
-class Drop:
-    """The member is over: its outcome is known, or its row stands elsewhere; `row` is set if it must be added there."""
-
-    row: Firing | None
-
-
-class Facts(NamedTuple):
-    """What the outbox and SQL tell of some members: which have a parked outcome, and their rows."""
-
-    members: frozenset[Member]
-    parked: set[Member]
-    rows: Readable[MemberKey, Firing]
-
-
-Verdict = Send | Drop | PutBack | Fail
-
-
-@dataclass(frozen=True, slots=True)
 class Verifier:
-    """Reads the outbox first, then SQL: the other order would miss an outcome that is flushed in between."""
+    """A step. It reads the outbox first, then SQL: the other order would miss an outcome that is flushed in between."""
+
+    concerns = None
 
     outbox: Outbox
     firings: FiringStore
@@ -60,19 +37,23 @@ class Verifier:
     unread: Unread
     sql_rest: SqlRest = field(default_factory=SqlRest)
 
+    def rule(self, case: Case) -> None:
+        """Stop those that are over, or stand elsewhere; all wait where nothing can be read, or SQL hangs."""
+        case.verdicts.update(self.verify(case.claim.stands_in, case.asked, case.read))
+
     def verify(
-        self, slice_: SliceOrLane, members: Sequence[DueMember], facts: Facts | None = None
+        self, slice_: SliceOrLane, members: Sequence[DueMember], read: RowsAndParked | None = None
     ) -> dict[Member, Verdict]:
         """Return a verdict for each member; all wait where nothing can be read, or SQL hangs.
 
-        `facts` were read just now, of these members and perhaps of others.
+        `read` was read just now, of these members and perhaps of others.
         """
         asked = [due.member for due in members]
-        if facts is None or not facts.members.issuperset(asked):
-            facts = self.read(asked)
-        if facts is None:
+        if read is None or not read.members.issuperset(asked):
+            read = self.read(asked)
+        if read is None:
             return {due.member: self.wait(due) for due in members}
-        _, parked, rows = facts
+        _, parked, rows = read
         _tell_of_unknown(
             [due.member for due in members if due.member.key not in rows and due.member.key not in rows.bad]
         )
@@ -88,13 +69,15 @@ class Verifier:
             if due.member not in parked and (reason := rows.bad.get(due.member.key))
         }
 
-    def read(self, members: Sequence[Member]) -> Facts | None:
+    def read(self, members: Sequence[Member]) -> RowsAndParked | None:
         """Return what the outbox and SQL tell of these; None where that cannot be read, or SQL hangs."""
         if self.sql_rest.lasts(self.clock):
             return None
         try:
             with self.sql_rest.asking(self.clock):
-                return Facts(frozenset(members), self.outbox.holds(members), self.firings.rows(members))
+                return RowsAndParked(
+                    frozenset(members), self.outbox.holds(members), self.firings.rows(members)
+                )
         except StoreAway:
             return None
 

@@ -4,28 +4,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import (
-    CANCELLED,
-    DELETED,
-    DISABLED,
-    SUPERSEDED,
-    DueMember,
-    Firing,
-    FiringKind,
-    Member,
-)
+from wangtimer.core.flow.firing import CANCELLED, DELETED, DISABLED, SUPERSEDED, Firing, FiringKind
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.timer import Definition, TimerStatus
 from wangtimer.core.timers.told import is_believed
 from wangtimer.executor.asker import Asker
-from wangtimer.executor.verifier import Send, Verdict, Verifier
+from wangtimer.executor.case import Case
+from wangtimer.executor.verdicts import Send, Skip
+from wangtimer.executor.verifier import Verifier
 from wangtimer.store.redis.definitions import UNKNOWN_BYTES, DefinitionStore, Told
 from wangtimer.store.sql.timers import TimerStore
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Knows the definitions in use."""
+    """Knows the definitions in use. A step, about firings that seem unwanted."""
 
     definitions: DefinitionStore
     timers: TimerStore
@@ -79,37 +72,35 @@ class Wanted:
             return set()
         return set(renewed)
 
-    def second_opinion(
-        self, unwanted: list[DueMember], verdicts: dict[Member, Verdict]
-    ) -> tuple[Mapping[Member, Definition], dict[Member, str]]:
-        """Ask SQL about members that seem unwanted; return those to send after all, and those to skip, and why.
+    concerns = None
 
-        If SQL does not answer, the members get the verdict to wait in `verdicts`. A member whose timer cannot be read
-        or judged here waits too, and at last fails.
+    def rule(self, case: Case) -> None:
+        """Ask SQL about those that seem unwanted; skip those that it does not want either.
+
+        They wait where SQL does not answer. One whose timer cannot be read or judged here waits too, and at last fails.
         """
-        asked = [due for due in unwanted if isinstance(verdicts[due.member], Send)]
+        asked = [
+            (due, verdict.row)
+            for due in case.unwanted
+            if isinstance(verdict := case.verdicts[due.member], Send)
+        ]
         if not asked:
-            return {}, {}
+            return
         try:
             with self.verifier.sql_rest.asking(self.verifier.clock):
-                definitions = self.timers.definitions({due.member.timer_id for due in asked})
+                definitions = self.timers.definitions({due.member.timer_id for due, _ in asked})
         except StoreAway:
-            verdicts.update({due.member: self.verifier.wait(due) for due in asked})
-            return {}, {}
-        cleared: dict[Member, Definition] = {}
-        refused: dict[Member, str] = {}
-        for due in asked:
-            verdict = verdicts[due.member]
-            assert isinstance(verdict, Send)
-            definition = definitions.get(due.member.timer_id)
-            why_not, why_unjudged = self._judged(definition, verdict.row, definitions)
+            case.verdicts.update({due.member: self.verifier.wait(due) for due, _ in asked})
+            return
+        for due, row in asked:
+            definition = definitions.get(row.timer_id)
+            why_not, why_unjudged = self._judged(definition, row, definitions)
             if why_unjudged:
-                verdicts[due.member] = self.verifier.unjudged(due, why_unjudged, verdict.row)
+                case.verdicts[due.member] = self.verifier.unjudged(due, why_unjudged, row)
             elif why_not or definition is None:
-                refused[due.member] = why_not
+                case.verdicts[due.member] = Skip(why_not, row)
             else:
-                cleared[due.member] = definition
-        return cleared, refused
+                case.definitions[row.timer_id] = definition
 
     def _judged(
         self, definition: Definition | None, row: Firing, definitions: Readable[int, Definition]

@@ -297,7 +297,7 @@ PROMISES = (
         "a-paused-firing-has-not-begun",
         "a firing that is paused stands in the way of no other one of its timer.",
         breaks="It begins when its moment comes, and waits.",
-        by=Mutation("Executor._paused", "if not self._sender.are_any_paused:", "if True:"),
+        by=Mutation("PauseStep.rule", "if not self.waits.are_any_paused:", "if True:"),
         red="tests/testing/test_paused_overlap.py::test_what_came_due_meanwhile_follows_both_policies[skip-fire_latest-made5-pause]",
     ),
     Promise(

@@ -121,15 +121,14 @@ PROMISES = (
         "what a call of a numbered timer cancels, or what is skipped together with it, is told as lost by it.",
         breaks="What was lost is looked up before the policies judge.",
         by=Mutation(
-            "Executor._judge",
+            "Wiring.steps",
             """
-            refused |= self._overlaps(claim, may_begin, verdicts, known)
-            # Only now: what was just cancelled or skipped is lost to those that go.
-            continuities = self._ask_continuities(wanted, refused, verdicts, known)
+            OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
+            NumbersStep(self.continuities, verifier),
             """,
             """
-            continuities = self._ask_continuities(wanted, refused, verdicts, known)
-            refused |= self._overlaps(claim, may_begin, verdicts, known)
+            NumbersStep(self.continuities, verifier),
+            OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
             """,
         ),
         red="tests/testing/test_numbered.py::test_what_a_newer_one_cancels_is_told_by_it",

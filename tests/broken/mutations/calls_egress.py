@@ -291,7 +291,7 @@ PROMISES = (
         "who-knows-no-ways-out-fires-nothing",
         "a process that does not know yet what apps may call fires nothing.",
         breaks="It fires as if no app had rules of its own.",
-        by=Mutation("Executor.begin", "if not self._may_fire():", "if False:"),
+        by=Mutation("Executor.begin", "if not self._duty.may_fire():", "if False:"),
         red="tests/stages/test_executor.py::test_a_process_that_does_not_know_what_apps_may_call_claims_nothing_and_another_fires",
     ),
 )

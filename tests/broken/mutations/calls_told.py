@@ -9,7 +9,7 @@ PROMISES = (
         "a-number-is-known-before-the-call",
         "every call of a numbered timer tells its numbers, an on-time first attempt too.",
         breaks="SQL is asked only about firings that may have been sent already.",
-        by=Mutation("Executor._questionable", "or definition.form.numbered", ""),
+        by=Mutation("NumbersStep.concerns", "return definition.form.numbered", "return False"),
         red="tests/testing/test_numbered.py::test_numbers_grow_by_one_and_what_failed_is_counted_until_one_succeeds",
     ),
     Promise(

@@ -133,18 +133,7 @@ PROMISES = (
         "nothing-is-judged-for-timers-without-a-policy",
         "timers whose firings may overlap are judged by no statement.",
         breaks="Firings of every timer are judged.",
-        by=(
-            Mutation(
-                "Executor._questionable",
-                "definition.overlap is not Overlap.ALLOW",
-                "definition.overlap is not None",
-            ),
-            Mutation(
-                "_with_policy",
-                "and definition.overlap is not Overlap.ALLOW",
-                "and definition.overlap is not None",
-            ),
-        ),
+        by=Mutation("OverlapStep.concerns", "return definition.overlap is not Overlap.ALLOW", "return True"),
         red="tests/testing/test_costs.py::test_one_whose_firings_are_not_to_overlap_costs_more_and_others_nothing",
     ),
     Promise(

@@ -167,7 +167,7 @@ PROMISES = (
         "calls-that-come-close-to-their-moments-are-told-of",
         "when calls come close to their moments, whatever can wait is told to wait.",
         breaks="No process tells.",
-        by=Mutation("Executor.begin", "self._tell_strain()", "pass"),
+        by=Mutation("Executor.begin", "self._duty.tell_strain()", "pass"),
         red="tests/stages/test_executor.py::test_calls_that_come_close_to_their_moments_are_told_of",
     ),
     Promise(

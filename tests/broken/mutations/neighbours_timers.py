@@ -162,22 +162,18 @@ PROMISES = (
             Mutation(
                 "Executor._fire_part",
                 """
-                    ready = _ready(claim, others, definitions, {}, known)
-                if others:
-                    self._send(claim, chunk, others, ready, deaths, most, fired)
-                if asked:
+                if plain:
+                    self._send(claim, plain, deaths, most, fired)
+                if case.asked:
                 """,
-                """
-                    certain = _ready(claim, others, definitions, {}, known)
-                if asked:
-                """,
+                "if case.asked:",
             ),
             Mutation(
                 "Executor._fire_part",
                 "return number",
                 """
-                if others:
-                    self._send(claim, chunk, others, certain, deaths, most, fired)
+                if plain:
+                    self._send(claim, plain, deaths, most, fired)
                 return number
                 """,
             ),

@@ -11,7 +11,7 @@ PROMISES = (
         breaks="A claim is renewed for as long as one part may take, however many there are.",
         by=Mutation(
             "Executor.fire_claimed",
-            "claim.keep_until(self._clock.monotonic() + self._until_s(chunk))",
+            "self._claimer.keep(claim, last)",
             "",
         ),
         red="tests/stages/test_parts.py::test_a_chunk_is_renewed_however_long_its_parts_wait_for_room",
@@ -79,9 +79,9 @@ PROMISES = (
         "a firing that is not made is on record as skipped, with the reason.",
         breaks="A skip is recorded without its reason.",
         by=Mutation(
-            "Executor._skip",
-            "outcome = Outcome(member, bucket, FiringStatus.SKIPPED, due_at=member.fire_at, error=reason)",
-            "outcome = Outcome(member, bucket, FiringStatus.SKIPPED, due_at=member.fire_at)",
+            "Sender.skip",
+            "outcome = Outcome(held.member, bucket, FiringStatus.SKIPPED, held.member.fire_at, error=reason)",
+            "outcome = Outcome(held.member, bucket, FiringStatus.SKIPPED, held.member.fire_at)",
         ),
         red="tests/stages/test_executor.py::test_a_skip_is_recorded_with_its_reason_and_nothing_was_sent",
     ),
@@ -146,7 +146,7 @@ PROMISES = (
         "missed-firings-follow-the-timers-policy",
         "what is found long after its moment is made or skipped as its timer's misfire policy says, with the reason.",
         breaks="The executor asks no misfire policy.",
-        by=Mutation("Executor._judge", "refused |= self._misfires(claim, asked, verdicts, known)", ""),
+        by=Mutation("MisfireStep.rule", "if not row.may_misfire:", "if True:"),
         red="tests/stages/test_misfires.py::test_what_is_missed_is_made_or_skipped_as_its_policy_says",
     ),
     Promise(
@@ -172,8 +172,8 @@ PROMISES = (
         "a firing that waited for another one of its timer is made, whatever its timer does with missed ones.",
         breaks="The misfire policy takes it for missed.",
         by=Mutation(
-            "Executor._misfires",
-            "has_waited=has_waited or verdict.row.has_queued,",
+            "MisfireStep.rule",
+            "has_waited=has_waited or row.has_queued,",
             "has_waited=has_waited,",
         ),
         red="tests/testing/test_overlap.py::test_one_that_waits_is_not_missed_and_is_skipped_once_its_timer_is_disabled",

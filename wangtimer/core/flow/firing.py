@@ -137,6 +137,11 @@ class Chunk:
     slice: SliceOrLane
     members: tuple[DueMember, ...]
 
+    @property
+    def last(self) -> int:
+        """When the last of them is due, ms UTC."""
+        return max([due.due_at for due in self.members])
+
     def to_wire(self) -> tuple[str, str]:
         """Return the message's arguments: the slice's tag, and each `member@due_at`, separated by spaces."""
         return self.slice.tag, " ".join([f"{due.member}@{due.due_at}" for due in self.members])

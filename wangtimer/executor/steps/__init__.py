@@ -1,0 +1,1 @@
+"""Steps before a call that ask of a firing what its timer's owner or an operator wants of it."""

@@ -1,0 +1,45 @@
+"""Numbers: the calls of a numbered timer tell what was lost before them."""
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.firing import WITHDRAWN
+from wangtimer.core.timers.timer import Definition
+from wangtimer.executor.case import Case
+from wangtimer.executor.verdicts import Skip
+from wangtimer.executor.verifier import Verifier
+from wangtimer.store.sql.continuities import ContinuityStore
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersStep:
+    """A step about firings of numbered timers. It comes last: what a step before has just skipped is lost to those
+    that go, though it is not written yet.
+    """
+
+    continuities: ContinuityStore
+    verifier: Verifier
+
+    def concerns(self, definition: Definition) -> bool:
+        """Tell whether the timer is numbered."""
+        return definition.form.numbered
+
+    def rule(self, case: Case) -> None:
+        """Find what each is to tell; these wait where SQL does not answer."""
+        numbered = [one for one in case.going() if one.row.seq is not None and self.concerns(one.definition)]
+        if not numbered:
+            return
+        try:
+            told = self.continuities.before([one.row for one in numbered])
+        except StoreAway:
+            case.verdicts.update({one.due.member: self.verifier.wait(one.due) for one in numbered})
+            return
+        lost: dict[int, list[int]] = defaultdict(list)
+        for member, verdict in case.verdicts.items():
+            if isinstance(verdict, Skip) and verdict.reason not in WITHDRAWN:
+                lost[member.timer_id].append(member.fire_at)
+        case.continuities = {
+            (timer_id, fire_at): found.with_lost(moment for moment in lost[timer_id] if moment < fire_at)
+            for (timer_id, fire_at), found in told.items()
+        }
