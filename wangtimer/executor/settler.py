@@ -111,7 +111,8 @@ class Settler:
                 # Of the others a sweep lets go what waits: it would hang at the same SQL.
                 if in_sql:
                     self._let_next_go(in_sql)
-                    if any(finished.outcome.note(CONTROL) for finished in in_sql):
+                    # Most outcomes have no notes: they pay for no call.
+                    if any(outcome.notes and outcome.note(CONTROL) for _, outcome, _ in in_sql):
                         self._ask_for_controls()
             return True
 
