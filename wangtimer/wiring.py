@@ -38,14 +38,14 @@ from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
 from wangtimer.core.flow.strain import Strain
-from wangtimer.core.messages.message_place import CONSUMERS_BROKER, MessagePlace
+from wangtimer.core.messages.message_place import CONSUMERS_BROKER, MessagePlace, is_message_url
 from wangtimer.core.messages.named_broker import own_consumers, why_no_task
 from wangtimer.core.replica_kind import ReplicaKind
 from wangtimer.core.retry import APP_RETRIES, RetryPolicy
 from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.core.timers.named_target import NamedTarget, through
+from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
@@ -844,9 +844,11 @@ class Wiring:
 
     def _call_of(self, one: Definition, target: NamedTarget | None) -> Notify:
         """Return the call that a firing makes; raises `UnopenedSecrets`."""
-        call = reachable_call(
-            through(target, self.seals.call_of(one)), one.app, self.consumers_seen.is_connected
-        )
+        call = self.seals.call_of(one)
+        if target is not None:
+            call = target.called_by(call)
+        if is_message_url(call.url):
+            call = reachable_call(call, one.app, self.consumers_seen.is_connected)
         fault = self.tls.fault_of(one.app)
         if fault and read_url(call.url)[0].is_tls:
             raise UnusableTls(one.timer_id, fault)

@@ -61,10 +61,13 @@ class Claim:
         """Renew up to then, or for longer where that is known already."""
         self.until = max(self.until, until)
 
+    @property
+    def has_permits(self) -> bool:
+        """Whether its members were pulled with permits, of which some are left."""
+        return bool(self._permits)
+
     def take_permit(self) -> tuple[Permit, ...]:
         """Take out a permit for a call of this claim; none if none is left."""
-        if not self._permits:  # as of any firing that was not pulled
-            return ()
         with self._lock:
             return (self._permits.pop(0),) if self._permits else ()
 
@@ -118,7 +121,7 @@ class Claim:
         """Hold these no longer."""
         with self._lock:
             before = len(self._open)
-            freed = sum(self._open.pop(member, 0) for member in members)
+            freed = sum([self._open.pop(member, 0) for member in members])
             left = len(self._open)
         if self._room is not None:
             self._room.give(freed)
@@ -229,12 +232,6 @@ class Claims:
 def by_claim(held: Iterable[Held]) -> dict[tuple[SliceOrLane, str], list[Member]]:
     """Group members as the slice store takes them: by slice and claim id."""
     return {(claim.stands_in, claim.id): members for claim, members in _grouped(held).items()}
-
-
-def hand_on(held: Iterable[Held]) -> None:
-    """Note that somebody else is responsible for these now, each by its claim."""
-    for claim, members in _grouped(held).items():
-        claim.hand_on(members)
 
 
 def let_go(held: Iterable[Held]) -> None:

@@ -13,7 +13,7 @@ from wangtimer.executor.case import Case, Step
 from wangtimer.executor.claim import Batch, Claim, Held
 from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.ready import Ready, ready
-from wangtimer.executor.shared import SharedParts, SharedSource
+from wangtimer.executor.shared import SharedSource
 from wangtimer.executor.verdicts import PutBack, Send, Verdict
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
@@ -94,9 +94,10 @@ class Judge:
         claim, definitions, shared, asked = case.claim, case.definitions, case.shared, case.asked
         concerning, now = self._concerning, self._clock.now_ms()
         fresh_until = now - self._wanted.definitions.seconds_since_reconnect * 1_000 + FRESH_MS
+        bucket, signings = bucket_of(claim, None), shared.signings
         plain = []
         for due in dues:
-            member = due.member
+            member, due_at = due
             definition = definitions.get(member.timer_id)
             if definition is None or not (
                 definition.surely_wants(member.fire_at) or _seems_wanted(definition, member)
@@ -104,14 +105,21 @@ class Judge:
                 case.unwanted.append(due)
                 asked.append(due)
             elif (
-                any(concerns(definition) for concerns in concerning)
-                or not shared.suffices_for(definition)
+                not shared.suffices_for(definition)
                 or definition.misfire.is_missed(member.fire_at, now)
                 or _may_have_been_sent(due, suspects, fresh_until)
             ):
                 asked.append(due)
-            elif claim.holds(member):
-                plain.append(_plain(claim, due, definition, shared))
+            else:
+                for concerns in concerning:
+                    if concerns(definition):
+                        asked.append(due)
+                        break
+                else:
+                    if claim.holds(member):
+                        target, signing = shared.target_of(definition), signings[definition.app]
+                        held = Held(claim, member)
+                        plain.append(ready(held, due_at, definition, bucket, signing, target))
         return plain
 
     def judge(self, case: Case) -> None:
@@ -147,11 +155,6 @@ class Judge:
             else self._verifier.unopened(one.due, why[one.held.member])
             for one in unopened
         }
-
-
-def _plain(claim: Claim, due: DueMember, definition: Definition, shared: SharedParts) -> Ready:
-    signing, target = shared.signings[definition.app], shared.target_of(definition)
-    return ready(Held(claim, due.member), due.due_at, definition, bucket_of(claim, None), signing, target)
 
 
 def _ready(case: Case, due: DueMember, verdict: Send, definition: Definition) -> Ready:

@@ -57,16 +57,14 @@ def request_of(
     url, method, headers, body, *_ = notify
     if is_message_url(url):
         return _message_of(notify, app, member, keys, timestamp_s, form, ack_token, ack_ms, continuity)
-    headers, name_a_type = _sent(headers)
     content, content_type = _bytes_of(body) if form.body_is_base64 else _written(body)
+    headers = _completed(headers, content_type if body else "", app)
     if form.cloud_events:
         headers = _as_event(headers, app, member, continuity)
-    if body and not name_a_type:
-        headers = (*headers, ("Content-Type", content_type))
     return Request(
         url,
         method,
-        (*headers, ("X-WangTimer-App", app), *_numbers(continuity)),
+        headers if continuity is None else (*headers, *continuity.headers),
         content,
         stamps_of(member, content, keys, timestamp_s, ack_token),
         app,
@@ -79,10 +77,6 @@ def _with_a_type(notify: Notify, form: CallForm) -> Notify:
     if form.body_is_base64 or not notify.body or _sent(notify.headers)[1]:
         return notify
     return notify._replace(headers=(*notify.headers, ("Content-Type", _written(notify.body)[1])))
-
-
-def _numbers(continuity: Continuity | None) -> Headers:
-    return () if continuity is None else continuity.headers
 
 
 def _filled(
@@ -130,20 +124,18 @@ def _message_of(
     continuity: Continuity | None,
 ) -> Message:
     """Return the message that goes to a broker instead; raises ValueError for a body that is no Celery task."""
-    headers, name_a_type = _sent(notify.headers)
-    task = None
+    headers, task = notify.headers, None
     if place_from(notify.url).kind is PlaceKind.CELERY:
         task = task_from(notify.body)
         content, content_type = celery_body(task.args, task.kwargs), "application/json"
     else:
         content, content_type = _bytes_of(notify.body) if form.body_is_base64 else _written(notify.body)
+    headers = _completed(headers, content_type if notify.body else "", app)
     if form.cloud_events:
         headers = _as_event(headers, app, member, continuity)
-    if notify.body and not name_a_type:
-        headers = (*headers, ("Content-Type", content_type))
     return Message(
         notify.url,
-        (*headers, ("X-WangTimer-App", app), *_numbers(continuity)),
+        headers if continuity is None else (*headers, *continuity.headers),
         content,
         stamps_of(member, content, keys, timestamp_s, ack_token),
         app,
@@ -168,14 +160,13 @@ def stamps_of(
 ) -> bytes:
     """Return the header lines that differ from attempt to attempt; without keys the attempt is not signed."""
     timer_id, fire_at, attempt = member
-    firing_id = member.firing_id.encode()
     lines = (
-        b"webhook-id: %b\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
-        % (firing_id, timer_id, fire_at, attempt)
+        b"webhook-id: %d-%d\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
+        % (timer_id, fire_at, timer_id, fire_at, attempt)
     )
     if ack_token:
         lines += b"X-WangTimer-Ack-Token: %b\r\n" % ack_token.encode()
-    return lines + signature_lines(keys, firing_id, timestamp_s, body) if keys else lines
+    return lines + signature_lines(keys, member.firing_id.encode(), timestamp_s, body) if keys else lines
 
 
 @lru_cache(maxsize=1_024)
@@ -186,6 +177,14 @@ def _sent(headers: Headers) -> tuple[Headers, bool]:
     """
     kept = tuple((name, value) for name, value in headers if not is_ours(name))
     return kept, any(name.lower() == "content-type" for name, _ in kept)
+
+
+@lru_cache(maxsize=1_024)  # firings of a timer share theirs, and most timers of an app
+def _completed(headers: Headers, content_type: str, app: str) -> Headers:
+    """Return the owner's headers, a content type if they name none ("": none), and the app."""
+    kept, name_a_type = _sent(headers)
+    added = (("Content-Type", content_type),) if content_type and not name_a_type else ()
+    return (*kept, *added, ("X-WangTimer-App", app))
 
 
 def _written(body: str) -> tuple[bytes, str]:

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from wangtimer.callback import Request
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.origin import part_of_target
+from wangtimer.core.messages.message_place import is_message_url
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.secret_parts import secret_texts
@@ -49,7 +50,7 @@ class RequestMaker:
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         call, form, ack_ms = self._call_of(definition, target), order.form, order.timeouts.ack_ms
         token = "" if ack_ms is None else self._ack_token_of(held.member)
-        if not token:
+        if not token and is_message_url(call.url):
             refuse_unacknowledged(call.url)
         request = request_of(
             call,

@@ -14,7 +14,7 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.executor.attempt import Attempt
-from wangtimer.executor.claim import Held, hand_on
+from wangtimer.executor.claim import Held
 from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.puller import lanes_of
@@ -81,9 +81,13 @@ class Sender:
         """Submit what is ready; a member on which an executor died while it ran alone is recorded as failed.
 
         `paused` were so when overlaps were judged: they were not, and wait in these lanes, whatever is paused by now.
-        Members that another part is now responsible for are handed on. Raises `EngineStopped`: then the engine has
-        none of these.
+        All are of one claim. Members that another part is now responsible for are handed on. Raises `EngineStopped`:
+        then the engine has none of these.
         """
+        if not ready:
+            return Sent(0, 0, {}, {})
+        claim = ready[0].held.claim
+        has_permits = claim.has_permits
         calls: list[Attempt] = []
         quarantined = []
         unmade: dict[Member, str] = {}
@@ -129,17 +133,18 @@ class Sender:
             if died >= ALONE_AFTER:
                 quarantined.append(Quarantined(one.held, attempt))
             else:
-                attempt.permits = one.held.claim.take_permit()
+                if has_permits:
+                    attempt.permits = claim.take_permit()
                 calls.append(attempt)
         self._engine.submit(calls)
-        hand_on(call.held for call in calls)
-        self._quarantine.take(quarantined)
-        hand_on(one.held for one in quarantined)
-        elsewhere = sum(
-            _leads_elsewhere(one.held, one.request.host, one.request.app, one.request.part)
-            for one in calls
-            if one.has_waited
-        )
+        claim.hand_on([call.held.member for call in calls])
+        if quarantined:
+            self._quarantine.take(quarantined)
+            claim.hand_on([one.held.member for one in quarantined])
+        elsewhere = 0
+        if isinstance(claim.stands_in, SharedLane):
+            requests = [(one.held, one.request) for one in calls]
+            elsewhere = sum(_leads_elsewhere(held, it.host, it.app, it.part) for held, it in requests)
         return Sent(len(calls) + len(quarantined), elsewhere, unmade, unopened)
 
     def _disabled_for(self, one: Ready) -> HostKey | None:
@@ -198,13 +203,13 @@ class Sender:
     ) -> None:
         """Queue the outcome "failed", without another attempt; `place` is whose it is, and where it would have gone."""
         self._settler.take(self._replies.failed(held, due_at, error, bucket, reason, host, place))
-        hand_on([held])
+        held.claim.hand_on([held.member])
 
     def skip(self, held: Held, reason: str, bucket: int, place: AlertPlace) -> None:
         """Queue the outcome "skipped", for this reason."""
         outcome = Outcome(held.member, bucket, FiringStatus.SKIPPED, held.member.fire_at, error=reason)
         self._settler.take(Finished(held, self._replies.noted(outcome, place)))
-        hand_on([held])
+        held.claim.hand_on([held.member])
 
     def _fail_unasked(self, ready: Ready) -> None:
         host, place = ready.order.where.host, ready.order.where.place

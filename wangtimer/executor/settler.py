@@ -8,7 +8,7 @@ from typing import NamedTuple
 import structlog
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import MemberKey
+from wangtimer.core.flow.firing import FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.core.time.clock import Clock
@@ -126,7 +126,7 @@ class Settler:
         held = [finished.held for finished in batch]
         let_go(held)
         try:
-            self._hot.add([outcome.retry_firing() for outcome in outcomes if outcome.is_retry])
+            self._hot.add([one.retry_firing() for one in outcomes if one.status is FiringStatus.PENDING])
             self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
@@ -140,7 +140,7 @@ class Settler:
         done = {
             held.member.key
             for held, outcome, *_ in batch
-            if outcome.is_done and held.member in held.claim.begun
+            if held.member in held.claim.begun and outcome.is_done
         }
         if done:
             self._end_overlaps(done)

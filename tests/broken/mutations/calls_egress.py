@@ -156,15 +156,8 @@ PROMISES = (
         by=(
             Mutation(
                 "Wiring._call_of",
-                """
-                call = reachable_call(
-                    through(target, self.seals.call_of(one)), one.app, self.consumers_seen.is_connected
-                )
-                """,
-                """
-                own = self.seals.call_of(one)
-                call = reachable_call(through(target, own), one.app, self.consumers_seen.is_connected)
-                """,
+                "call = self.seals.call_of(one)",
+                "call = own = self.seals.call_of(one)",
             ),
             Mutation(
                 "Wiring._call_of",

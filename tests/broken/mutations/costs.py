@@ -192,9 +192,9 @@ PROMISES = (
         "a firing of a timer that names no target costs no question for targets.",
         breaks="Targets are asked for with each part of a chunk.",
         by=Mutation(
-            "Shared.known",
-            "return Known(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})",
-            "return Known(self.signings.known(apps, mark), self.targets.known(keys, mark))",
+            "SharedSource.known",
+            "return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark) if keys else {})",
+            "return SharedParts(self.signings.known(apps, mark), self.targets.known(keys, mark))",
         ),
         red="tests/stages/test_targets.py::test_a_firing_of_a_timer_without_a_target_asks_for_none",
     ),

@@ -34,7 +34,7 @@ PROMISES = (
         by=(
             Mutation(
                 "_moment",
-                "return max(due.due_at, verdict.row.due_at) if isinstance(verdict, Send) else due.due_at",
+                "return max(due.due_at, row.due_at)",
                 "return due.due_at",
             ),
             Mutation(

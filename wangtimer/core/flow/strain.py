@@ -35,7 +35,7 @@ class Strain:
         True where that period was strained: once a period at most, and never for one that is long over.
         """
         close_before = now_ms + CLOSE_SHARE * self.lead_ms
-        close = sum(due.due_at < close_before for due in members)
+        close = len([due for due in members if due.due_at < close_before])
         with self._noting:
             is_strained = False
             if now >= self._ends_at:

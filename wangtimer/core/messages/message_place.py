@@ -2,9 +2,11 @@
 to consumers that connect to us.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from operator import methodcaller
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from wangtimer.core.errors import InvalidInput
@@ -60,9 +62,8 @@ class MessagePlace:
         return f"{SCHEME}{self.broker}/{self.kind}?{urlencode(said)}"
 
 
-def is_message_url(url: str) -> bool:
-    """Tell whether a stored target is a place for messages."""
-    return url.startswith(SCHEME)
+# Tells of a URL whether it is a place for messages. Each firing asks it: no call of Python is made for it.
+is_message_url: Callable[[str], bool] = methodcaller("startswith", SCHEME)
 
 
 @lru_cache(maxsize=1_024)
