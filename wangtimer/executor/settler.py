@@ -112,7 +112,8 @@ class Settler:
                 if in_sql:
                     self._let_next_go(in_sql)
                     # Most outcomes have no notes: they pay for no call.
-                    if any(outcome.notes and outcome.note(CONTROL) for _, outcome, _ in in_sql):
+                    noted = [finished.outcome for finished in in_sql if finished.outcome.notes]
+                    if any(outcome.note(CONTROL) for outcome in noted):
                         self._ask_for_controls()
             return True
 
