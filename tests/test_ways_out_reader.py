@@ -20,8 +20,7 @@ from wangtimer.core.egress.way_out import WAYS_OUT, AppEgress, WayOut, WaysOut
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.replica import Replicas
+from wangtimer.store.replica import Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.client_certificates import open_key, seal_key
 from wangtimer.store.ways_out_mark import WaysOutMark

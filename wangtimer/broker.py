@@ -1,7 +1,7 @@
 """The broker as the stages see it: messages out, and how many wait. A lost one is no harm: SQL and leases re-issue."""
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,14 +71,9 @@ class Broker:
         """Ask for nearly empty lanes to be fed; lost, whoever pulls from one asks again a second later."""
         self._send("wangtimer.feed_lanes", (), MIGRATE)
 
-    def send_stop_gone(self, called: Mapping[int, tuple[int, int]]) -> None:
-        """Ask for timers, by id with what was called, to be disabled; lost, their next answer 410 asks again."""
-        given = [[timer_id, *versions] for timer_id, versions in called.items()]
-        self._send("wangtimer.stop_gone", (given,), MIGRATE, f"{len(given)} timers")
-
-    def send_controls(self, controls: Mapping[int, str]) -> None:
-        """Ask for what answers make of timers, by their ids; lost, the next sweep does it."""
-        self._send("wangtimer.apply_controls", (list(controls.items()),), MIGRATE, f"{len(controls)} timers")
+    def send_apply_controls(self) -> None:
+        """Ask for what answers make of timers, which is on record; lost, the next sweep does it."""
+        self._send("wangtimer.apply_controls", (), MIGRATE)
 
     def waiting_chunks(self, number: int = 0) -> int:
         """Return how many chunks of a queue wait for executors, looked up at most four times a second; 0 if unknown."""

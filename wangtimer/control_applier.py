@@ -1,7 +1,7 @@
 """The control applier: stops timers, puts them off, or sets their next moment, as their targets' answers say."""
 
-from collections import deque
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -39,8 +39,6 @@ ON_RECORD_FOR_MS = 60_000
 PAGE = 500
 # s. A sweep that takes longer is gone on with by the next one.
 LONGEST_S = 5.0
-# Timers that wait while others are changed. A further one is left to the next sweep.
-MOST_ASKED = 5_000
 # Of so many timers the change fails for SQL: then no further one is tried for now, since each would take its time.
 MOST_AWAY = 3
 
@@ -67,38 +65,29 @@ class ControlApplier:
     clock: Clock
     pace: ControlPace
     audit: AuditLog
-    _asked: dict[int, str] = field(default_factory=dict, init=False)
-    _lock: Lock = field(default_factory=Lock, init=False)
+    # Disables an app's timers whose targets are gone, by id with what was called.
+    stop_gone: Callable[[str, Mapping[int, ReplyControl]], None]
+    _is_asked: bool = field(default=False, init=False)
     _busy: Lock = field(default_factory=Lock, init=False)
     _behind: MemberKey = field(default=FIRST_KEY, init=False)
-
-    def take(self, controls: Mapping[int, str]) -> None:
-        """Apply what answers make of timers, by their ids; what is lost here is applied by the next sweep.
-
-        While another thread is at it, that one applies these too. Raises `StoreAway`.
-        """
-        with self._lock:
-            for timer_id, text in controls.items():
-                held = self._asked.get(timer_id)
-                if held is None and len(self._asked) >= MOST_ASKED:
-                    continue
-                if held is None or _version(text) >= _version(held):
-                    self._asked[timer_id] = text
-        while self._asked and self._busy.acquire(blocking=False):
-            try:
-                with self._lock:
-                    asked, self._asked = self._asked, {}
-                _raise_one_of(self._apply(asked).away)
-            finally:
-                self._busy.release()
 
     def sweep(self) -> None:
         """Apply what is on record and was not applied yet; then it is forgotten.
 
-        It goes on where the one before it ended, from the first one on again behind the last. Raises `StoreAway`, also
-        where SQL is away for a few timers only: those stay on record.
+        While another thread is at it, that one goes on for this one. It goes on where the one before it ended, from the
+        first one on again behind the last. Raises `StoreAway`, also where SQL is away for a few timers only: those stay
+        on record.
         """
-        ends_at, number = self.clock.monotonic() + LONGEST_S, 0
+        ends_at, self._is_asked = self.clock.monotonic() + LONGEST_S, True
+        while self._is_asked and self._busy.acquire(blocking=False):
+            try:
+                self._is_asked = False
+                self._apply_all(ends_at)
+            finally:
+                self._busy.release()
+
+    def _apply_all(self, ends_at: float) -> None:
+        number = 0
         all_away: dict[int, StoreAway] = {}
         while self.clock.monotonic() < ends_at:
             page = self.controls.behind(self._behind, PAGE)
@@ -122,12 +111,12 @@ class ControlApplier:
             log.info("controls_applied", firings=number)
         _raise_one_of(all_away)
 
-    def _apply(self, controls: Mapping[int, str], ends_at: float = float("inf")) -> _Applied:
+    def _apply(self, controls: Mapping[int, str], ends_at: float) -> _Applied:
         """Change timers in the order of their ids, until then (s, of the stop-watch), or SQL is away for several."""
         faults: dict[int, str] = {}
-        away: dict[int, StoreAway] = {}
         apps = self.lists.apps_of(controls) if controls else {}
-        left = deque(sorted(apps))
+        gone, away = self._apply_gone(controls, apps)
+        left = deque(sorted(apps.keys() - gone))
         while left and len(away) < MOST_AWAY:
             timer_id = left.popleft()
             try:
@@ -145,6 +134,27 @@ class ControlApplier:
             if self.clock.monotonic() >= ends_at:
                 break
         return _Applied(faults, away, set(left))
+
+    def _apply_gone(
+        self, controls: Mapping[int, str], apps: Mapping[int, str]
+    ) -> tuple[set[int], dict[int, StoreAway]]:
+        """Disable timers whose targets are gone, an app's together; return these, and those for which SQL is away."""
+        of_apps: defaultdict[str, dict[int, ReplyControl]] = defaultdict(dict)
+        for timer_id, app in apps.items():
+            with suppress(ValueError):
+                control = control_from(controls[timer_id])
+                if control.kind is ControlKind.GONE:
+                    of_apps[app][timer_id] = control
+        away: dict[int, StoreAway] = {}
+        for app, called in of_apps.items():
+            try:
+                self.stop_gone(app, called)
+            except StoreAway as error:
+                away |= dict.fromkeys(called, error)
+            except Exception as fault:
+                # Others wait behind them; their next answer asks for it again.
+                log.error("gone_timers_not_disabled", app=app, timers=len(called), error=repr(fault))
+        return {timer_id for called in of_apps.values() for timer_id in called}, away
 
     def _is_on_record(self, timer_id: int, control: ReplyControl) -> bool:
         """Tell whether an answer's change of this timer went on record within a minute: then this one does not.

@@ -13,9 +13,9 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.window import Found, Next, Window
+from wangtimer.store.refresher import tell
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.timers import TimerStore
-from wangtimer.store.telling import tell
 
 log = structlog.get_logger()
 

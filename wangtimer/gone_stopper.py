@@ -1,18 +1,15 @@
 """The gone stopper: disables timers whose target answered 410 Gone."""
 
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from threading import Lock
+from dataclasses import dataclass
 
 import structlog
 
 from wangtimer.batches import Batches
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import UnknownTarget
+from wangtimer.core.flow.reply_control import ReplyControl
 from wangtimer.core.timers.timer import Timer
-from wangtimer.in_turn import do_in_turn
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_lists import TimerLists
 
@@ -20,13 +17,11 @@ log = structlog.get_logger()
 
 # As the audit names who did it.
 CALLER = Caller(None, "the target answered 410", None, frozenset(), "")
-# Timers that wait while others are disabled. A further one is left out: its next answer asks for it again.
-MOST_ASKED = 5_000
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class GoneStopper:
-    """Repeatable: who is disabled stays so. One thread of a process disables, so that the others are free for the rest.
+    """Repeatable: who is disabled stays so.
 
     A timer is left alone if it, or the target it names, was changed since its call, or if it has no moment to come:
     that one ends as after any failure.
@@ -35,43 +30,17 @@ class GoneStopper:
     lists: TimerLists
     targets: TargetStore
     batches: Batches
-    _asked: dict[int, tuple[int, int]] = field(default_factory=dict, init=False)
-    _lock: Lock = field(default_factory=Lock, init=False)
-    _busy: Lock = field(default_factory=Lock, init=False)
 
-    def stop(self, called: Mapping[int, tuple[int, int]]) -> None:
-        """Disable timers, given by id with the versions of timer and named target (0: none) that were called.
-
-        While another thread is at it, that one disables these too. What fails for one app holds up no other. Raises
-        `StoreAway`.
-        """
-        with self._lock:
-            for timer_id, versions in called.items():
-                if timer_id in self._asked or len(self._asked) < MOST_ASKED:
-                    self._asked[timer_id] = versions
-        while self._asked and self._busy.acquire(blocking=False):
-            try:
-                self._stop_asked()
-            finally:
-                self._busy.release()
-
-    def _stop_asked(self) -> None:
-        with self._lock:
-            called, self._asked = self._asked, {}
-        of_apps: dict[str, list[int]] = defaultdict(list)
-        for timer_id, app in self.lists.apps_of(called).items():
-            of_apps[app].append(timer_id)
-        do_in_turn(*(partial(self._stop, app, ids, called) for app, ids in of_apps.items()))
-
-    def _stop(self, app: str, ids: list[int], called: Mapping[int, tuple[int, int]]) -> None:
+    def stop(self, app: str, called: Mapping[int, ReplyControl]) -> None:
+        """Disable timers of an app, given by id with what was called; raises `StoreAway`."""
         versions: dict[str, int] = {"": 0}
         chosen = [
             timer
-            for timer in self.lists.of_ids(app, ids).values()
+            for timer in self.lists.of_ids(app, list(called)).values()
             if timer.definition.is_enabled
             and timer.next_fire_at is not None
-            and timer.is_at(called[timer.id][0])
-            and called[timer.id][1] == self._target_version(timer, versions)
+            and timer.is_at(called[timer.id].version)
+            and called[timer.id].until == self._target_version(timer, versions)
         ]
         if not chosen:
             return

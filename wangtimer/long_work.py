@@ -36,7 +36,6 @@ from wangtimer.store.hot import HotStore
 from wangtimer.store.sql.accepted_firings import (
     FIRST_OVERDUE,
     TIME_OVER_ERROR,
-    AcceptedFiring,
     AcceptedFirings,
     AckState,
     OverdueKey,
@@ -105,12 +104,12 @@ class LongWork:
         held = self._held(member)
         ack_ms = self._ack_ms(timer_id)
         if ack_ms is None:  # taken away since: what it was given stays
-            return held.ack_by
+            return held.due_at
         until = self._now + ack_ms
         state = self.accepted.prolong(member, until)
         if state is not AckState.COUNTS:
             raise _refused(state)
-        until = max(until, held.ack_by)
+        until = max(until, held.due_at)
         self.tell(member, until)
         return until
 
@@ -158,7 +157,7 @@ class LongWork:
             log.info("not_acknowledged", firings=number, left=left)
         return number
 
-    def _end_overdue(self, page: Sequence[AcceptedFiring]) -> int:
+    def _end_overdue(self, page: Sequence[Outcome]) -> int:
         definitions = self.timers.definitions({one.member.timer_id for one in page})
         read = [
             (one, definitions.get(one.member.timer_id))
@@ -191,7 +190,7 @@ class LongWork:
             return ()
         return self.marks.noted(Outcome(member, 0, FiringStatus.SUCCEEDED, member.fire_at), place).notes
 
-    def _held(self, member: Member) -> AcceptedFiring:
+    def _held(self, member: Member) -> Outcome:
         """Return the firing that is accepted at this attempt; raises what says why it is not."""
         self._await_answer(member)
         state, held = self.accepted.find(member)
@@ -228,7 +227,7 @@ class LongWork:
 
     def _end(
         self,
-        page: Sequence[tuple[AcceptedFiring, Definition | None]],
+        page: Sequence[tuple[Outcome, Definition | None]],
         error: str,
         reason: str,
         is_final: bool = False,
@@ -259,7 +258,7 @@ class LongWork:
 
     def _outcome(
         self,
-        one: AcceptedFiring,
+        accepted: Outcome,
         definition: Definition | None,
         of_apps: Mapping[str, RetryPolicy],
         error: str,
@@ -270,11 +269,13 @@ class LongWork:
         if definition is not None and definition.status is not TimerStatus.DELETED:
             order = self._order_of(definition)
             host, policy = order.where.host, policy_of(order.retry, order.app, of_apps, self.usual)
-            wait_ms = None if is_final else policy.wait_ms(one.member.attempt, self.random)
+            wait_ms = None if is_final else policy.wait_ms(accepted.member.attempt, self.random)
         if wait_ms is None:
-            failed = one.outcome(FiringStatus.FAILED, one.member.fire_at, error)
+            failed = accepted._replace(
+                status=FiringStatus.FAILED, due_at=accepted.member.fire_at, error=error
+            )
             return failed.with_note(Failure(reason, host, self._now).note)
-        return one.outcome(FiringStatus.PENDING, self._now + wait_ms, error)
+        return accepted._replace(status=FiringStatus.PENDING, due_at=self._now + wait_ms, error=error)
 
     def _place_of(self, definition: Definition | None) -> AlertPlace:
         return NOWHERE if definition is None else self._order_of(definition).where.place

@@ -20,8 +20,8 @@ from wangtimer.core.timers.timer import Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad, planned_before
+from wangtimer.store.refresher import tell
 from wangtimer.store.sql.timers import TimerStore
-from wangtimer.store.telling import tell
 
 log = structlog.get_logger()
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 import structlog
 
@@ -23,7 +23,7 @@ from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.load import MinuteLoad, planned_before
-from wangtimer.store.replay_quota import Granted
+from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Replay
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
@@ -88,18 +88,6 @@ class Backfilled:
     next_since: int | None = None
 
 
-class Grants(Protocol):
-    """Says how many firings an app may replay and backfill now."""
-
-    def take(self, app: str, wanted: int) -> Granted:
-        """Return how many of the wanted firings may be made; raises `TooFast` where it would be none of them."""
-        ...
-
-    def give_back(self, granted: Granted, used: int) -> None:
-        """Give back what was granted a moment ago and not used."""
-        ...
-
-
 class Cancelled(NamedTuple):
     """A cancelled firing, and whether Redis was told of it; if not, the sweep tells it seconds later."""
 
@@ -125,7 +113,7 @@ class OnDemand:
     soon_ms: int
     buckets: BucketRule
     send_chunk: Callable[[Chunk], None]
-    grants: Grants
+    grants: ReplayQuota
 
     def fire_now(self, app: str, timer_id: int, keep: FiringToKeep | None = None) -> Firing:
         """Fire a timer now, enabled or not, whatever its schedule, and keep the answer; return the firing.

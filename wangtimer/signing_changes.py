@@ -4,18 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import structlog
-
-from wangtimer.core.errors import Conflict, StoreAway
+from wangtimer.core.errors import Conflict
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.told import counts_within_ms
-from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.marked_copies import SigningCopies
 from wangtimer.store.signing_text import UnopenedSigning
 from wangtimer.store.sql.signing_store import SigningStore
-
-log = structlog.get_logger()
 
 
 class SigningChange(NamedTuple):
@@ -81,9 +77,4 @@ class SigningChanges:
         except UnopenedSigning as error:
             mend = "let an operator put that key back (WANGTIMER_SECRET_KEYS_FILE), or rotate with an overlap of 0s"
             raise Conflict(field, f"the present secrets cannot be opened: {error}", mend) from None
-        try:
-            self.copies.put([changed])
-        except StoreAway as error:
-            log.warning("signing_told_later", app=app, error=str(error))
-            return SigningChange(changed, counts_within_ms(False, self.lead_ms))
-        return SigningChange(changed, counts_within_ms(True, self.lead_ms))
+        return SigningChange(changed, counts_within_ms(self.copies.is_told(changed), self.lead_ms))

@@ -10,7 +10,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.told import counts_within_ms
-from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.marked_copies import TargetCopies
 from wangtimer.store.sql.target_store import TargetStore
 
 log = structlog.get_logger()
@@ -42,12 +42,7 @@ class TargetChanges:
     ) -> TargetChange:
         """Make or change a target; errors as for `TargetStore.change`."""
         target, is_made = self.store.change(app, name, change, int(self.clock.now_ms()), version)
-        try:
-            self.copies.put([target])
-        except StoreAway as error:
-            log.warning("target_told_later", app=app, target=name, error=str(error))
-            return TargetChange(target, is_made, counts_within_ms(False, self.lead_ms))
-        return TargetChange(target, is_made, counts_within_ms(True, self.lead_ms))
+        return TargetChange(target, is_made, counts_within_ms(self.copies.is_told(target), self.lead_ms))
 
     def remove(self, app: str, name: str, version: int | None = None) -> None:
         """Delete a target that no timer names; errors as for `TargetStore.remove`.

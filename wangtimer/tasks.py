@@ -171,18 +171,11 @@ def follow(parts: Wiring) -> None:
     parts.calendar_follower.follow_all()
 
 
-# Who is disabled stays so; who was changed since is left alone.
-@task("stop_gone", MIGRATE)
-def stop_gone(called: list[tuple[int, int, int]]) -> None:
-    """Disable timers whose target answered 410; each has its id, its version, and that of the target it names."""
-    wiring().gone_stopper.stop({timer_id: (own, target) for timer_id, own, target in called})
-
-
 # A control is of a timer's version, and what it changes makes a new one.
 @task("apply_controls", MIGRATE)
-def apply_controls(controls: list[tuple[int, str]]) -> None:
-    """Do what answers make of timers; each has the timer's id, and the control as text."""
-    wiring().control_applier.take(dict(controls))
+def apply_controls() -> None:
+    """Do what answers make of timers."""
+    wiring().control_applier.sweep()
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

@@ -4,7 +4,7 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cached_property, partial
 from random import Random
 from socket import gethostname
@@ -25,15 +25,15 @@ from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.control_applier import ControlApplier
 from wangtimer.core import fail_points
 from wangtimer.core.alerts.alert_marks import AlertMarks
-from wangtimer.core.alerts.alerted_apps import ALERTED_APPS, AlertedApps
+from wangtimer.core.alerts.alerted_apps import ALERTED_APPS
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.disabled_hosts import DISABLED_HOSTS, HostKey
-from wangtimer.core.flow.limits import CALL_LIMITS, CallLimits
+from wangtimer.core.flow.limits import CALL_LIMITS
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.pace import Pace
-from wangtimer.core.flow.pauses import PAUSES, Pauses
+from wangtimer.core.flow.pauses import PAUSES
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.queues import CALLBACK
 from wangtimer.core.flow.slicing import BucketRule, SharedLane
@@ -68,14 +68,18 @@ from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Settler
-from wangtimer.executor.shared import SharedSource
-from wangtimer.executor.signings import SharedSignings
+from wangtimer.executor.shared import (
+    SharedSignings,
+    SharedSource,
+    SharedTargets,
+    shared_signings,
+    shared_targets,
+)
 from wangtimer.executor.steps.misfire_step import MisfireStep
 from wangtimer.executor.steps.numbers_step import NumbersStep
 from wangtimer.executor.steps.overlap_step import OverlapStep
 from wangtimer.executor.steps.pause_step import PauseStep
 from wangtimer.executor.steps.shared_step import SharedStep
-from wangtimer.executor.targets import SharedTargets
 from wangtimer.executor.throttle import Throttle
 from wangtimer.executor.turnstile import Turnstile
 from wangtimer.executor.unread import Unread
@@ -108,7 +112,6 @@ from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
-from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
 from wangtimer.store.key_ring import KeyRing
 from wangtimer.store.outbox_room import OutboxRoom
@@ -126,21 +129,19 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.lane_budget import LaneBudget
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.load import MinuteLoad
-from wangtimer.store.redis.marked_copies import MarkedCopies
+from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies, TargetCopies
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
 from wangtimer.store.redis.quotas import Quotas
 from wangtimer.store.redis.refusal_count import RefusalCount
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.store_memory import StoreMemory
 from wangtimer.store.redis.strain_mark import StrainMark
-from wangtimer.store.redis.target_copies import TargetCopies
 from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.refresher import CopyRefresher
 from wangtimer.store.replay_quota import ReplayQuota
-from wangtimer.store.replica import Replica, Replicas
+from wangtimer.store.replica import Replica, Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages
@@ -162,7 +163,6 @@ from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
-from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
@@ -217,6 +217,11 @@ class once(cached_property[Part]):  # noqa: N801 - reads as the decorator it is
             return super().__get__(instance, owner)
 
 
+def part(build: "Callable[[Wiring], Value]") -> once[Value]:
+    """Return a part that one expression builds of others; its class says what it is."""
+    return once(build)
+
+
 class Wiring:
     """The parts of one process. `stopping` is set when the process is asked to end."""
 
@@ -238,15 +243,8 @@ class Wiring:
             database.create_tables()
         return database
 
-    @once
-    def redis(self) -> RedisConnection:
-        """Redis, the hot store."""
-        return RedisConnection(self.settings.store_url)
-
-    @once
-    def clock(self) -> RedisClock:
-        """The one clock."""
-        return RedisClock(self.redis)
+    redis = part(lambda parts: RedisConnection(parts.settings.store_url))
+    clock = part(lambda parts: RedisClock(parts.redis))
 
     @once
     def timers(self) -> TimerStore:
@@ -259,25 +257,10 @@ class Wiring:
             self.why_no_task,
         )
 
-    @once
-    def seals(self) -> Seals:
-        """Encrypts secrets of timers."""
-        return Seals(self.settings.secret_key_ring)
-
-    @once
-    def ack_tokens(self) -> AckTokens:
-        """By which targets say that they are done."""
-        return AckTokens(self.seals.derived(ACK_PURPOSE))
-
-    @once
-    def apps(self) -> AppStore:
-        """Apps in SQL."""
-        return AppStore(self.database)
-
-    @once
-    def audit(self) -> AuditLog:
-        """Who changed what, in SQL."""
-        return AuditLog(self.database, self.clock)
+    seals = part(lambda parts: Seals(parts.settings.secret_key_ring))
+    ack_tokens = part(lambda parts: AckTokens(parts.seals.derived(ACK_PURPOSE)))
+    apps = part(lambda parts: AppStore(parts.database))
+    audit = part(lambda parts: AuditLog(parts.database, parts.clock))
 
     @once
     def app_directory(self) -> AppDirectory:
@@ -289,30 +272,11 @@ class Wiring:
         """How many timers each app has, held against its limits."""
         return AppTotals(lambda app: most_of(self.app_directory.limits_of(app)), self.total_counts)
 
-    @once
-    def total_counts(self) -> TotalCounts:
-        """Counts them."""
-        return TotalCounts(self.database)
-
-    @once
-    def api_keys(self) -> ApiKeyStore:
-        """Keys of apps and operators in SQL."""
-        return ApiKeyStore(self.database)
-
-    @once
-    def key_ring(self) -> KeyRing:
-        """Keys by id, remembered."""
-        return KeyRing(self.api_keys)
-
-    @once
-    def quotas(self) -> Quotas:
-        """What apps may ask for within a time."""
-        return Quotas(self.redis, self.keys, self.clock)
-
-    @once
-    def firings(self) -> FiringStore:
-        """Firings in SQL."""
-        return FiringStore(self.database)
+    total_counts = part(lambda parts: TotalCounts(parts.database))
+    api_keys = part(lambda parts: ApiKeyStore(parts.database))
+    key_ring = part(lambda parts: KeyRing(parts.api_keys))
+    quotas = part(lambda parts: Quotas(parts.redis, parts.keys, parts.clock))
+    firings = part(lambda parts: FiringStore(parts.database))
 
     @once
     def leases(self) -> Leases:
@@ -320,26 +284,16 @@ class Wiring:
         s = self.settings
         return Leases(s.lead_ms, s.lock_ms, s.armed_lease_ms, s.running_lease_ms)
 
-    @once
-    def slices(self) -> SliceStore:
-        """Hot firings."""
-        return SliceStore(self.redis, self.keys, self.clock, self.leases)
-
-    @once
-    def agenda(self) -> Agenda:
-        """Which slices need a trigger."""
-        return Agenda(self.redis, self.keys)
-
-    @once
-    def window(self) -> Window:
-        """How far ahead Redis holds firings."""
-        return Window(self.redis, self.keys, self.window_rule)
+    slices = part(lambda parts: SliceStore(parts.redis, parts.keys, parts.clock, parts.leases))
+    agenda = part(lambda parts: Agenda(parts.redis, parts.keys))
 
     @once
     def window_rule(self) -> WindowRule:
         """How far ahead Redis may hold firings."""
         s = self.settings
         return WindowRule(s.window_ms, s.horizon_ms, s.window_memory_mb * 1_000_000)
+
+    window = part(lambda parts: Window(parts.redis, parts.keys, parts.window_rule))
 
     @once
     def lanes(self) -> LaneStore:
@@ -351,30 +305,11 @@ class Wiring:
         """How many calls of apps with a limit may begin."""
         return PermitStore(self.redis, self.keys, self.clock, self.settings.callback_timeout_ms)
 
-    @once
-    def pauses(self) -> PauseStore:
-        """What operators paused, in SQL."""
-        return PauseStore(self.database)
-
-    @once
-    def host_limits(self) -> HostLimitStore:
-        """Limits of calls to target hosts, in SQL."""
-        return HostLimitStore(self.database)
-
-    @once
-    def limits_in_sql(self) -> CallLimitSource:
-        """All limits of calls."""
-        return CallLimitSource(self.database, self.host_limits)
-
-    @once
-    def alert_rules(self) -> AlertRuleStore:
-        """Of what apps want to be told, in SQL."""
-        return AlertRuleStore(self.database, self.seals)
-
-    @once
-    def alert_messages(self) -> AlertMessages:
-        """What they are told."""
-        return AlertMessages(self.database)
+    pauses = part(lambda parts: PauseStore(parts.database))
+    host_limits = part(lambda parts: HostLimitStore(parts.database))
+    limits_in_sql = part(lambda parts: CallLimitSource(parts.database, parts.host_limits))
+    alert_rules = part(lambda parts: AlertRuleStore(parts.database, parts.seals))
+    alert_messages = part(lambda parts: AlertMessages(parts.database))
 
     @once
     def alert_judge(self) -> AlertJudge:
@@ -388,10 +323,7 @@ class Wiring:
             self.alerted_replica.tell,
         )
 
-    @once
-    def alert_trial(self) -> AlertTrial:
-        """Tries their rules."""
-        return AlertTrial(self.alert_messages, self.clock)
+    alert_trial = part(lambda parts: AlertTrial(parts.alert_messages, parts.clock))
 
     @once
     def alert_teller(self) -> AlertTeller:
@@ -416,15 +348,8 @@ class Wiring:
             raise ValueError(found.bad[app])
         return found[app]
 
-    @once
-    def disabled_hosts(self) -> DisabledHostStore:
-        """Hosts that are disabled for apps, in SQL."""
-        return DisabledHostStore(self.database)
-
-    @once
-    def replica_texts(self) -> ReplicaTexts:
-        """What Redis has of what operators and apps set."""
-        return ReplicaTexts(self.redis, self.keys)
+    disabled_hosts = part(lambda parts: DisabledHostStore(parts.database))
+    replica_texts = part(lambda parts: ReplicaTexts(parts.redis, parts.keys))
 
     @once
     def replicas(self) -> Replicas:
@@ -442,45 +367,15 @@ class Wiring:
     def _replica(self, kind: ReplicaKind[Value], in_sql: Callable[[], Value]) -> Replica[Value]:
         return Replica(kind, in_sql, self.replica_texts, self.clock)
 
-    @once
-    def limits_replica(self) -> Replica[CallLimits]:
-        """How many calls apps and target hosts may have."""
-        return self._replica(CALL_LIMITS, self.limits_in_sql.all)
-
-    @once
-    def pauses_replica(self) -> Replica[Pauses]:
-        """What is paused."""
-        return self._replica(PAUSES, self.pauses.of_calls)
-
-    @once
-    def retries_replica(self) -> Replica[Mapping[str, RetryPolicy]]:
-        """When failed calls of apps are made again."""
-        return self._replica(APP_RETRIES, self.apps.retries)
-
-    @once
-    def disabled_hosts_replica(self) -> Replica[frozenset[HostKey]]:
-        """Hosts that are disabled for apps."""
-        return self._replica(DISABLED_HOSTS, self.disabled_hosts.keys)
-
-    @once
-    def alerted_replica(self) -> Replica[AlertedApps]:
-        """Who has rules of alerts."""
-        return self._replica(ALERTED_APPS, self.alert_rules.alerted)
-
-    @once
-    def ways_out_mark(self) -> WaysOutMark:
-        """The ways out of apps, and their mark."""
-        return WaysOutMark(self.ways_out_in_sql, self.replica_texts, self.clock)
-
-    @once
-    def queues_replica(self) -> Replica[Mapping[str, str]]:
-        """The queues of their own that apps have."""
-        return self._replica(APP_QUEUES, self.apps.queues)
-
-    @once
-    def queue_workers(self) -> QueueWorkers:
-        """Which of these queues have a callback process."""
-        return QueueWorkers(self.redis, self.keys, self.clock)
+    limits_replica = part(lambda parts: parts._replica(CALL_LIMITS, parts.limits_in_sql.all))
+    pauses_replica = part(lambda parts: parts._replica(PAUSES, parts.pauses.of_calls))
+    retries_replica = part(lambda parts: parts._replica(APP_RETRIES, parts.apps.retries))
+    disabled_hosts_replica = part(lambda parts: parts._replica(DISABLED_HOSTS, parts.disabled_hosts.keys))
+    alerted_replica = part(lambda parts: parts._replica(ALERTED_APPS, parts.alert_rules.alerted))
+    ways_out_in_sql = part(lambda parts: WaysOutInSql(parts.database))
+    ways_out_mark = part(lambda parts: WaysOutMark(parts.ways_out_in_sql, parts.replica_texts, parts.clock))
+    queues_replica = part(lambda parts: parts._replica(APP_QUEUES, parts.apps.queues))
+    queue_workers = part(lambda parts: QueueWorkers(parts.redis, parts.keys, parts.clock))
 
     @once
     def app_queues(self) -> AppQueues:
@@ -490,20 +385,8 @@ class Wiring:
     def _message_queue_of(self, number: int) -> str:
         return self.app_queues.message_queue_of(number) if number else CALLBACK
 
-    @once
-    def client_certificates(self) -> ClientCertificates:
-        """The certificates that apps' callbacks show, in SQL."""
-        return ClientCertificates(self.database, self.seals)
-
-    @once
-    def ways_out_in_sql(self) -> WaysOutInSql:
-        """Apps' ways out in SQL, their certificates too."""
-        return WaysOutInSql(self.database)
-
-    @once
-    def lane_budget(self) -> LaneBudget:
-        """How many firings each lane may hold in Redis."""
-        return LaneBudget(self.settings.lanes_memory_mb * 1_000_000)
+    client_certificates = part(lambda parts: ClientCertificates(parts.database, parts.seals))
+    lane_budget = part(lambda parts: LaneBudget(parts.settings.lanes_memory_mb * 1_000_000))
 
     @once
     def hot(self) -> HotStore:
@@ -524,40 +407,12 @@ class Wiring:
     def _definitions_live_s(self) -> int:
         return 3 * self.settings.step_s
 
-    @once
-    def bad_timers(self) -> BadRecord:
-        """Timers that some process could not read, judge or plan."""
-        return BadRecord(self.redis, self.keys, self.clock)
-
-    @once
-    def outbox(self) -> Outbox:
-        """Outcomes that wait for SQL."""
-        return Outbox(self.redis, self.keys)
-
-    @once
-    def timer_lists(self) -> TimerLists:
-        """Lists of timers."""
-        return TimerLists(self.database, self.clock, self.bad_timers)
-
-    @once
-    def firing_lists(self) -> FiringLists:
-        """Lists of firings."""
-        return FiringLists(self.database, self.clock)
-
-    @once
-    def demands(self) -> DemandStore:
-        """Rows that somebody asks for."""
-        return DemandStore(self.database)
-
-    @once
-    def firing_counts(self) -> FiringCounts:
-        """How many firings had which outcome."""
-        return FiringCounts(self.database, self.clock)
-
-    @once
-    def attempts(self) -> AttemptStore:
-        """Every attempt of a firing."""
-        return AttemptStore(self.database)
+    bad_timers = part(lambda parts: BadRecord(parts.redis, parts.keys, parts.clock))
+    outbox = part(lambda parts: Outbox(parts.redis, parts.keys))
+    timer_lists = part(lambda parts: TimerLists(parts.database, parts.clock, parts.bad_timers))
+    firing_lists = part(lambda parts: FiringLists(parts.database, parts.clock))
+    demands = part(lambda parts: DemandStore(parts.database))
+    attempts = part(lambda parts: AttemptStore(parts.database))
 
     @once
     def calendars(self) -> CalendarStore:
@@ -581,60 +436,27 @@ class Wiring:
         """Plans timers anew whose zone or built-in calendar has other rules than before."""
         return RulesFollower(self.registrar, ScheduleRuleStore(self.database, self.bad_timers), self.clock)
 
-    @once
-    def signing_store(self) -> SigningStore:
-        """How apps sign their callbacks, in SQL."""
-        return SigningStore(self.database, self.seals)
-
-    @once
-    def marked_copies(self) -> MarkedCopies:
-        """What Redis has of what apps have beside their timers."""
-        return MarkedCopies(self.redis, self.keys)
-
-    @once
-    def signing_copies(self) -> SigningCopies:
-        """The same in Redis."""
-        return SigningCopies(self.marked_copies, self.seals)
+    signing_store = part(lambda parts: SigningStore(parts.database, parts.seals))
+    marked_copies = part(lambda parts: MarkedCopies(parts.redis, parts.keys))
+    signing_copies = part(lambda parts: SigningCopies(parts.marked_copies, parts.seals))
 
     @once
     def signing_changes(self) -> SigningChanges:
         """What apps change of it."""
         return SigningChanges(self.signing_store, self.signing_copies, self.clock, self.settings.lead_ms)
 
-    @once
-    def target_store(self) -> TargetStore:
-        """Named targets, in SQL."""
-        return TargetStore(self.database, self.seals)
-
-    @once
-    def target_copies(self) -> TargetCopies:
-        """The same in Redis."""
-        return TargetCopies(self.marked_copies, self.seals)
+    target_store = part(lambda parts: TargetStore(parts.database, parts.seals))
+    target_copies = part(lambda parts: TargetCopies(parts.marked_copies, parts.seals))
 
     @once
     def target_changes(self) -> TargetChanges:
         """What apps change of them."""
         return TargetChanges(self.target_store, self.target_copies, self.clock, self.settings.lead_ms)
 
-    @once
-    def dead_letters(self) -> DeadLetterStore:
-        """What has failed for good."""
-        return DeadLetterStore(self.database, self.clock)
-
-    @once
-    def kept_answers(self) -> KeptAnswers:
-        """Answers for callers who repeat a request."""
-        return KeptAnswers(self.database)
-
-    @once
-    def load(self) -> MinuteLoad:
-        """Firings planned by minute."""
-        return MinuteLoad(self.redis, self.keys)
-
-    @once
-    def planned_load(self) -> PlannedLoad:
-        """Firings to come by minute and app."""
-        return PlannedLoad(self.database, self.clock)
+    dead_letters = part(lambda parts: DeadLetterStore(parts.database, parts.clock))
+    kept_answers = part(lambda parts: KeptAnswers(parts.database))
+    load = part(lambda parts: MinuteLoad(parts.redis, parts.keys))
+    planned_load = part(lambda parts: PlannedLoad(parts.database, parts.clock))
 
     # stages
 
@@ -691,10 +513,7 @@ class Wiring:
             self.replay_quota,
         )
 
-    @once
-    def replay_quota(self) -> ReplayQuota:
-        """How many firings an app may replay."""
-        return ReplayQuota(self.app_directory, self.quotas)
+    replay_quota = part(lambda parts: ReplayQuota(parts.app_directory, parts.quotas))
 
     @once
     def migrator(self) -> Migrator:
@@ -716,10 +535,7 @@ class Wiring:
             self.rules_follower.may_plan,
         )
 
-    @once
-    def strain_mark(self) -> StrainMark:
-        """Whether calls come close to their moments."""
-        return StrainMark(self.redis, self.keys)
+    strain_mark = part(lambda parts: StrainMark(parts.redis, parts.keys))
 
     @once
     def scheduler(self) -> Scheduler:
@@ -763,20 +579,9 @@ class Wiring:
             s.lead_ms, s.turn_ms, s.lock_ms, s.chunk_size, s.callback_queue_most, max(1, catch_up_a_turn)
         )
 
-    @once
-    def claims(self) -> Claims:
-        """What this process holds."""
-        return Claims(f"{gethostname()}:{os.getpid()}", self.settings.callback_most_held)
-
-    @once
-    def room(self) -> Room:
-        """Room for the requests that it holds."""
-        return Room(self.settings.callback_most_mb * 1_000_000)
-
-    @once
-    def chance(self) -> Random:
-        """How long a failed attempt waits for the next."""
-        return Random()
+    claims = part(lambda parts: Claims(f"{gethostname()}:{os.getpid()}", parts.settings.callback_most_held))
+    room = part(lambda parts: Room(parts.settings.callback_most_mb * 1_000_000))
+    chance = part(lambda _: Random())
 
     @once
     def engine(self) -> DeliveryEngine:
@@ -820,15 +625,8 @@ class Wiring:
             self.keys, ListBounds(s.consumers_most_waiting, s.consumers_waiting_mb * 1_000_000), self.seals
         )
 
-    @once
-    def consumers_seen(self) -> ConsumersSeen:
-        """Which groups have connected consumers."""
-        return ConsumersSeen(self.redis, self.keys, self.clock)
-
-    @once
-    def tls(self) -> Tls:
-        """Says whom calls trust, and which certificates they show; raises `BadSetting`."""
-        return Tls(self.settings.callback_authorities)
+    consumers_seen = part(lambda parts: ConsumersSeen(parts.redis, parts.keys, parts.clock))
+    tls = part(lambda parts: Tls(parts.settings.callback_authorities))
 
     @once
     def ways_out(self) -> WaysOutReader:
@@ -851,35 +649,15 @@ class Wiring:
         """Judges what calls connect to; raises `BadSetting` where nobody has chosen that. Names are looked up here."""
         return Egress(egress_rules_of(self.settings, found_servers(named_servers(self.settings))))
 
-    @once
-    def refusal_count(self) -> RefusalCount:
-        """How many connections were refused."""
-        return RefusalCount(self.redis, self.keys)
+    refusal_count = part(lambda parts: RefusalCount(parts.redis, parts.keys))
+    egress_watch = part(lambda parts: EgressWatch(parts.egress, parts.refusal_count, parts.clock))
+    failing_hosts = part(lambda parts: FailingHostRecord(parts.redis, parts.keys, parts.clock))
+    health_teller = part(lambda parts: HealthTeller(parts.deliveries, parts.failing_hosts, parts.clock))
 
     @once
-    def egress_watch(self) -> EgressWatch:
-        """Tells what was refused."""
-        return EgressWatch(self.egress, self.refusal_count, self.clock)
-
-    @once
-    def failing_hosts(self) -> FailingHostRecord:
-        """Which hosts fail, as callback processes tell."""
-        return FailingHostRecord(self.redis, self.keys, self.clock)
-
-    @once
-    def health_teller(self) -> HealthTeller:
-        """Tells which hosts fail."""
-        return HealthTeller(self.deliveries, self.failing_hosts, self.clock)
-
-    @once
-    def gone_teller(self) -> NoteTeller[int, tuple[int, int]]:
-        """Tells of timers whose target is gone."""
-        return NoteTeller("gone", self.broker.send_stop_gone, self.clock)
-
-    @once
-    def control_teller(self) -> NoteTeller[int, str]:
-        """Tells what answers make of timers."""
-        return NoteTeller("control", self.broker.send_controls, self.clock)
+    def control_teller(self) -> NoteTeller[None, None]:
+        """Asks for what answers make of timers."""
+        return NoteTeller("control", lambda _: self.broker.send_apply_controls(), self.clock)
 
     @once
     def answer_teller(self) -> NoteTeller[HostKey, None]:
@@ -916,6 +694,7 @@ class Wiring:
             self.settings.settle_every_ms / 1_000,
             lambda: self.deliveries.has_calls_waiting,
             self.overlaps.end,
+            lambda: self.control_teller.note(None, None),
         )
 
     @once
@@ -970,19 +749,16 @@ class Wiring:
     @once
     def signings(self) -> SharedSignings:
         """How apps sign, as this process knows it."""
-        return SharedSignings(self.signing_copies, self.signing_store, self.clock, self.verifier.sql_rest)
+        return shared_signings(self.signing_copies, self.signing_store, self.clock, self.verifier.sql_rest)
 
     @once
     def targets(self) -> SharedTargets:
         """Named targets, as this process knows them."""
-        return SharedTargets(
+        return shared_targets(
             self.target_copies, self.target_store, self.seals, self.clock, self.verifier.sql_rest
         )
 
-    @once
-    def shared(self) -> SharedSource:
-        """Signings and named targets, as this process knows them."""
-        return SharedSource(self.signings, self.targets)
+    shared = part(lambda parts: SharedSource(parts.signings, parts.targets))
 
     @once
     def sender(self) -> Sender:
@@ -1015,8 +791,6 @@ class Wiring:
             self.chance,
             AlertMarks(lambda: self.alerted_replica.known, self.clock),
             self.clock,
-            self.gone_teller.note,
-            self.control_teller.note,
         )
 
     @once
@@ -1039,10 +813,7 @@ class Wiring:
             NumbersStep(self.continuities, verifier),
         )
 
-    @once
-    def turnstile(self) -> Turnstile:
-        """Lets one thread at a time prepare calls."""
-        return Turnstile()
+    turnstile = part(lambda _: Turnstile())
 
     @once
     def fire_rule(self) -> FireRule:
@@ -1100,7 +871,6 @@ class Wiring:
             self.puller.loop,
             self.egress_watch.loop,
             self.health_teller.loop,
-            self.gone_teller.loop,
             self.control_teller.loop,
             self.answer_teller.loop,
             self.alert_teller.loop,
@@ -1124,14 +894,11 @@ class Wiring:
     def copy_refreshers(self) -> tuple[CopyRefresher, ...]:
         """Tell Redis of what timers share."""
         return (
-            CopyRefresher("signing", self.signing_store, self.signing_copies),
-            CopyRefresher("target", self.target_store, self.target_copies, names=2),
+            CopyRefresher("signing", self.signing_store.changed_behind, self.signing_copies.put),
+            CopyRefresher("target", self.target_store.changed_behind, self.target_copies.put, names=2),
         )
 
-    @once
-    def accepted_firings(self) -> AcceptedFirings:
-        """Firings whose targets are to say when they are done."""
-        return AcceptedFirings(self.database)
+    accepted_firings = part(lambda parts: AcceptedFirings(parts.database))
 
     @once
     def ack_grace(self) -> AckGrace:
@@ -1159,15 +926,8 @@ class Wiring:
             self.overlaps.end,
         )
 
-    @once
-    def begun_firings(self) -> BegunFirings:
-        """Firings of timers whose firings are not to overlap, in SQL."""
-        return BegunFirings(self.database)
-
-    @once
-    def continuities(self) -> ContinuityStore:
-        """What became of the firings before one, in SQL."""
-        return ContinuityStore(self.database, self.clock.monotonic)
+    begun_firings = part(lambda parts: BegunFirings(parts.database))
+    continuities = part(lambda parts: ContinuityStore(parts.database, parts.clock.monotonic))
 
     @once
     def overlaps(self) -> Overlaps:
@@ -1183,37 +943,18 @@ class Wiring:
             self.alerted_replica.lately,
         )
 
-    @once
-    def consumer_words(self) -> ConsumerWords:
-        """Tells stream processes what consumers said elsewhere."""
-        return ConsumerWords(self.redis, self.keys)
-
-    @once
-    def lane_feeder(self) -> LaneFeeder:
-        """Fills lanes that have room again."""
-        return LaneFeeder(self.firings, self.lanes, self.lane_budget, self.clock)
-
-    @once
-    def app_stopper(self) -> AppStopper:
-        """Stops what disabled apps still make."""
-        return AppStopper(self.apps, self.timer_lists, self.batches, self.clock)
-
-    @once
-    def gone_stopper(self) -> GoneStopper:
-        """Disables timers whose target is gone."""
-        return GoneStopper(self.timer_lists, self.target_store, self.batches)
-
-    @once
-    def reply_controls(self) -> ReplyControlStore:
-        """What answers make of timers, in SQL."""
-        return ReplyControlStore(self.database)
+    consumer_words = part(lambda parts: ConsumerWords(parts.redis, parts.keys))
+    lane_feeder = part(lambda parts: LaneFeeder(parts.firings, parts.lanes, parts.lane_budget, parts.clock))
+    app_stopper = part(lambda parts: AppStopper(parts.apps, parts.timer_lists, parts.batches, parts.clock))
+    reply_controls = part(lambda parts: ReplyControlStore(parts.database))
 
     @once
     def control_applier(self) -> ControlApplier:
         """Does what answers make of timers."""
         pace = ControlPace(self.redis, self.keys, self.clock, self.app_directory)
+        stop_gone = GoneStopper(self.timer_lists, self.target_store, self.batches).stop
         return ControlApplier(
-            self.reply_controls, self.timer_lists, self.registrar, self.clock, pace, self.audit
+            self.reply_controls, self.timer_lists, self.registrar, self.clock, pace, self.audit, stop_gone
         )
 
     @once
@@ -1252,10 +993,7 @@ class Wiring:
             FinishedTimers(self.database, self.app_totals), self.clock, self.settings.retention_days
         )
 
-    @once
-    def total_counter(self) -> TotalCounter:
-        """Counts the timers of apps anew."""
-        return TotalCounter(self.total_counts, self.app_totals, self.clock)
+    total_counter = part(lambda parts: TotalCounter(parts.total_counts, parts.app_totals, parts.clock))
 
     def pace(self, task: str, least_s: float) -> Pace:
         """Return what tells whether a periodic task of this process is due, or came too soon after the last."""

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+from tests.api.answered_controls import apply_controls, stop_gone
 from tests.api.world import World
 from wangtimer import rules_follower
 from wangtimer.cli.doctor.findings import Severity
@@ -401,9 +402,9 @@ def test_what_a_target_answered_counts_though_new_rules_changed_its_timer(
         follow(another(world))
     assert definition(world, timer).version == version + 2
     if answer == "gone":
-        world.wiring.gone_stopper.stop({timer: (version, 0)})
+        stop_gone(world.wiring, {timer: (version, 0)})
     else:
-        world.wiring.control_applier.take({timer: ReplyControl(version, ControlKind.STOP).text})
+        apply_controls(world.wiring, {timer: ReplyControl(version, ControlKind.STOP).text})
     assert not definition(world, timer).is_enabled
 
 
@@ -418,8 +419,8 @@ def test_a_change_by_its_owner_counts_as_one_beside_new_rules(
     registrar.edit("shop", timer, lambda one: replace(one, name="mine"), version)
     with pytest.raises(VersionChanged):
         registrar.edit("shop", timer, lambda one: replace(one, name="yours"), version)
-    world.wiring.gone_stopper.stop({timer: (version, 0)})
-    world.wiring.control_applier.take({timer: ReplyControl(version, ControlKind.STOP).text})
+    stop_gone(world.wiring, {timer: (version, 0)})
+    apply_controls(world.wiring, {timer: ReplyControl(version, ControlKind.STOP).text})
     assert definition(world, timer).is_enabled
 
 

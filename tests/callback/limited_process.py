@@ -20,8 +20,7 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import PermitStore
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.replica import Replica, Replicas
+from wangtimer.store.replica import Replica, Replicas, ReplicaTexts
 
 TIMEOUT_MS = 3_000
 PAUSE_MS = 20

@@ -17,8 +17,7 @@ from wangtimer.core.flow.limits import ANY_HOST, CALL_LIMITS, CallLimits
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.permits import MARGIN_MS
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.replica import Replica
+from wangtimer.store.replica import Replica, ReplicaTexts
 
 pytestmark = pytest.mark.processes
 

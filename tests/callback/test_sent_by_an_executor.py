@@ -74,7 +74,7 @@ def sender_of(
         Quarantine(nothing, engine, clock, keeper.may_send, 20.0),
         Waits(knows(Pauses()), nobody, nothing, engine, lambda _app: 0),  # type: ignore[arg-type]
         RequestMaker(lambda one, target: through(target, seals.call_of(one)), AckTokens(()).token, clock),
-        ReplyReader(knows({}), usual, Random(1), AlertMarks(AlertedApps, clock), clock, nothing, nothing),
+        ReplyReader(knows({}), usual, Random(1), AlertMarks(AlertedApps, clock), clock),
         DisabledHosts(knows(frozenset()), nothing, clock),
     )
 

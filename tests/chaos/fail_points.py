@@ -199,9 +199,6 @@ REACHED = (
         others_p99_ms=12_000,
     ),
     Reached("permits", {"callback": (Step.PERMITS,)}, faults.changes, nth=1),
-    Reached(
-        "telling of targets that are gone", {"callback": (Step.PUBLISH_STOP_GONE,)}, faults.changes, nth=1
-    ),
     Reached("telling of what answers control", {"callback": (Step.PUBLISH_CONTROLS,)}, faults.changes, nth=1),
     Reached(
         "doing what answers control",

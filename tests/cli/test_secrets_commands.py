@@ -23,9 +23,8 @@ from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.marked_copies import MarkedCopies
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies
+from wangtimer.store.replica import ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates, open_key

@@ -13,8 +13,8 @@ from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.egress.way_out import WaysOut
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
-from wangtimer.on_demand import Granted
 from wangtimer.settings import Settings
+from wangtimer.store.replay_quota import Granted
 from wangtimer.testing.doubled_wiring import DoubledWiring
 from wangtimer.testing.doubles import MemoryServer
 

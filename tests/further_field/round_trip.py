@@ -17,8 +17,8 @@ from tests.cli.runs import json_of, runner_of
 from tests.client.served import serving
 from wangtimer.client import Client
 from wangtimer.client.timer_fields import Schedule
+from wangtimer.store.refresher import tell
 from wangtimer.store.sql.tables import timers
-from wangtimer.store.telling import tell
 
 BODY = {"schedule": {"cron": "0 9 * * *"}, "target": {"url": URL}}
 

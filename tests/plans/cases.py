@@ -45,7 +45,6 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import DeadLetterFilter, DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore, Replay
 from wangtimer.store.sql.finished_timers import FinishedTimers
-from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.firings import FiringStore
@@ -87,7 +86,6 @@ class Stores:
         self.timer_lists = TimerLists(database, clock, BadTimers())
         self.firings = FiringStore(database)
         self.firing_lists = FiringLists(database, clock)
-        self.counts = FiringCounts(database, clock)
         self.demands = DemandStore(database)
         self.letters = DeadLetterStore(database, clock)
         self.accepted = AcceptedFirings(database)
@@ -378,7 +376,7 @@ class Stores:
             Case("FiringLists.living", lambda: lists.living(SMALL_APP, range(1, 20))),
             Case("FiringLists.last_outcomes", lambda: lists.last_outcomes(range(1, 51), NOW)),
             Case("FiringLists.latest_scheduled", lambda: lists.latest_scheduled(range(1, 51), NOW)),
-            Case("FiringCounts.by_status", lambda: self.counts.by_status(replace(large, **recent))),
+            Case("FiringLists.by_status", lambda: self.firing_lists.by_status(replace(large, **recent))),
         ]
 
     def _of_demands(self) -> list[Case]:

@@ -153,7 +153,7 @@ EXPECTED: dict[str, frozenset[str]] = {
     "FiringLists.latest_scheduled": frozenset(
         ["firing.firing_of_timer", "no such row, firing.firing_of_timer"]
     ),
-    "FiringCounts.by_status": frozenset(
+    "FiringLists.by_status": frozenset(
         ["firing.PRIMARY, timer.PRIMARY", "one end of an index", "timer.timer_of_app"]
     ),
     "DemandStore.fire_now": frozenset(["firing.firing_of_timer", "insert", "timer.PRIMARY"]),

@@ -10,6 +10,7 @@ from tests.store.members import outcome_of, row_at
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
 from wangtimer.overlaps import Overlaps
@@ -31,8 +32,17 @@ class Settling:
         for step in ("firings.settle", "outbox.park", "slices.add", "agenda.add", "slices.release"):
             self.node.taps[f"before {step}"] = lambda step=step: self.steps.append(step)
         node = self.node
+        self.asked: list[int] = []
         self.settler = Settler(
-            node.firings, node.outbox, node.hot, node.slices, world.time, 0.2, lambda: False, end_overlaps
+            node.firings,
+            node.outbox,
+            node.hot,
+            node.slices,
+            world.time,
+            0.2,
+            lambda: False,
+            end_overlaps,
+            lambda: self.asked.append(1),
         )
 
     def claim(self, claim_id: str, *timer_ids: int) -> tuple[Claim, list[Firing]]:
@@ -142,15 +152,16 @@ def test_a_fault_in_letting_others_go_stops_nothing_else(make_world: Callable[..
     def stumble(*_: object) -> None:
         raise ValueError("a row that this version cannot read")
 
-    world, told = make_world(executors=0), []
+    world = make_world(executors=0)
     begun, nothing = cast("BegunFirings", SimpleNamespace(end=stumble)), cast("Any", None)
     overlaps = Overlaps(begun, world.firings, nothing, nothing, world.time, *[nothing] * 3)
     settling = Settling(world, overlaps.end)
     claim, (row,) = settling.claim("one", 1)
     claim.begun.add(row.member)
-    settling.settler.take(Finished(Held(claim, row.member), outcome_of(row.member), lambda: told.append(1)))
+    outcome = outcome_of(row.member).with_note((CONTROL, "1 stop 0"))
+    settling.settler.take(Finished(Held(claim, row.member), outcome))
     assert settling.settler.settle_all()
-    assert told == [1]
+    assert settling.asked == [1]
 
 
 def test_a_retry_parked_in_the_outbox_stands_in_its_slice_too(settling: Settling) -> None:
@@ -324,14 +335,12 @@ def test_an_outcome_settled_twice_counts_once(settling: Settling) -> None:
     assert (record.firing.status, record.output) == (SUCCEEDED, "first")
 
 
-def test_of_an_outcome_is_told_once_it_is_in_sql_and_only_if_it_changed_something(settling: Settling) -> None:
-    told: list[int] = []
+def test_what_answers_make_of_timers_is_asked_for_once_sql_has_it(settling: Settling) -> None:
     claim, rows = settling.claim("one", 1, 2)
-    settling.world.firings.settle([outcome_of(rows[0].member, SUCCEEDED)])
-    for row in rows:
-        outcome = outcome_of(row.member, FAILED)
-        tell = lambda timer_id=row.timer_id: told.append(timer_id)  # noqa: E731
-        settling.settler.take(Finished(Held(claim, row.member), outcome, tell))
-    assert told == []
-    settling.settler.settle_all()
-    assert told == [2]
+    outcomes = [outcome_of(rows[0].member, SUCCEEDED), outcome_of(rows[1].member, SUCCEEDED)]
+    outcomes[1] = outcomes[1].with_note((CONTROL, "1 stop 0"))
+    for row, outcome in zip(rows, outcomes, strict=True):
+        settling.settler.take(Finished(Held(claim, row.member), outcome))
+        assert settling.asked == []
+        settling.settler.settle_all()
+    assert settling.asked == [1]

@@ -10,9 +10,9 @@ from tests.fakes import MemorySigningStore
 from tests.stages.world import World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.executor.signings import SharedSignings
+from wangtimer.executor.shared import SharedSignings, shared_signings
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.marked_copies import SigningCopies
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 
@@ -43,7 +43,7 @@ class Deployment:
         self.store = Counted(MemorySigningStore(self.sql))
 
     def process(self) -> SharedSignings:
-        return SharedSignings(self.copies, self.store, self.clock, SqlRest())  # type: ignore[arg-type]
+        return shared_signings(self.copies, self.store, self.clock, SqlRest())  # type: ignore[arg-type]
 
     @property
     def mark(self) -> str | None:

@@ -15,10 +15,9 @@ from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.executor import shared_copies
-from wangtimer.executor.shared import SharedSource
+from wangtimer.executor.shared import SharedSource, SharedTargets, shared_targets
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.executor.targets import SharedTargets
-from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.marked_copies import TargetCopies
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 
@@ -52,7 +51,7 @@ class Deployment:
         self.store = Counted(MemoryTargetStore(self.sql))
 
     def process(self, seals: Seals = NO_KEYS) -> SharedTargets:
-        return SharedTargets(self.copies, self.store, seals, self.clock, SqlRest())  # type: ignore[arg-type]
+        return shared_targets(self.copies, self.store, seals, self.clock, SqlRest())  # type: ignore[arg-type]
 
     @property
     def mark(self) -> str | None:

@@ -8,7 +8,6 @@ from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.sql.accepted_firings import (
     TIME_OVER_ERROR,
-    AcceptedFiring,
     AcceptedFirings,
     AckState,
 )
@@ -43,7 +42,7 @@ class Held:
         (found,) = self.firings.records(ONE.timer_id, 2)
         return found
 
-    def accepted_one(self) -> AcceptedFiring:
+    def accepted_one(self) -> Outcome:
         state, found = self.accepted.find(ONE)
         assert state is AckState.COUNTS
         assert found is not None
@@ -60,7 +59,7 @@ def test_an_accepted_firing_is_neither_pending_nor_over_and_keeps_what_its_call_
     assert (held.row.status, held.row.attempt, held.row.due_at) == (FiringStatus.ACCEPTED, 1, ACK_BY)
     assert held.firings.pending_between(0, ACK_BY, 10) == []
     found = held.accepted_one()
-    assert (found.member, found.ack_by, found.sent_at, found.cost_ms, found.output) == (
+    assert (found.member, found.due_at, found.first_sent_at, found.cost_ms, found.output) == (
         ONE,
         ACK_BY,
         AT + 3,
@@ -102,7 +101,9 @@ def test_what_is_overdue_is_found_the_longest_overdue_first(held: Held, database
 def test_the_end_is_the_failure_of_its_attempt_with_all_that_was_measured(held: Held) -> None:
     held.settle(ACCEPTED)
     was = held.accepted_one()
-    ended = held.accepted.end([(was, was.outcome(FiringStatus.PENDING, NOW + 9, "no word"))])
+    ended = held.accepted.end(
+        [(was, was._replace(status=FiringStatus.PENDING, due_at=NOW + 9, error="no word"))]
+    )
     assert ended.number == 1
     (again,) = ended.again
     assert (again.member, again.due_at) == (Member(7, AT, 2), NOW + 9)
@@ -114,7 +115,12 @@ def test_the_end_is_the_failure_of_its_attempt_with_all_that_was_measured(held: 
         40,
         "no word",
     )
-    assert held.accepted.end([(was, was.outcome(FiringStatus.PENDING, NOW + 9, "no word"))]).number == 0
+    assert (
+        held.accepted.end(
+            [(was, was._replace(status=FiringStatus.PENDING, due_at=NOW + 9, error="no word"))]
+        ).number
+        == 0
+    )
 
 
 @pytest.mark.parametrize("meanwhile", ["acknowledged", "prolonged"])
@@ -126,7 +132,9 @@ def test_the_end_leaves_alone_what_was_said_of_meanwhile(held: Held, meanwhile: 
     else:
         held.accepted.prolong(ONE, ACK_BY + 1)
     before = held.record
-    assert held.accepted.end([(was, was.outcome(FiringStatus.FAILED, AT, "no word"))]) == (0, [])
+    assert held.accepted.end(
+        [(was, was._replace(status=FiringStatus.FAILED, due_at=AT, error="no word"))]
+    ) == (0, [])
     assert held.record == before
 
 
@@ -136,7 +144,7 @@ def test_done_after_others_follow_counts_only_for_an_attempt_whose_time_was_over
 ) -> None:
     held.settle(ACCEPTED)
     was = held.accepted_one()
-    held.accepted.end([(was, was.outcome(FiringStatus.PENDING, NOW, error))])
+    held.accepted.end([(was, was._replace(status=FiringStatus.PENDING, due_at=NOW, error=error))])
     assert held.accepted.prolong(ONE, NOW) is AckState.OVERTAKEN
     assert held.accepted.acknowledge(ONE, NOW)[0] is (AckState.COUNTS if counts else AckState.OVERTAKEN)
     held.settle(ACCEPTED._replace(member=Member(7, AT, 2), status=FiringStatus.FAILED))
@@ -151,7 +159,7 @@ def test_done_after_the_firing_has_failed_counts_only_for_an_attempt_whose_time_
     held.settle(ACCEPTED)
     was = held.accepted_one()
     status = FiringStatus.FAILED if attempts == 1 else FiringStatus.PENDING
-    held.accepted.end([(was, was.outcome(status, NOW, error))])
+    held.accepted.end([(was, was._replace(status=status, due_at=NOW, error=error))])
     if attempts == 2:
         held.settle(ACCEPTED._replace(member=Member(7, AT, 2), status=FiringStatus.FAILED))
     assert held.row.status is FiringStatus.FAILED

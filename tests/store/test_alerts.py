@@ -388,14 +388,14 @@ def test_a_judge_that_dies_before_its_commit_leaves_the_notes(
     bill = world.timer()
     world.fire(bill, 0, FAILED)
     with monkeypatch.context() as patched:
-        patched.setattr("wangtimer.store.sql.alert_troubles.delete_of_attempts", _die)
+        patched.setattr("wangtimer.store.sql.alert_troubles.delete_rows", _die)
         with pytest.raises(RuntimeError):
             world.judge()
     assert world.take() == []
     assert world.told() == [("ops", FOR_GOOD, bill, 1)]
 
 
-def _die(*_: object) -> None:
+def _die(*_: object, **__: object) -> None:
     raise RuntimeError
 
 

@@ -16,7 +16,6 @@ from wangtimer.core.errors import InvalidInput, TooManyAtOnce
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql import parts as parts_module
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_counts import FiringCounts
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firing_lists import FiringLists
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, parts_of
@@ -37,7 +36,7 @@ def test_a_long_time_is_counted_part_by_part_and_each_firing_once(database: Data
     moments = [AT + number * PARTS_OF_COUNTS.shortest_ms + edge for number in range(9) for edge in (-1, 0, 1)]
     timer_id = planned(sql, *moments)
     sql.firings.settle([outcome_of(row_at(moment, timer_id).member) for moment in moments[::2]])
-    found = FiringCounts(database, HandClock()).by_status(SHOP)
+    found = FiringLists(database, HandClock()).by_status(SHOP)
     assert found == {
         FiringStatus.PENDING: 13,
         FiringStatus.SUCCEEDED: 14,
@@ -75,7 +74,7 @@ def test_parts_grow_while_they_are_quick(database: Database, statements: Any) ->
     sql, clock = real_sql(database), HandClock()
     planned(sql, AT, AT + 20 * PARTS_OF_COUNTS.shortest_ms)
     seen = statements("GROUP BY", clock, 0.1)
-    assert FiringCounts(database, clock).by_status(SHOP)[FiringStatus.PENDING] == 2
+    assert FiringLists(database, clock).by_status(SHOP)[FiringStatus.PENDING] == 2
     assert len(seen) == 5
 
 
@@ -84,7 +83,7 @@ def test_what_takes_long_is_refused(database: Database, statements: Any) -> None
     planned(sql, AT, AT + 20 * PARTS_OF_COUNTS.shortest_ms)
     statements("GROUP BY", clock, 1.4)
     with pytest.raises(InvalidInput, match="since"):
-        FiringCounts(database, clock).by_status(SHOP)
+        FiringLists(database, clock).by_status(SHOP)
     assert clock.monotonic() < 9
 
 

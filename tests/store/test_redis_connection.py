@@ -30,9 +30,8 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.marked_copies import MarkedCopies
+from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies
 from wangtimer.store.redis.permits import PermitOrder
-from wangtimer.store.redis.signing_copies import SigningCopies
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.store.seals import NO_KEYS, Seals
 

@@ -10,8 +10,7 @@ from wangtimer.core.errors import Conflict, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.marked_copies import MarkedCopies
-from wangtimer.store.redis.signing_copies import SigningCopies
+from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore

@@ -19,12 +19,11 @@ from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import NewTimer, Notify, SecretMarks, TimerStatus
 from wangtimer.store.call_text import notify_of, notify_text
-from wangtimer.store.copy_refresher import CopyRefresher
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.marked_copies import MarkedCopies
-from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.marked_copies import MarkedCopies, TargetCopies
+from wangtimer.store.refresher import CopyRefresher
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.tables import targets, timers
@@ -301,9 +300,9 @@ def test_a_copy_that_cannot_be_opened_here_is_left_out(redis_url: str) -> None:
 def test_what_redis_missed_is_told_by_the_sweep(store: TargetStore, copies: Any) -> None:
     for number, name in enumerate("abc"):
         made(store, name, NOW + number)
-    CopyRefresher("target", store, copies, names=2).refresh(NOW + 1)
+    CopyRefresher("target", store.changed_behind, copies.put, names=2).refresh(NOW + 1)
     assert {name for _, name in copies.get([("shop", one) for one in "abc"])[1]} == {"b", "c"}
-    CopyRefresher("target", store, copies, names=2).refresh(0)
+    CopyRefresher("target", store.changed_behind, copies.put, names=2).refresh(0)
     assert len(copies.get([("shop", one) for one in "abc"])[1]) == 3
 
 

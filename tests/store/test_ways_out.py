@@ -11,8 +11,7 @@ from wangtimer.core.apps.scopes import ALL_SCOPES
 from wangtimer.core.egress.way_out import STRICTEST, WAYS_OUT, WAYS_OUT_MARK, AppEgress, WayOut, WaysOut
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.replica import Replicas
+from wangtimer.store.replica import Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog

@@ -29,9 +29,9 @@ from wangtimer.store.redis.load import MinuteLoad
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
 from wangtimer.store.redis.queue_workers import QueueWorkers
-from wangtimer.store.redis.replica_texts import ReplicaTexts
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
+from wangtimer.store.replica import ReplicaTexts
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import DeadLetterStore

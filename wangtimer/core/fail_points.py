@@ -98,7 +98,6 @@ class Step(StrEnum):
     PUBLISH_FEED = "wangtimer.feed"
     PUBLISH_FEED_LANES = "wangtimer.feed_lanes"
     PUBLISH_FOLLOW = "wangtimer.follow"
-    PUBLISH_STOP_GONE = "wangtimer.stop_gone"
     PUBLISH_CONTROLS = "wangtimer.apply_controls"
     PUBLISH_TRIGGER = "wangtimer.trigger"
     PUBLISH_CALLBACK = "wangtimer.callback"

@@ -1,6 +1,6 @@
 """The reply reader: turns the end of a call into the outcome that goes on record."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from random import Random
 
@@ -21,7 +21,7 @@ from wangtimer.core.flow.dead_letter import (
 )
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.reply_control import CONTROL, read_control
+from wangtimer.core.flow.reply_control import CONTROL, ControlKind, ReplyControl, read_control
 from wangtimer.core.retry import SAY_WHEN, RetryPolicy, policy_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.secret_parts import without
@@ -46,33 +46,21 @@ class ReplyReader:
         random: Random,
         marks: AlertMarks,
         clock: Clock,
-        note_gone: Callable[[int, tuple[int, int]], None],
-        note_control: Callable[[int, str], None],
     ) -> None:
         self._retries = retries
         self._usual = usual
         self._random = random
         self._marks = marks
         self._clock = clock
-        self._note_gone = note_gone
-        self._note_control = note_control
 
     def finished(self, attempt: Attempt, reply: Reply) -> Finished:
-        """Return what goes on record of an attempt, and what is told once it is there."""
+        """Return what goes on record of an attempt."""
         secrets = attempt.made.secrets
         hide = partial(_hidden, secrets, reply) if secrets else None
-        tell: Callable[[], None] | None = None
-        if reply.succeeded:
-            outcome = self._of_success(attempt, reply)
-            if control := outcome.note(CONTROL):
-                tell = partial(self._note_control, outcome.member.timer_id, control)
-        else:
-            # Rules are known here: before, no call begins.
-            policy = policy_of(attempt.order.retry, attempt.order.app, self._retries.known, self._usual)
-            outcome, tell = self._of_failure(attempt, reply, policy), self._telling(attempt, reply, policy)
+        outcome = self._of_success(attempt, reply) if reply.succeeded else self._of_failure(attempt, reply)
         if self._marks.has_rules:
             outcome = self._marks.noted(outcome, attempt.place)
-        return Finished(attempt.held, outcome, tell, hide)
+        return Finished(attempt.held, outcome, hide)
 
     def failed(
         self,
@@ -112,8 +100,12 @@ class ReplyReader:
             outcome = outcome._replace(error=error, notes=((CONTROL, control),) if control else ())
         return outcome
 
-    def _of_failure(self, attempt: Attempt, reply: Reply, policy: RetryPolicy) -> Outcome:
-        error = GONE_ERROR if policy.is_gone(_whole_status(reply)) else reply.shown_error
+    def _of_failure(self, attempt: Attempt, reply: Reply) -> Outcome:
+        order = attempt.order
+        # Rules are known here: before, no call begins.
+        policy = policy_of(order.retry, order.app, self._retries.known, self._usual)
+        is_gone = policy.is_gone(_whole_status(reply))
+        error = GONE_ERROR if is_gone else reply.shown_error
         wait_ms, now = self._wait_ms(attempt, reply, policy), int(self._clock.now_ms())
         if wait_ms is not None:
             return _outcome(attempt, reply, FiringStatus.PENDING, now + wait_ms, error)
@@ -121,6 +113,9 @@ class ReplyReader:
         # No host where the URL leads nowhere.
         fault, host = attempt.request.fault, attempt.request.host
         failure = Failure(NOT_MADE, "", now) if fault else Failure(failure_of(reply), host, now)
+        if is_gone:
+            gone = ReplyControl(order.version, ControlKind.GONE, order.target_version)
+            outcome = outcome.with_note((CONTROL, gone.text))
         return outcome.with_note(failure.note)
 
     def _control(self, attempt: Attempt, reply: Reply) -> tuple[str, str]:
@@ -131,13 +126,6 @@ class ReplyReader:
         except ValueError as fault:
             return "", str(fault)
         return control, ""
-
-    def _telling(self, attempt: Attempt, reply: Reply, policy: RetryPolicy) -> Callable[[], None] | None:
-        """Return what is to be told once a failure has taken effect: that its target is gone."""
-        if not policy.is_gone(_whole_status(reply)):
-            return None
-        versions = attempt.order.version, attempt.order.target_version
-        return partial(self._note_gone, attempt.held.member.timer_id, versions)
 
     def _wait_ms(self, attempt: Attempt, reply: Reply, policy: RetryPolicy) -> int | None:
         """Return how long a failed firing waits for its next attempt; None: there is none."""

@@ -10,6 +10,7 @@ import structlog
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
+from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
 from wangtimer.loop import Loop
@@ -32,13 +33,11 @@ CALLS_GO_FIRST, CALLS_PAUSE_S = 15, 0.01
 class Finished(NamedTuple):
     """An outcome, and the claim it is held under.
 
-    `tell` is called once SQL has the outcome, unless it changed nothing there; None: nobody is told. `hide` takes from
-    the outcome what may not be on record, in the settler's thread; None: there is nothing of that.
+    `hide` takes from the outcome what may not be on record, in the settler's thread; None: there is nothing of that.
     """
 
     held: Held
     outcome: Outcome
-    tell: Callable[[], None] | None = None
     hide: Callable[[Outcome], Outcome] | None = None
 
     @property
@@ -48,7 +47,11 @@ class Finished(NamedTuple):
 
 
 class Settler:
-    """Writes to SQL, else to the outbox, else tries again; then adds the retry to its slice and releases the member."""
+    """Writes to SQL, else to the outbox, else tries again; then adds the retry to its slice and releases the member.
+
+    `ask_for_controls` has done what answers make of timers: SQL has it with their outcomes. If it is lost, a sweep does
+    it.
+    """
 
     def __init__(
         self,
@@ -60,6 +63,7 @@ class Settler:
         every_s: float,
         are_calls_waiting: Callable[[], bool],
         end_overlaps: Callable[[Collection[MemberKey]], None],
+        ask_for_controls: Callable[[], None],
     ) -> None:
         self._firings = firings
         self._outbox = outbox
@@ -68,6 +72,7 @@ class Settler:
         self._clock = clock
         self._are_calls_waiting = are_calls_waiting
         self._end_overlaps = end_overlaps
+        self._ask_for_controls = ask_for_controls
         self._finished: deque[Finished] = deque()
         self._busy = Lock()
         self._sql_rests_until = float("-inf")
@@ -106,7 +111,10 @@ class Settler:
                 # Of the others a sweep lets go what waits: it would hang at the same SQL.
                 if in_sql:
                     self._let_next_go(in_sql)
-                    self._tell([one for one in in_sql if one.tell is not None])
+                    # Most outcomes have no notes: they pay for no call.
+                    noted = [finished.outcome for finished in in_sql if finished.outcome.notes]
+                    if any(outcome.note(CONTROL) for outcome in noted):
+                        self._ask_for_controls()
             return True
 
     def _settle(self, batch: Sequence[Finished]) -> Sequence[Finished]:
@@ -127,20 +135,6 @@ class Settler:
             return batch
         parked = set(map(id, left))
         return [one for one, outcome in zip(batch, outcomes, strict=True) if id(outcome) not in parked]
-
-    def _tell(self, told: Sequence[Finished]) -> None:
-        """Tell of the outcomes that took effect; what is lost here, a sweep does, or the next answer says again."""
-        if not told:
-            return
-        try:
-            rows = self._firings.rows([one.outcome.member for one in told])
-        except StoreAway as error:
-            log.info("outcomes_not_told", outcomes=len(told), error=str(error))
-            return
-        for _, outcome, tell, _ in told:
-            row = rows.get(outcome.member.key)
-            if tell is not None and row is not None and outcome.has_taken_effect(row.status, row.attempt):
-                tell()
 
     def _let_next_go(self, batch: Sequence[Finished]) -> None:
         """End what is on record of those that are done, of timers whose firings are not to overlap."""

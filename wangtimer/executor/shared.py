@@ -1,13 +1,56 @@
 """What a call needs beside its timer's definition: how its app signs, and the target that the timer names."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor.signings import SharedSignings
-from wangtimer.executor.targets import SharedTargets
+from wangtimer.executor.shared_copies import BYTES_OF_ONE, SharedCopies
+from wangtimer.executor.sql_rest import SqlRest
+from wangtimer.store.redis.marked_copies import SigningCopies, TargetCopies
+from wangtimer.store.seals import Seals
+from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.target_store import TargetStore
+
+# An app without a secret gets it when SQL is asked. Of an app that is left out nothing is sent.
+SharedSignings = SharedCopies[str, AppSigning]
+# Their secrets are in their places. Through one that is left out nothing is sent.
+SharedTargets = SharedCopies[TargetKey, NamedTarget]
+
+
+def shared_signings(
+    copies: SigningCopies, store: SigningStore, clock: Clock, sql_rest: SqlRest
+) -> SharedSignings:
+    """Return how apps sign their callbacks, as this process knows it, by app."""
+    return SharedCopies(copies, lambda apps: store.needed(apps, int(clock.now_ms())), clock, sql_rest)
+
+
+def shared_targets(
+    copies: TargetCopies, store: TargetStore, seals: Seals, clock: Clock, sql_rest: SqlRest
+) -> SharedTargets:
+    """Return the named targets of apps, as this process knows them."""
+
+    def in_sql(keys: Collection[TargetKey]) -> Readable[TargetKey, NamedTarget]:
+        found = store.stored(keys)
+        for key in set(keys) - found.keys() - found.bad.keys():
+            found.bad[key] = "there is none"
+        for key, target in list(found.items()):
+            try:
+                seals.opened(target)
+            except Exception as error:
+                found.bad[key] = str(error)
+                del found[key]
+        return found
+
+    return SharedCopies(copies, in_sql, clock, sql_rest, seals.opened, _size_of)
+
+
+def _size_of(target: NamedTarget) -> int:
+    headers = sum(len(name) + len(value) for name, value in target.call.headers)
+    return BYTES_OF_ONE + len(target.call.url) + len(target.call.body) + headers
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """What this process knows of things that many timers share: read from Redis where it changed, and from SQL at need."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from threading import Lock
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -11,6 +11,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.executor.sql_rest import SqlRest
+from wangtimer.store.redis.marked_copies import CopiesOf
 
 log = structlog.get_logger()
 
@@ -39,17 +40,36 @@ class _Remembered(NamedTuple, Generic[One]):
     mark: str | None
 
 
+def _as_it_is(one: One) -> One:
+    return one
+
+
+def _least(_one: object) -> int:
+    return BYTES_OF_ONE
+
+
 class SharedCopies(Generic[Key, One]):
     """Remembers what it read for as long as Redis tells the same mark: a firing costs no question of its own.
 
-    A subclass says how it is read, and copied. `kind` names it in the log.
+    `in_sql` reads from SQL, and raises `StoreAway`. `opened` returns what SQL has as calls need it, and `size_of` how
+    many bytes that takes.
     """
 
-    kind: str
-
-    def __init__(self, clock: Clock, sql_rest: SqlRest) -> None:
+    def __init__(
+        self,
+        copies: CopiesOf[Key, One],
+        in_sql: Callable[[Collection[Key]], Readable[Key, One]],
+        clock: Clock,
+        sql_rest: SqlRest,
+        opened: Callable[[One], One] = _as_it_is,
+        size_of: Callable[[One], int] = _least,
+    ) -> None:
+        self._copies = copies
+        self._in_sql = in_sql
         self._clock = clock
         self._sql_rest = sql_rest
+        self._opened = opened
+        self._size_of = size_of
         self._by_key: dict[Key, _Remembered[One]] = {}
         self._bytes = 0
         self._lock = Lock()
@@ -82,7 +102,7 @@ class SharedCopies(Generic[Key, One]):
         except StoreAway:
             return self._remembered(keys)
         with suppress(StoreAway):
-            self._copy(found.values())
+            self._copies.put(found.values())
         return {key: one for key, one in self._remembered(keys).items() if key in found}
 
     def refresh(self, keys: Collection[Key]) -> Mapping[Key, One]:
@@ -90,36 +110,16 @@ class SharedCopies(Generic[Key, One]):
         if self._sql_rest.lasts(self._clock):
             raise StoreAway("SQL", "it does not answer")
         with self._sql_rest.asking(self._clock):
-            found = self._read_sql(keys)
+            found = self._in_sql(keys)
         for key, reason in found.bad.items():
-            log.error("shared_cannot_be_read", kind=self.kind, key=key, reason=reason)
+            log.error("shared_cannot_be_read", kind=self._copies.kind, key=key, reason=reason)
         for key, one in found.items():
             self._remember(key, self._opened(one), None)
         return found
 
-    def _copies_of(self, keys: list[Key]) -> tuple[str | None, Mapping[Key, One]]:
-        """Return the mark, and the copies that Redis has; raises `StoreAway`."""
-        raise NotImplementedError
-
-    def _copy(self, found: Iterable[One]) -> None:
-        """Copy what SQL has to Redis; raises `StoreAway`."""
-        raise NotImplementedError
-
-    def _read_sql(self, keys: Collection[Key]) -> Readable[Key, One]:
-        """Return what SQL has; raises `StoreAway`."""
-        raise NotImplementedError
-
-    def _opened(self, one: One) -> One:
-        """Return what SQL has as calls need it."""
-        return one
-
-    def _size_of(self, _one: One) -> int:
-        """Return how many bytes one takes."""
-        return BYTES_OF_ONE
-
     def _read(self, keys: list[Key]) -> dict[Key, One]:
         try:
-            mark, found = self._copies_of(keys)
+            mark, found = self._copies.get(keys)
         except StoreAway:
             return self._remembered(keys)
         return {key: self._remember(key, one, mark) for key, one in found.items()}

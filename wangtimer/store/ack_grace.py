@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.redis.replica_texts import ReplicaTexts
+from wangtimer.store.replica import ReplicaTexts
 
 # After an outage no accepted firing ends for so long: a target that got 503 repeats its word well within it.
 GRACE_MS = 60_000

@@ -1,4 +1,4 @@
-"""How a call is written in SQL: JSON."""
+"""How a call and its time-outs are written in JSON, in SQL and Redis."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from wangtimer.core.timers.secret_parts import masked_url
+from wangtimer.core.timers.timeouts import AS_DEPLOYED, TIMEOUT_NAMES, Timeouts
 from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 # Only the JSON of a call that keeps secrets has this: a quote within a text is escaped.
@@ -55,6 +56,18 @@ def call_from(
         marks = SecretMarks(tuple(marked_headers), query, marked_body)
     pairs: Any = tuple(map(tuple, headers))
     return Notify(url, method, pairs, body, marks, beside.get("sealed", ""), beside.get("target", ""))
+
+
+def timeouts_fields(one: Timeouts) -> dict[str, int]:
+    """Return the time-outs that are set, by their names; they stand beside the other fields."""
+    return {name: given for name, given in zip(TIMEOUT_NAMES, one, strict=True) if given is not None}
+
+
+def timeouts_from(fields: Mapping[str, Any]) -> Timeouts:
+    """Read back what `timeouts_fields` wrote."""
+    if fields.keys().isdisjoint(TIMEOUT_NAMES):
+        return AS_DEPLOYED
+    return Timeouts(*map(fields.get, TIMEOUT_NAMES))
 
 
 def shown_url(text: str) -> str | None:

@@ -3,19 +3,67 @@
 That is timers, and what many of them share.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from wangtimer.store.copy_refresher import CopyRefresher
+import structlog
+
+from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.sql.timers import TimerStore
-from wangtimer.store.telling import tell
+
+log = structlog.get_logger()
 
 # A change is dated before its transaction, and committed at most this much later.
 OVERLAP_MS = 60_000
 PAGE = 2_000
 # Bounds one call; the next goes on where it stopped.
 PAGES_A_CALL = 10
+# Definitions that are copied at once: with bodies of 64 KB so many take some 30 MB meanwhile.
+DEFINITIONS_AT_ONCE = 100
+# Rows of what timers share that are copied at once: a named target may have a body of 64 KiB.
+SHARED_AT_ONCE = 200
+
+
+def tell(
+    timers: TimerStore, definitions: DefinitionStore, timer_ids: Iterable[int], may_be_far: bool = False
+) -> set[int]:
+    """Write the definitions of these timers to Redis, page by page; return which cannot be read. Raises `StoreAway`.
+
+    `may_be_far`: their next moments may be.
+    """
+    ids = sorted(timer_ids)
+    bad: set[int] = set()
+    for start in range(0, len(ids), DEFINITIONS_AT_ONCE):
+        found = timers.definitions(set(ids[start : start + DEFINITIONS_AT_ONCE]))
+        definitions.put(found.values(), may_be_far)
+        bad |= found.bad.keys()
+    return bad
+
+
+@dataclass(frozen=True, slots=True)
+class CopyRefresher:
+    """Copies what many timers share, of one kind; a copy that is there already costs nothing.
+
+    `changed_behind` returns a page of what changed after a key, oldest first, and where to go on (None: the end); a
+    key is the moment of a change (ms UTC), then the `names` texts that name the row. `put` writes copies unless newer
+    ones are there.
+    """
+
+    kind: str
+    changed_behind: Callable[[Any, int], tuple[Readable[Any, Any], Any | None]]
+    put: Callable[[Iterable[Any]], None]
+    names: int = 1
+
+    def refresh(self, since: int) -> None:
+        """Copy what changed since then, ms UTC; 0: all, since Redis has lost what it had. Raises `StoreAway`."""
+        behind: tuple[Any, ...] | None = (since, *[""] * self.names)
+        while behind is not None:
+            changed, behind = self.changed_behind(behind, SHARED_AT_ONCE)
+            self.put(changed.values())
+            for key, reason in changed.bad.items():
+                log.error("shared_cannot_be_read", kind=self.kind, key=key, reason=reason)
 
 
 @dataclass(slots=True)

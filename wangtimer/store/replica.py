@@ -15,7 +15,8 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.replica_kind import ReplicaKind
 from wangtimer.core.time.clock import Clock
 from wangtimer.in_turn import do_in_turn
-from wangtimer.store.redis.replica_texts import ReplicaTexts
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.keys import Keys
 
 log = structlog.get_logger()
 
@@ -23,6 +24,30 @@ Value = TypeVar("Value")
 
 # Tellings at most: another change may come while one is told.
 MOST_TELLINGS = 5
+
+
+class ReplicaTexts:
+    """The texts of replicas in Redis, one key for each: writes one, and reads many by one command. Both raise
+    `StoreAway`.
+    """
+
+    def __init__(self, connection: RedisConnection, keys: Keys) -> None:
+        self._connection = connection
+        self._keys = keys
+
+    def write(self, name: str, text: str) -> None:
+        """Replace the text of a replica."""
+        self._connection.command(lambda client: client.set(self._keys.replica(name), text))
+
+    def read(self, names: Sequence[str]) -> list[str | None]:
+        """Return the text of each; None where Redis has none."""
+        keys = [self._keys.replica(name) for name in names]
+
+        def get(client: Any) -> Any:
+            return client.mget(keys)
+
+        found: list[str | None] = self._connection.command(get)
+        return found
 
 
 class Replica(Generic[Value]):

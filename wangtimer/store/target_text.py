@@ -9,8 +9,7 @@ from wangtimer.core.timers.call_form import UNTOUCHED, form_from, form_text
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timeouts import TIMEOUT_NAMES
-from wangtimer.store.call_text import notify_of, notify_text
-from wangtimer.store.timeouts_text import timeouts_fields, timeouts_from
+from wangtimer.store.call_text import notify_of, notify_text, timeouts_fields, timeouts_from
 
 _KNOWN = frozenset({"call", *TIMEOUT_NAMES, "keep_output", "retry", "form"})
 

@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 from wangtimer.core.egress.way_out import WAYS_OUT, WAYS_OUT_MARK
 from wangtimer.core.time.clock import Clock
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.replica import Replica
+from wangtimer.store.replica import Replica, ReplicaTexts
 from wangtimer.store.sql.ways_out import WaysOutInSql
 
 

@@ -118,8 +118,7 @@ class Deployment(DoubledWiring):
             ack_grace=SimpleNamespace(is_over=lambda _now: True, begin_anew=lambda: None),
             # Every host is called as ever, however often it fails.
             failing_hosts=SimpleNamespace(present=list),
-            gone_teller=PromptNoteTeller("gone", self.messages.send_stop_gone, clock),
-            control_teller=PromptNoteTeller("control", self.messages.send_controls, clock),
+            control_teller=PromptNoteTeller("control", lambda _: self.messages.send_apply_controls(), clock),
             claims=Claims("test", PLENTY),
             room=Room(PLENTY),
             chance=WithoutSpread(),
@@ -146,6 +145,7 @@ class Deployment(DoubledWiring):
             every_s,
             lambda: False,
             self.overlaps.end,
+            lambda: self.control_teller.note(None, None),
         )
 
     def check_store(self) -> None:

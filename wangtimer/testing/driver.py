@@ -4,7 +4,7 @@ A stage that runs every second or two in a deployment runs here only when it wou
 firing passes at once. The calls and their moments are the same.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from math import ceil, floor, inf
@@ -37,10 +37,7 @@ class Driver:
         parts.messages.take_chunk = lambda chunk: self._events.soon(partial(self._fire, chunk))
         parts.messages.take_trigger = lambda order: self._events.soon(partial(self._watch, order))
         parts.messages.take_follow = lambda: self._events.soon(self._follow)
-        parts.messages.take_gone = lambda called: self._events.soon(
-            partial(self._parts.gone_stopper.stop, called)
-        )
-        parts.messages.take_controls = lambda controls: self._events.soon(partial(self._control, controls))
+        parts.messages.take_controls = lambda: self._events.soon(self._control)
         parts.settler.on_taken = self._settle_soon
 
     def run_to(self, moment_ms: float) -> None:
@@ -175,8 +172,8 @@ class Driver:
 
     # what answers make of their timers
 
-    def _control(self, controls: Mapping[int, str]) -> None:
-        self._parts.control_applier.take(controls)
+    def _control(self) -> None:
+        self._parts.control_applier.sweep()
         self.note_change()
 
     # long work

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
+from tests.api.answered_controls import apply_controls
 from tests.api.v1.world import ONE, TIMERS, URL, Answered, V1World
 from wangtimer import calendar_follower
 from wangtimer.core.cron.cron import Cron
@@ -89,7 +90,7 @@ def test_what_a_target_answered_counts_though_its_timer_followed_an_upload(world
     upload(world, 1)
     world.wiring.calendar_follower.follow_all()
     assert world.wiring.timers.versions({timer}) == {timer: version + 1}
-    world.wiring.control_applier.take({timer: ReplyControl(version, ControlKind.STOP).text})
+    apply_controls(world.wiring, {timer: ReplyControl(version, ControlKind.STOP).text})
     assert not world.wiring.timers.definitions({timer})[timer].is_enabled
 
 

@@ -5,6 +5,7 @@ from threading import Thread
 
 import pytest
 
+from tests.api.answered_controls import stop_gone
 from tests.api.v1.world import V1World
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.timers.bad_timers import Readable
@@ -30,7 +31,7 @@ def is_enabled(world: V1World, timer: int) -> bool:
 def test_a_timer_is_disabled_as_often_as_it_is_asked_for(small_world: V1World) -> None:
     (gone, version), (other, _) = made(small_world), made(small_world, "b")
     for _ in range(2):
-        small_world.wiring.gone_stopper.stop({gone: (version, 0)})
+        stop_gone(small_world.wiring, {gone: (version, 0)})
     assert [is_enabled(small_world, one) for one in (gone, other)] == [False, True]
 
 
@@ -38,12 +39,12 @@ def test_one_that_was_changed_or_enabled_since_is_left_alone(small_world: V1Worl
     changed, version = made(small_world)
     target = {"target": {"url": "http://new.example/"}}
     assert small_world.send("PATCH", f"{TIMERS}/{changed}", target, rule=ONE).status == 200
-    small_world.wiring.gone_stopper.stop({changed: (version, 0)})
+    stop_gone(small_world.wiring, {changed: (version, 0)})
     assert is_enabled(small_world, changed)
     again, version = made(small_world, "b")
     for action in ("disable", "enable"):
         assert small_world.send("POST", f"{TIMERS}/{again}:{action}", rule=f"{ONE}:{action}").status == 200
-    small_world.wiring.gone_stopper.stop({again: (version, 0)})
+    stop_gone(small_world.wiring, {again: (version, 0)})
     assert is_enabled(small_world, again)
 
 
@@ -51,7 +52,7 @@ def test_what_is_not_there_holds_up_nothing(small_world: V1World) -> None:
     deleted, of_deleted = made(small_world)
     assert small_world.send("DELETE", f"{TIMERS}/{deleted}", rule=ONE).status == 200
     gone, version = made(small_world, "b")
-    small_world.wiring.gone_stopper.stop({7_777_777: (1, 0), deleted: (of_deleted, 0), gone: (version, 0)})
+    stop_gone(small_world.wiring, {7_777_777: (1, 0), deleted: (of_deleted, 0), gone: (version, 0)})
     assert not is_enabled(small_world, gone)
 
 
@@ -63,9 +64,9 @@ def test_one_whose_named_target_was_changed_since_is_left_alone(small_world: V1W
     called = {timer["id"]: (timer["version"], target["version"])}
     patch = {"url": "http://new.example/"}
     changed = small_world.send("PATCH", "/v1/targets/orders", patch, **place).json
-    small_world.wiring.gone_stopper.stop(called)
+    stop_gone(small_world.wiring, called)
     assert is_enabled(small_world, timer["id"])
-    small_world.wiring.gone_stopper.stop({timer["id"]: (timer["version"], changed["version"])})
+    stop_gone(small_world.wiring, {timer["id"]: (timer["version"], changed["version"])})
     assert not is_enabled(small_world, timer["id"])
 
 
@@ -77,26 +78,25 @@ def test_while_sql_is_away_it_says_so(small_world: V1World, monkeypatch: pytest.
 
     monkeypatch.setattr(TimerLists, "of_ids", away)
     with pytest.raises(StoreAway):
-        small_world.wiring.gone_stopper.stop({gone: (version, 0)})
+        stop_gone(small_world.wiring, {gone: (version, 0)})
 
 
 def test_what_is_asked_for_while_others_are_disabled_is_disabled_by_the_same_thread(
     small_world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (first, version), (second, of_second) = made(small_world), made(small_world, "b")
-    stopper = small_world.wiring.gone_stopper
     of_ids, seen = TimerLists.of_ids, []
 
     def asked_meanwhile(lists: TimerLists, app: str, ids: Sequence[int]) -> Readable[int, Timer]:
         seen.append(list(ids))
         if len(seen) == 1:
-            other = Thread(target=stopper.stop, args=({second: (of_second, 0)},))
+            other = Thread(target=stop_gone, args=(small_world.wiring, {second: (of_second, 0)}))
             other.start()
             other.join(10)
             assert not other.is_alive(), "it waits for the first"
         return of_ids(lists, app, ids)
 
     monkeypatch.setattr(TimerLists, "of_ids", asked_meanwhile)
-    stopper.stop({first: (version, 0)})
+    stop_gone(small_world.wiring, {first: (version, 0)})
     assert seen == [[first], [second]]
     assert [is_enabled(small_world, one) for one in (first, second)] == [False, False]

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.api.answered_controls import apply_controls
 from tests.api.v1.world import URL, V1World
 from wangtimer.control_applier import CALLER, LONGEST_S, MOST_AWAY
 from wangtimer.core.errors import StoreAway
@@ -67,11 +68,12 @@ def test_a_sweep_does_what_the_outcome_says_once(answered: Answered) -> None:
     assert answered.timer.definition.version == answered.version + 1
 
 
-def test_what_its_message_brought_is_not_done_again(answered: Answered) -> None:
-    control = answered.control(ControlKind.STOP)
-    answered.settle(answered.outcome(control))
-    answered.wiring.control_applier.take({answered.timer_id: control})
+def test_what_is_on_record_once_more_is_not_done_again(answered: Answered) -> None:
+    outcome = answered.outcome(answered.control(ControlKind.STOP))
+    answered.settle(outcome)
+    answered.wiring.control_applier.sweep()
     answered.wiring.registrar.enable("shop", answered.timer_id)
+    answered.settle(outcome)
     answered.wiring.control_applier.sweep()
     assert answered.timer.definition.is_enabled
     assert kept(answered.world) == 0
@@ -292,9 +294,8 @@ def control_each(world: V1World, timer_ids: list[str], kind: ControlKind) -> lis
     for timer_id in timer_ids:
         version = world.wiring.timers.get("shop", timer_id).definition.version
         asked = {timer_id: ReplyControl(version, kind, now + 1_000).text}
-        world.wiring.control_applier.take(asked)
-        # The sweep comes to it once more.
-        world.wiring.control_applier.take(asked)
+        apply_controls(world.wiring, asked)
+        apply_controls(world.wiring, asked)
     schedules = [world.wiring.timers.get("shop", one).definition.schedule for one in timer_ids]
     return [(as_bounded(one).first_after(now) or now) - now for one in schedules]
 
@@ -336,10 +337,10 @@ def test_of_what_answers_change_one_entry_a_minute_is_on_record_and_each_stop(an
         until = world.clock.now + 86_400_000 + number
         version = answered.timer.definition.version
         control = ReplyControl(version, ControlKind.DELAY, until).text
-        world.wiring.control_applier.take({answered.timer_id: control})
+        apply_controls(world.wiring, {answered.timer_id: control})
         assert answered.timer.definition.version == version + 1
         world.clock.now += 15_000
     assert noted() == ["edit", "edit"]
     stop = ReplyControl(answered.timer.definition.version, ControlKind.STOP).text
-    world.wiring.control_applier.take({answered.timer_id: stop})
+    apply_controls(world.wiring, {answered.timer_id: stop})
     assert noted() == ["disable", "edit", "edit"]

@@ -9,7 +9,11 @@ PROMISES = (
         "a-calendar-is-followed-by-all-who-name-it",
         "a calendar uploaded anew is followed by every timer that names it, also by one that is made at that moment.",
         breaks="A timer made with days read before the upload does not say so.",
-        by=Mutation("calendar_mark", "sql.execute(update(calendars).where(own).values(followed_at=0))", ""),
+        by=Mutation(
+            "calendar_mark",
+            "sql.execute(update(calendars).where(_is(app, excluded.name)).values(followed_at=0))",
+            "",
+        ),
         red="tests/api/v1/test_following.py::test_a_timer_made_or_edited_with_days_read_before_the_upload_has_the_new_ones[sqlite-create]",
     ),
     Promise(
@@ -86,9 +90,9 @@ PROMISES = (
         "a timer whose target answers 410 is disabled.",
         breaks="Nobody is told of it.",
         by=Mutation(
-            "ReplyReader._telling",
-            "return partial(self._note_gone, attempt.held.member.timer_id, versions)",
-            "return None",
+            "ReplyReader._of_failure",
+            "outcome = outcome.with_note((CONTROL, gone.text))",
+            "",
         ),
         red="tests/testing/test_gone.py::test_the_timer_is_disabled_and_the_record_and_the_audit_say_so",
     ),
@@ -157,10 +161,10 @@ PROMISES = (
         "a timer that was changed since its target answered 410, or whose named target was, stays enabled.",
         breaks="Versions are not looked at.",
         by=(
-            Mutation("GoneStopper._stop", "and timer.is_at(called[timer.id][0])", ""),
+            Mutation("GoneStopper.stop", "and timer.is_at(called[timer.id].version)", ""),
             Mutation(
-                "GoneStopper._stop",
-                "and called[timer.id][1] == self._target_version(timer, versions)",
+                "GoneStopper.stop",
+                "and called[timer.id].until == self._target_version(timer, versions)",
                 "",
             ),
         ),
@@ -173,7 +177,7 @@ PROMISES = (
         "a-timer-of-one-moment-ends-after-a-410",
         "a timer without a moment to come ends after a 410 as after any failure.",
         breaks="It is disabled, and so never deleted.",
-        by=Mutation("GoneStopper._stop", "and timer.next_fire_at is not None", ""),
+        by=Mutation("GoneStopper.stop", "and timer.next_fire_at is not None", ""),
         red="tests/testing/test_gone.py::test_a_timer_of_one_moment_ends_as_after_any_failure[410]",
     ),
     Promise(
@@ -364,16 +368,13 @@ PROMISES = (
     Promise(
         "what-a-cancelled-firing-brings-changes-no-timer",
         "what the answer to a firing that was cancelled meanwhile asks of its timer is not done.",
-        breaks="It is told as soon as the answer is on record, whatever the firing's outcome is.",
+        breaks="It is on record as soon as the answer is, whatever the firing's outcome is.",
         by=Mutation(
-            "Settler._tell",
-            "if tell is not None and row is not None and outcome.has_taken_effect(row.status, row.attempt):",
-            "if tell is not None and row is not None:",
+            "keep_controls",
+            "if (outcome := controls[timer_id, fire_at]).has_taken_effect(status, attempt)",
+            "if (outcome := controls[timer_id, fire_at])",
         ),
-        red=(
-            "tests/testing/test_overlap.py::test_what_the_answer_to_a_cancelled_one_asks_for_is_not_done",
-            "tests/stages/test_settler.py::test_of_an_outcome_is_told_once_it_is_in_sql_and_only_if_it_changed_something",
-        ),
+        red="tests/testing/test_overlap.py::test_what_the_answer_to_a_cancelled_one_asks_for_is_not_done",
     ),
     Promise(
         "what-a-delete-is-too-late-for-is-told",

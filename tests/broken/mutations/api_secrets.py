@@ -81,9 +81,9 @@ PROMISES = (
         "secrets of targets are encrypted in Redis.",
         breaks="An executor copies the target as it calls it.",
         by=Mutation(
-            "SharedTargets._copy",
-            "self._copies.put(found)",
-            "self._copies.put(map(self._seals.opened, found))",
+            "SharedCopies.ask",
+            "self._copies.put(found.values())",
+            "self._copies.put(map(self._opened, found.values()))",
         ),
         red="tests/stages/test_targets.py::test_what_a_process_cannot_open_it_does_not_know",
     ),

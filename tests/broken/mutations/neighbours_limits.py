@@ -129,8 +129,8 @@ PROMISES = (
         breaks="Shares of the limit before count on.",
         by=Mutation(
             "_MOVE_WITHIN",
-            'app_totals.c.most_timers == bindparam("limit_timers"),',
-            'bindparam("limit_timers") > 0,',
+            '*(app_totals.c[limit] == bindparam(f"limit_{name}") for name, limit in _LIMIT_OF.items()),',
+            '*(bindparam(f"limit_{name}") > 0 for name in _LIMIT_OF),',
         ),
         red="tests/store/test_app_totals.py::test_a_slot_over_its_share_of_a_lowered_limit_leaves_no_room_to_others[mariadb]",
     ),
@@ -189,8 +189,8 @@ PROMISES = (
         breaks="A slot of an app's total may grow beyond its share of the limit.",
         by=Mutation(
             "_MOVE_WITHIN",
-            'app_totals.c.timers + bindparam("more_timers") <= bindparam("share_timers"),',
-            'bindparam("share_timers") > 0,',
+            '*(moved <= bindparam(f"share_{name}") for name, moved in _MOVED.items()),',
+            '*(bindparam(f"share_{name}") >= 0 for name in _MOVED),',
         ),
         red="tests/store/test_app_totals.py::test_of_concurrent_creates_exactly_as_many_as_may_are_stored",
     ),

@@ -63,9 +63,9 @@ PROMISES = (
         "a firing whose row is held for long holds up no other timer whose firings are not to overlap.",
         breaks="Judging waits for it, and all that come with it wait too.",
         by=Mutation(
-            "_free",
-            "return str(asked_for(*_COLUMNS).with_for_update(skip_locked=True).compile(dialect=dialect))",
-            "return str(asked_for(*_COLUMNS).with_for_update().compile(dialect=dialect))",
+            "_FREE",
+            "_FREE = KeyedStatement(asked_for(*_COLUMNS).with_for_update(skip_locked=True))",
+            "_FREE = KeyedStatement(asked_for(*_COLUMNS).with_for_update())",
         ),
         red=(
             "tests/store/test_begun_firings.py::test_a_firing_that_somebody_else_holds_holds_up_no_other_timer",

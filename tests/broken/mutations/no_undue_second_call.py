@@ -66,8 +66,8 @@ PROMISES = (
         breaks="Whatever server is connected tells it.",
         by=Mutation(
             "FiringStore.rows",
-            "return self._database.read_current(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()",
-            "return self._database.read(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()",
+            "return self._database.read_current(lambda sql: _of_keys(sql, _ANY, keys)) if keys else Readable()",
+            "return self._database.read(lambda sql: _of_keys(sql, _ANY, keys)) if keys else Readable()",
         ),
         red="tests/store/test_database.py::test_what_may_have_been_sent_is_asked_of_the_server_that_takes_writes_now",
     ),

@@ -30,17 +30,10 @@ PROMISES = (
         "a-failure-after-a-late-answer-is-told",
         "a failure for good is told, also of an attempt that was noted before as late",
         breaks="The first note of an attempt stays",
-        by=(
-            Mutation(
-                "_inserting",
-                "values: dict[str, Any] = {name: lite.excluded[name] for name in _SAID}",
-                "values: dict[str, Any] = {name: alert_notes.c[name] for name in _SAID}",
-            ),
-            Mutation(
-                "_inserting",
-                'said: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _SAID}',
-                "said: dict[str, Any] = {name: alert_notes.c[name] for name in _SAID}",
-            ),
+        by=Mutation(
+            "_changes",
+            'return {name: new[name] for name in _SAID} | {"lateness_ms": lateness_ms}',
+            'return {name: alert_notes.c[name] for name in _SAID} | {"lateness_ms": lateness_ms}',
         ),
         red="tests/store/test_alerts.py::test_what_was_late_and_accepted_and_then_failed_is_told_of_both",
     ),

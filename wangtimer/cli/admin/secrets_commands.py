@@ -23,10 +23,8 @@ from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.marked_copies import MarkedCopies
-from wangtimer.store.redis.replica_texts import ReplicaTexts
-from wangtimer.store.redis.signing_copies import SigningCopies
-from wangtimer.store.redis.target_copies import TargetCopies
+from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies, TargetCopies
+from wangtimer.store.replica import ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.client_certificates import ClientCertificates

@@ -1,4 +1,4 @@
-"""What a target's answer may make of its timer: stop it, put it off, or set its next moment."""
+"""What a target's answer makes of its timer: it stops it, puts it off, or sets its next moment."""
 
 import re
 from contextlib import suppress
@@ -30,13 +30,15 @@ class ControlKind(Enum):
     STOP = "stop"
     DELAY = "delay"
     NEXT = "next"
+    # No header asks for it: the answer was 410 Gone.
+    GONE = "gone"
 
 
 class ReplyControl(NamedTuple):
     """`version` is that of the timer that was called: one that was changed since is left alone.
 
     `until` (ms UTC): a timer that is put off has no moment before; it is the next moment where that is set; 0 for a
-    stop.
+    stop. Where the target is gone, it is the version of the named target that was called, 0 for none.
     """
 
     version: int

@@ -24,12 +24,11 @@ from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNREAD, Definition, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
-from wangtimer.store.call_text import beside_a_call, call_from
+from wangtimer.store.call_text import beside_a_call, call_from, timeouts_fields, timeouts_from
 from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, UploadedDays, digest_of, names_days
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.remembered import Remembered
-from wangtimer.store.timeouts_text import timeouts_fields, timeouts_from
 
 # s; Redis keeps a definition for so long after its timer's last near moment: retries come in that time, and a process
 # that was held up may still write an older one. What comes later asks SQL.

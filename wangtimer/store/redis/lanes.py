@@ -1,6 +1,6 @@
 """Lanes: firings without room wait here, outside every process; processes pull them as they have room."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -151,26 +151,20 @@ class LaneStore:
 
     def with_rest(self) -> list[SharedLane]:
         """Return the lanes that have a rest in SQL alone."""
-        lanes = list(self.index())
         found = []
-        for start in range(0, len(lanes), LANES_A_TRIP):
-            some = lanes[start : start + LANES_A_TRIP]
-            told = self._connection.command(partial(self._read_rests, lanes=some))
-            for lane, waiting, has_rest in zip(some, told[::2], told[1::2], strict=True):
-                self._budget.note(lane, waiting)
-                if has_rest:
-                    found.append(lane)
+        for lane, waiting, has_rest in self._rests(list(self.index())):
+            self._budget.note(lane, waiting)
+            if has_rest:
+                found.append(lane)
         return found
 
     def listed(self) -> list[ListedLane]:
         """Return the lanes that may hold firings, the fullest first."""
-        lanes = list(self.index())
-        found = []
-        for start in range(0, len(lanes), LANES_A_TRIP):
-            some = lanes[start : start + LANES_A_TRIP]
-            told = self._connection.command(partial(self._read_rests, lanes=some, asks_moment=True))
-            for lane, waiting, rest_from in zip(some, told[::2], told[1::2], strict=True):
-                found.append(ListedLane(lane, waiting, None if rest_from is None else int(rest_from)))
+        rests = self._rests(list(self.index()), asks_moment=True)
+        found = [
+            ListedLane(lane, waiting, None if rest_from is None else int(rest_from))
+            for lane, waiting, rest_from in rests
+        ]
         return sorted(found, key=lambda one: (-one.waiting, one.lane.key))
 
     def waiting_for_targets(self) -> int:
@@ -188,12 +182,7 @@ class LaneStore:
 
     def waiting_in(self, lanes: Sequence[SharedLane]) -> dict[SharedLane, int]:
         """Return how many firings wait in Redis in each of these lanes."""
-        found: dict[SharedLane, int] = {}
-        for start in range(0, len(lanes), LANES_A_TRIP):
-            some = lanes[start : start + LANES_A_TRIP]
-            told = self._connection.command(partial(self._read_rests, lanes=some))
-            found |= zip(some, told[::2], strict=True)
-        return found
+        return {lane: waiting for lane, waiting, _ in self._rests(lanes)}
 
     def feed(self, lane: SharedLane, token: str) -> int | None:
         """Begin to feed a lane; return from when on SQL alone holds its firings, ms UTC; None if Redis holds all.
@@ -234,8 +223,16 @@ class LaneStore:
     def _read_index(self, client: Any) -> Any:
         return client.hgetall(self._keys.lanes)
 
+    def _rests(
+        self, lanes: Sequence[SharedLane], asks_moment: bool = False
+    ) -> Iterator[tuple[SharedLane, int, int | None]]:
+        """Yield each lane with how many wait in it, and whether it has a rest, or from which moment on."""
+        for start in range(0, len(lanes), LANES_A_TRIP):
+            named = lanes[start : start + LANES_A_TRIP]
+            told = self._connection.command(partial(self._read_rests, lanes=named, asks_moment=asks_moment))
+            yield from zip(named, told[::2], told[1::2], strict=True)
+
     def _read_rests(self, client: Any, lanes: Sequence[SharedLane], asks_moment: bool = False) -> list[int]:
-        """Return for each lane how many wait in it, and whether it has a rest, or from which moment on."""
         pipeline = client.pipeline(transaction=False)
         for lane in lanes:
             due, rest = self._keys.of_slice(lane, "due", "rest")

@@ -5,11 +5,24 @@ again. The script that reads definitions brings the mark along.
 """
 
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
 
+import structlog
+
+from wangtimer.core.errors import StoreAway
+from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import Seals
+from wangtimer.store.signing_text import signing_from, signing_text
+from wangtimer.store.target_text import target_from, target_text
+
+log = structlog.get_logger()
+
+Key = TypeVar("Key")
+Item = TypeVar("Item")
 
 # The field of the hash that holds the mark: no copy has this name.
 MARK_FIELD = ""
@@ -60,3 +73,93 @@ def _copies(fields: Sequence[str], texts: Sequence[str | None]) -> Iterator[Copy
         if text is not None:
             version, _, content = text.partition(" ")
             yield Copy(field, int(version), content)
+
+
+class Copies(NamedTuple, Generic[Key, Item]):
+    """What there is of one kind, by its key, and the mark that the copies had then; None: Redis has none."""
+
+    mark: str | None
+    found: dict[Key, Item]
+
+
+class CopiesOf(Generic[Key, Item]):
+    """The copies of one kind: executors read them, so that no firing asks SQL. `kind` names it in the log."""
+
+    kind: str
+
+    def __init__(self, copies: MarkedCopies, seals: Seals) -> None:
+        self._copies = copies
+        self._seals = seals
+
+    def put(self, items: Iterable[Item]) -> None:
+        """Write copies, as SQL has them, unless newer ones are there; raises `StoreAway`."""
+        self._copies.put(map(self._copy_of, items))
+
+    def is_told(self, item: Item) -> bool:
+        """Write a copy of what was changed; False where Redis is away: then the sweep does it."""
+        try:
+            self.put([item])
+        except StoreAway as error:
+            log.warning("copy_told_later", kind=self.kind, field=self._copy_of(item).field, error=str(error))
+            return False
+        return True
+
+    def get(self, keys: Collection[Key]) -> Copies[Key, Item]:
+        """Return the mark, and these with their secrets in their places; raises `StoreAway`.
+
+        Absent ones and those that cannot be read here are left out.
+        """
+        fields = {self._field(key): key for key in keys}
+        mark, copies = self._copies.get(list(fields))
+        found: dict[Key, Item] = {}
+        for copy in copies:
+            key = fields[copy.field]
+            try:
+                found[key] = self._read(key, copy)
+            except Exception as error:
+                # Its text may have a secret.
+                log.error("copy_cannot_be_read", kind=self.kind, key=key, error=type(error).__name__)
+        return Copies(mark, found)
+
+    def drop(self, key: Key) -> None:
+        """Forget the copy of what was deleted; raises `StoreAway`."""
+        self._copies.drop(self._field(key))
+
+    def _field(self, key: Key) -> str:
+        raise NotImplementedError
+
+    def _copy_of(self, item: Item) -> Copy:
+        raise NotImplementedError
+
+    def _read(self, key: Key, copy: Copy) -> Item:
+        raise NotImplementedError
+
+
+class SigningCopies(CopiesOf[str, AppSigning]):
+    """How each app signs its callbacks, in the field of its name."""
+
+    kind = "signing"
+
+    def _field(self, key: str) -> str:
+        return key
+
+    def _copy_of(self, item: AppSigning) -> Copy:
+        return Copy(item.app, item.version, signing_text(item, self._seals))
+
+    def _read(self, key: str, copy: Copy) -> AppSigning:
+        return signing_from(key, copy.version, copy.text, self._seals)
+
+
+class TargetCopies(CopiesOf[TargetKey, NamedTarget]):
+    """Named targets; no app's name has the sign that stands between app and name."""
+
+    kind = "target"
+
+    def _field(self, key: TargetKey) -> str:
+        return "\n".join(key)
+
+    def _copy_of(self, item: NamedTarget) -> Copy:
+        return Copy(self._field(item.key), item.version, target_text(item))
+
+    def _read(self, key: TargetKey, copy: Copy) -> NamedTarget:
+        return self._seals.opened(target_from(*key, copy.version, copy.text))

@@ -1,7 +1,6 @@
 """Firings whose targets answered 202 and are to say when they are done, in SQL."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
@@ -50,45 +49,10 @@ class AckState(Enum):
     OVER = auto()  # it failed, was skipped or purged, or never came to this attempt
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptedFiring:
-    """An accepted firing with what its attempt measured; moments in ms UTC. `ack_by` is when it is to be done."""
-
-    member: Member
-    bucket: int
-    ack_by: int
-    sent_at: int | None
-    cost_ms: int | None
-    connect_ms: int | None
-    first_byte_ms: int | None
-    http_status: int | None
-    output: str
-    host_failing_ms: int | None
-
-    def outcome(self, status: FiringStatus, due_at: int, error: str) -> Outcome:
-        """Return what its attempt comes to."""
-        sent_at = self.sent_at
-        return Outcome(
-            self.member,
-            self.bucket,
-            status,
-            due_at,
-            sent_at,
-            None if sent_at is None else sent_at - self.member.fire_at,
-            self.cost_ms,
-            self.http_status,
-            self.output,
-            error,
-            self.connect_ms,
-            self.first_byte_ms,
-            self.host_failing_ms,
-        )
-
-
 class OverduePage(NamedTuple):
     """Some that are overdue, and the key to go on behind; None at the end."""
 
-    firings: list[AcceptedFiring]
+    firings: list[Outcome]
     next_key: OverdueKey | None
 
 
@@ -100,18 +64,18 @@ class Ended(NamedTuple):
 
 
 class AcceptedFirings:
-    """Every method raises `StoreAway`."""
+    """An accepted firing is its outcome so far, which is due when it is to be done. Every method raises `StoreAway`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def find(self, member: Member) -> tuple[AckState, AcceptedFiring | None]:
+    def find(self, member: Member) -> tuple[AckState, Outcome | None]:
         """Return how a firing stands to its attempt; and the firing, if it is accepted at this attempt."""
         query = select(firings, _is_to_be_cancelled(member)).where(_is(member.timer_id, member.fire_at))
         query = by_index(query, "PRIMARY")
         row = self._database.read(lambda sql: sql.execute(query).mappings().one_or_none())
         state = _state_of(row, member)
-        return state, None if row is None or state is not AckState.COUNTS else _read(row)
+        return state, None if row is None or state is not AckState.COUNTS else accepted_of(row)
 
     def overdue(self, now: int, limit: int, after: OverdueKey = FIRST_OVERDUE) -> OverduePage:
         """Return those behind this key that were to be done by `now` (ms UTC), the longest overdue first.
@@ -131,7 +95,7 @@ class AcceptedFirings:
         rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
         last = rows[-1] if len(rows) == limit else None
         next_key = None if last is None else (last["due_at"], last["fire_at"], last["timer_id"])
-        return OverduePage([_read(row) for row in rows if not row["is_noted"]], next_key)
+        return OverduePage([accepted_of(row) for row in rows if not row["is_noted"]], next_key)
 
     def acknowledge(self, member: Member, now: int, notes: tuple[Note, ...] = ()) -> tuple[AckState, bool]:
         """Record that the work is done; it counts also for an attempt whose time was over, whatever came of it.
@@ -168,8 +132,8 @@ class AcceptedFirings:
 
         return self._database.write(work, Step.SQL_PROLONG)
 
-    def end(self, outcomes: Sequence[tuple[AcceptedFiring, Outcome]]) -> Ended:
-        """Write what became of accepted firings, in one transaction.
+    def end(self, outcomes: Sequence[tuple[Outcome, Outcome]]) -> Ended:
+        """Write what became of accepted firings, each as it was read and as it ends, in one transaction.
 
         One that was acknowledged or prolonged since it was read, or has another outcome, is left as it is. Repeating it
         is harmless.
@@ -184,7 +148,7 @@ class AcceptedFirings:
                     _is(was.member.timer_id, was.member.fire_at),
                     firings.c.status == ACCEPTED,
                     firings.c.attempt == was.member.attempt,
-                    firings.c.due_at == was.ack_by,
+                    firings.c.due_at == was.due_at,
                 )
                 if sql.execute(_updating(as_read, status=PENDING)).rowcount:
                     ended.append((was, outcome))
@@ -252,21 +216,20 @@ def _state_of(row: RowMapping | None, member: Member) -> AckState:
     return AckState.COUNTS if status == ACCEPTED else AckState.NOT_YET
 
 
-def outcome_of_row(row: RowMapping, status: FiringStatus, due_at: int, error: str) -> Outcome:
-    """Return what the attempt of an accepted firing's row comes to, with what it measured."""
-    return _read(row).outcome(status, due_at, error)
-
-
-def _read(row: RowMapping) -> AcceptedFiring:
-    return AcceptedFiring(
+def accepted_of(row: RowMapping) -> Outcome:
+    """Return the outcome in the row of an accepted firing; it is due when it is to be done."""
+    sent_at = written(row, "sent_at")
+    return Outcome(
         Member(row["timer_id"], row["fire_at"], row["attempt"]),
         row["bucket"],
+        FiringStatus.ACCEPTED,
         row["due_at"],
-        written(row, "sent_at"),
+        sent_at,
+        None if sent_at is None else sent_at - row["fire_at"],
         written(row, "cost_ms"),
-        written(row, "connect_ms"),
-        written(row, "first_byte_ms"),
         written(row, "http_status"),
         row["output"],
-        row["host_failing_ms"],
+        connect_ms=written(row, "connect_ms"),
+        first_byte_ms=written(row, "first_byte_ms"),
+        host_failing_ms=row["host_failing_ms"],
     )

@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, func, literal_column
-from sqlalchemy.dialects.mysql import insert as mysql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Connection, func
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, NewValues, Texts, number, upsert
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes
 
 _NAMES = tuple(column.name for column in alert_notes.c)
@@ -34,15 +32,12 @@ def note_outcomes(sql: Connection, outcomes: Sequence[Outcome]) -> None:
 
 @cache
 def _inserting(dialect: Dialect) -> ManyRows:
-    if dialect.name == "sqlite":
-        lite = sqlite_insert(alert_notes).from_select(_NAMES, rows_to_come(), include_defaults=False)
-        values: dict[str, Any] = {name: lite.excluded[name] for name in _SAID}
-        values["lateness_ms"] = func.coalesce(lite.excluded.lateness_ms, alert_notes.c.lateness_ms)
-        return ManyRows(lite.on_conflict_do_update(index_elements=_KEY, set_=values), dialect)
-    mysql = mysql_insert(alert_notes).from_select(_NAMES, rows_to_come(), include_defaults=False)
-    said: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _SAID}
-    said["lateness_ms"] = func.coalesce(literal_column("VALUES(lateness_ms)"), alert_notes.c.lateness_ms)
-    return ManyRows(mysql.on_duplicate_key_update(said), dialect)
+    return upsert(alert_notes, _NAMES, dialect, _changes)
+
+
+def _changes(new: NewValues) -> dict[str, Any]:
+    lateness_ms = func.coalesce(new["lateness_ms"], alert_notes.c.lateness_ms)
+    return {name: new[name] for name in _SAID} | {"lateness_ms": lateness_ms}
 
 
 def _written(marked: tuple[Outcome, NotedAt], texts: Texts) -> str:

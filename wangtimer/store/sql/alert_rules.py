@@ -15,10 +15,10 @@ from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKin
 from wangtimer.core.errors import Conflict, Subject, UnknownAlertRule
 from wangtimer.store.alert_text import UnopenedDestination, rule_from, rule_text, sealed_anew
 from wangtimer.store.seals import Seals
+from wangtimer.store.sql.alert_messages import tell_again
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index, readable_page
-from wangtimer.store.sql.retold_troubles import tell_again
 from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
 
 log = structlog.get_logger()

@@ -4,12 +4,11 @@ import random
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import partial
 from typing import Any, NamedTuple
 
 import structlog
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, select
-from sqlalchemy.engine import Dialect
+from sqlalchemy import ColumnElement, Connection, RowMapping, Table, and_, func, select
 from sqlalchemy.exc import OperationalError
 
 from wangtimer.core.alerts.alert_message import Alert
@@ -33,7 +32,7 @@ from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_messages import gather
 from wangtimer.store.sql.alert_rules import rules_of
-from wangtimer.store.sql.asked import asked_for, delete_of_attempts, in_parts, with_keys
+from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_rows
 from wangtimer.store.sql.database import Database, was_over_time
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.tables import alert_notes, alert_rules, alerts, firings, timers
@@ -71,6 +70,9 @@ LookKey = tuple[str, int, str, str]
 Look = tuple[Trouble, int, int]
 # When the last attempt of a firing that succeeded was known to have done so.
 _KNOWN_AT = "COALESCE(done_at, sent_at + cost_ms, sent_at, fire_at) AS known_at"
+_ROWS = KeyedStatement(
+    asked_for(*(firings.c[name] for name in ("timer_id", "fire_at", "status", "attempt", "lateness_ms")))
+)
 
 
 class JudgedNotes(NamedTuple):
@@ -115,18 +117,16 @@ class AlertTroubles:
 
     def next_app(self, after: str | None) -> str | None:
         """Return the next app behind this one that has notes (None: the first); None: there is none."""
-        is_next = alert_notes.c.app >= "" if after is None else alert_notes.c.app > after
-        query = select(alert_notes.c.app).where(is_next).order_by(alert_notes.c.app).limit(1)
-        ordered = by_index(query, "PRIMARY", alert_notes)
-        found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
-        return found
+        return self._next_app(alert_notes, after)
 
     def next_troubled(self, after: str | None) -> str | None:
         """Return the next app behind this one that has troubles (None: the first); None: there is none."""
-        is_next = alerts.c.app >= "" if after is None else alerts.c.app > after
-        query = select(alerts.c.app).where(is_next).order_by(alerts.c.app).limit(1)
-        ordered = by_index(query, "PRIMARY", alerts)
-        found: str | None = self._database.read(lambda sql: sql.execute(ordered).scalar_one_or_none())
+        return self._next_app(alerts, after)
+
+    def _next_app(self, table: Table, after: str | None) -> str | None:
+        is_next = table.c.app >= "" if after is None else table.c.app > after
+        query = by_index(select(table.c.app).where(is_next).order_by(table.c.app).limit(1), "PRIMARY", table)
+        found: str | None = self._database.read(lambda sql: sql.execute(query).scalar_one_or_none())
         return found
 
     def judge(self, app: str, limit: int, now: int) -> JudgedNotes:
@@ -146,7 +146,7 @@ class AlertTroubles:
                 return JudgedNotes()
             found, without_room = self._judge(sql, read_each(_note_of, rows), now)
             judged = [(row["fire_at"], row["timer_id"], row["attempt"]) for row in rows]
-            delete_of_attempts(sql, alert_notes, app, judged)
+            delete_rows(sql, alert_notes, ("fire_at", "timer_id", "attempt"), judged, app=app)
             are_new = any(one.key.is_of_host and one.opened_at == now for one in found)
             return JudgedNotes(len(rows), are_new, without_room, are_left)
 
@@ -455,18 +455,7 @@ class FiringState(NamedTuple):
 
 
 def _rows_of(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, FiringState]:
-    found: dict[MemberKey, FiringState] = {}
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
-        rows = sql.exec_driver_sql(with_keys(_states(sql.dialect), sql.dialect, part))
-        found |= {(timer_id, fire_at): FiringState(*state) for fire_at, timer_id, *state in rows}
-    return found
-
-
-@cache
-def _states(dialect: Dialect) -> str:
-    its = firings.c
-    columns = (its.fire_at, its.timer_id, its.status, its.attempt, its.lateness_ms)
-    return str(asked_for(*columns).compile(dialect=dialect))
+    return {(timer_id, fire_at): FiringState(*state) for timer_id, fire_at, *state in _ROWS.run(sql, keys)}
 
 
 def _is_borne_out(note: AlertNote, row: FiringState) -> bool:

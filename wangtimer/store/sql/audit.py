@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Row, func, insert, select, true
+from sqlalchemy import ColumnElement, Connection, Row, func, insert, select
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.apps.audited_change import AuditedChange, AuditedKind, AuditEntry
@@ -15,7 +15,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import by_index, readable_page
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number
 from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
@@ -61,7 +61,7 @@ def is_noted() -> bool:
 
 @cache
 def _inserting(dialect: Dialect) -> ManyRows:
-    return ManyRows(insert(audit).from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
+    return ManyRows(insert(audit), _INSERTED, dialect)
 
 
 def _written(noted: _Noted, texts: Texts) -> str:
@@ -106,24 +106,19 @@ class AuditLog:
         Raises `InvalidInput` if they are not found within 8 s, and `TooManyAtOnce`.
         """
         query = by_index(select(audit).where(*_matching(wanted)), _INDEXES[_seek(wanted)], audit)
-        found: list[AuditEntry] = []
-        for part in self._parts(wanted, last):
-            room = limit - len(found)
-            found += readable_page(
-                self._database, query.where(part), _ORDER, last, room, _entry, descending=True
-            )
-            if len(found) == limit:
-                break
-        return found
+        parts = self._parts(wanted, last)
+        return readable_page(self._database, query, _ORDER, last, limit, _entry, descending=True, parts=parts)
 
-    def _parts(self, wanted: AuditFilter, last: tuple[int, int] | None) -> Iterator[ColumnElement[bool]]:
+    def _parts(
+        self, wanted: AuditFilter, last: tuple[int, int] | None
+    ) -> Iterator[ColumnElement[bool] | None]:
         """Yield conditions of each part of the time, the latest first: one, where the index has only what is wanted."""
         seek = _seek(wanted)
         alone = AuditFilter(
             since=wanted.since, until=wanted.until, **{seek: getattr(wanted, seek)} if seek else {}
         )
         if wanted == alone:
-            yield true()
+            yield None
             return
         ends = select(func.min(audit.c.at), func.max(audit.c.at)).where(*_matching(alone))
         query = by_index(ends, _INDEXES[seek], audit)

@@ -3,18 +3,16 @@
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import NamedTuple
 
 from sqlalchemy import Connection, ScalarSelect, and_, null, or_, select, text, update
-from sqlalchemy.engine import Dialect
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, judge
-from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
+from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_of_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import free_and_held, rows_of
 from wangtimer.store.sql.firings_to_cancel import (
@@ -34,6 +32,17 @@ LOOK_AGAIN_MS = 30_000
 PAUSES_S = (0.0, 0.02, 0.08, 0.3)
 _KEY = (begun_firings.c.timer_id, begun_firings.c.fire_at)
 _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
+# What is on record of firings: timer, moment, whether it waits, by which moment it is to be cancelled.
+_RECORDED = KeyedStatement(
+    asked_for(*_KEY, begun_firings.c.is_waiting, null(), table=begun_firings),
+    asked_for(
+        firings_to_cancel.c.timer_id,
+        firings_to_cancel.c.fire_at,
+        text("0"),
+        firings_to_cancel.c.cancelled_by,
+        table=firings_to_cancel,
+    ),
+)
 
 
 class Judged(NamedTuple):
@@ -199,7 +208,7 @@ class BegunFirings:
             queued = _queued_among(sql, timer_ids)
             locked = _lock_timers(sql, queued) if queued else {}
             going, held = _wake(sql, locked, now)
-            _forget(sql, over)
+            delete_of_keys(sql, begun_firings, over)
             return going, (queued - set(locked)) | held
 
         for pause_s in PAUSES_S if keys else ():
@@ -251,7 +260,7 @@ def _locked(sql: Connection, members: Sequence[Member]) -> _Begun:
     held_ids = {timer_id for timer_id, _ in held}
     begun = _heads(sql, policies.keys() - held_ids) | {timer_id: {} for timer_id in gone - held_ids}
     to_cancel: dict[MemberKey, int] = {}
-    for timer_id, fire_at, is_waiting, by in _recorded_among(sql, {one.key for one in mine}):
+    for timer_id, fire_at, is_waiting, by in _RECORDED.run(sql, {member.key for member in mine}):
         row = rows.get((timer_id, fire_at))
         if by is not None:
             to_cancel[timer_id, fire_at] = by
@@ -291,22 +300,6 @@ def _head(is_waiting: int, place: int = 0) -> ScalarSelect[int]:
     )
     query = in_this_order(by_index(by_index(query, "begun_in_line", begun_firings), "PRIMARY"))
     return query.correlate(timers).scalar_subquery()
-
-
-def _recorded_among(
-    sql: Connection, keys: Collection[MemberKey]
-) -> Iterable[tuple[int, int, int, int | None]]:
-    """Return what is on record of these firings: timer, moment, whether it waits, by which it is to be cancelled."""
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
-        yield from sql.exec_driver_sql(with_keys(_recorded(sql.dialect), sql.dialect, part))
-
-
-@cache
-def _recorded(dialect: Dialect) -> str:
-    begun = asked_for(*_KEY, begun_firings.c.is_waiting, null(), table=begun_firings)
-    doomed = firings_to_cancel
-    to_cancel = asked_for(doomed.c.timer_id, doomed.c.fire_at, text("0"), doomed.c.cancelled_by, table=doomed)
-    return f"{begun.compile(dialect=dialect)} UNION ALL {to_cancel.compile(dialect=dialect)}"
 
 
 def _over_among(sql: Connection, keys: Collection[MemberKey]) -> list[MemberKey]:
@@ -355,11 +348,6 @@ def _put_off(sql: Connection, row: Firing) -> None:
     """Write when and where a waiting firing stands."""
     its = and_(firings.c.fire_at == row.fire_at, firings.c.timer_id == row.timer_id)
     sql.execute(update_by_index(update(firings).where(its).values(due_at=row.due_at, lane=""), "PRIMARY"))
-
-
-def _forget(sql: Connection, keys: Sequence[MemberKey]) -> None:
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
-        delete_of_keys(sql, begun_firings, part, "PRIMARY")
 
 
 def _write(sql: Connection, begins: Sequence[tuple[int, Begun]], turns: Sequence[MemberKey]) -> None:

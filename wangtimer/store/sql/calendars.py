@@ -12,7 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Limited, LimitReached, Subject
 from wangtimer.core.fail_points import Step
-from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.calendars import Calendar, built_in
+from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.audit import note_changes
@@ -133,6 +134,35 @@ class CalendarStore:
         wanted = and_(timers.c.app == app, timers.c.calendar == name, timers.c.status == TimerStatus.ENABLED)
         query = by_index(select(timers.c.id).where(wanted), "timer_follows", timers).limit(1)
         return self._database.read(lambda sql: sql.execute(query).first() is not None)
+
+
+def is_marked(schedule: Schedule) -> bool:
+    """Tell whether timers of this schedule are marked: they have a calendar of their app."""
+    excluded = as_bounded(schedule).excluded
+    return excluded is not None and excluded.name not in built_in()
+
+
+def calendar_mark(sql: Connection, app: str, schedule: Schedule) -> int:
+    """Return `calendar_at` for a timer of this schedule: the upload its days come from, 0 for an older one.
+
+    The calendar's row is locked until the transaction ends. A later upload waits for it, and then finds the timer.
+    After an earlier upload the days are seen to be older here: the calendar is then followed again.
+    """
+    excluded = as_bounded(schedule).excluded
+    if excluded is None or not is_marked(schedule):
+        return 0
+    query = (
+        select(calendars.c.content, calendars.c.updated_at)
+        .where(_is(app, excluded.name))
+        .with_for_update(read=True)
+    )
+    row: Any = sql.execute(query).one_or_none()
+    if row is None:
+        return 0
+    if calendar_from(orjson.loads(row.content)) == excluded:
+        return int(row.updated_at)
+    sql.execute(update(calendars).where(_is(app, excluded.name)).values(followed_at=0))
+    return 0
 
 
 def _refuse_one_more(sql: Connection, app: str) -> None:

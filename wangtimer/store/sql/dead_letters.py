@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, NamedTuple
@@ -20,7 +20,7 @@ from sqlalchemy import (
     not_,
     select,
 )
-from sqlalchemy.engine import Dialect, RowMapping
+from sqlalchemy.engine import Dialect
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import InvalidInput
@@ -30,11 +30,11 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, with_keys
+from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_of_keys
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number, rows_to_come
+from wangtimer.store.sql.keyset import behind, by_index, readable_page
+from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import apps, dead_letters, firings, timers
 
@@ -45,6 +45,25 @@ MOST_PLACES = 1_000
 _KEY = (dead_letters.c.failed_at, dead_letters.c.timer_id, dead_letters.c.fire_at)
 _INSERTED = tuple(column.name for column in dead_letters.c)
 _PARTS = PartRule(shortest_ms=1_000, growth=8)
+_ASKED = asked_for(*dead_letters.c, table=dead_letters, index="dead_letter_of_firing")
+_ANY = KeyedStatement(_ASKED)
+_LOCKED = KeyedStatement(_ASKED.with_for_update())
+# What is written of failed firings.
+_FAILED = KeyedStatement(
+    by_index(
+        asked_for(
+            *(
+                firings.c[name]
+                for name in ("timer_id", "fire_at", "kind", "attempt", "due_at", "http_status", "error")
+            ),
+            *(timers.c[name] for name in ("app", "name", "target")),
+        )
+        .join(timers, timers.c.id == firings.c.timer_id)
+        .where(firings.c.status == literal_column(f"'{FiringStatus.FAILED.value}'")),
+        "PRIMARY",
+        timers,
+    )
+)
 
 
 def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
@@ -54,17 +73,15 @@ def keep_dead_letters(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     harmless.
     """
     by_key = {outcome.member.key: outcome for outcome in outcomes if outcome.status is FiringStatus.FAILED}
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in by_key):
-        rows = sql.exec_driver_sql(with_keys(_failed(sql.dialect), sql.dialect, part)).mappings()
-        of_rows = ((row, by_key[row["timer_id"], row["fire_at"]]) for row in rows)
-        letters = [_letter_of(row, one) for row, one in of_rows if row["attempt"] == one.member.attempt]
-        _inserting(sql.dialect).run(sql, letters, _written)
+    rows = _FAILED.run(sql, by_key)
+    of_rows = [(row, by_key[row.timer_id, row.fire_at]) for row in rows]
+    letters = [_letter_of(row, outcome) for row, outcome in of_rows if row.attempt == outcome.member.attempt]
+    _inserting(sql.dialect).run(sql, letters, _written)
 
 
 def forget_dead_letters(sql: Connection, keys: Sequence[MemberKey]) -> None:
     """Forget those of these firings, each (timer_id, fire_at): they are not dead any more."""
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
-        delete_of_keys(sql, dead_letters, part, "dead_letter_of_firing")
+    delete_of_keys(sql, dead_letters, keys, "dead_letter_of_firing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,20 +158,16 @@ class DeadLetterStore:
         Raises `InvalidInput` if they are not found within 8 s.
         """
         wanted = self._bounded(wanted if after is None else _up_to(wanted, after[0]))
-        query = _wanted(select(dead_letters), wanted).order_by(*(column.desc() for column in _KEY))
-        if after is not None:
-            query = query.where(behind(_KEY, after, descending=True))
-        return self._first_of(query, wanted, limit, latest_first=True)
+        return self._first_of(wanted, limit, after, latest_first=True)
 
     def oldest(self, wanted: DeadLetterFilter, limit: int) -> list[DeadLetter]:
         """Return up to `limit` letters, the oldest first; raises as `page`."""
-        query = _wanted(select(dead_letters), wanted).order_by(*_KEY)
-        return self._first_of(query, self._bounded(wanted), limit)
+        return self._first_of(self._bounded(wanted), limit)
 
     def of(self, app: str, keys: Sequence[MemberKey]) -> dict[MemberKey, DeadLetter]:
         """Return the app's letters of these firings; firings without one are absent."""
-        letters = self._database.read(lambda sql: _of_keys(sql, _any, keys))
-        return {one.key: one for one in letters if one.app == app}
+        rows = self._database.read(lambda sql: _ANY.run(sql, keys))
+        return {letter.key: letter for letter in map(_read, rows) if letter.app == app}
 
     def count(self, wanted: DeadLetterFilter) -> DeadLetterCounts:
         """Count letters; raises `InvalidInput` if they are too many to count within 8 s."""
@@ -196,7 +209,8 @@ class DeadLetterStore:
         wanted = set(letters)
 
         def work(sql: Connection) -> int:
-            held = [one for one in _of_keys(sql, _locked, [one.key for one in letters]) if one in wanted]
+            rows = _LOCKED.run(sql, [letter.key for letter in letters])
+            held = [letter for letter in map(_read, rows) if letter in wanted]
             forget_dead_letters(sql, [one.key for one in held])
             note_changes(sql, now, [_discarding(one) for one in held])
             return len(held)
@@ -259,40 +273,19 @@ class DeadLetterStore:
         return self._database.read(lambda sql: sql.execute(query).all())
 
     def _first_of(
-        self, query: Any, wanted: DeadLetterFilter, limit: int, *, latest_first: bool = False
+        self,
+        wanted: DeadLetterFilter,
+        limit: int,
+        after: tuple[int, int, int] | None = None,
+        *,
+        latest_first: bool = False,
     ) -> list[DeadLetter]:
-        found: list[DeadLetter] = []
-        for part in self._parts(wanted, _PARTS, latest_first=latest_first):
-            in_part = query.where(dead_letters.c.failed_at.between(*part)).limit(limit - len(found))
-            found += (_read(row._mapping) for row in self._rows(in_part))
-            if len(found) >= limit:
-                break
-        return found
-
-
-def _of_keys(
-    sql: Connection, statement: Callable[[Dialect], str], keys: Sequence[MemberKey]
-) -> list[DeadLetter]:
-    """Return the letters of these firings."""
-    found: list[DeadLetter] = []
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
-        rows = sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part)).mappings()
-        found += map(_read, rows)
-    return found
-
-
-def _asked() -> Any:
-    return asked_for(*dead_letters.c, table=dead_letters, index="dead_letter_of_firing")
-
-
-@cache
-def _any(dialect: Dialect) -> str:
-    return str(_asked().compile(dialect=dialect))
-
-
-@cache
-def _locked(dialect: Dialect) -> str:
-    return str(_asked().with_for_update().compile(dialect=dialect))
+        query = _wanted(select(dead_letters), wanted)
+        parts = self._parts(wanted, _PARTS, latest_first=latest_first)
+        within = (dead_letters.c.failed_at.between(*part) for part in parts)
+        return readable_page(
+            self._database, query, _KEY, after, limit, _read, descending=latest_first, parts=within
+        )
 
 
 def _forget(sql: Connection, app: str, before: int, limit: int) -> int:
@@ -328,48 +321,27 @@ def _discarding(one: DeadLetter) -> AuditedChange:
     )
 
 
-@cache
-def _failed(dialect: Dialect) -> str:
-    """Return the query for what is written of failed firings; `with_keys` puts the keys in."""
-    columns = (
-        firings.c.timer_id,
-        firings.c.fire_at,
-        firings.c.kind,
-        firings.c.attempt,
-        firings.c.due_at,
-        firings.c.http_status,
-        firings.c.error,
-        timers.c.app,
-        timers.c.name,
-        timers.c.target,
-    )
-    failed: ColumnElement[str] = literal_column(f"'{FiringStatus.FAILED.value}'")
-    query = asked_for(*columns).join(timers, timers.c.id == firings.c.timer_id)
-    return str(by_index(query.where(firings.c.status == failed), "PRIMARY", timers).compile(dialect=dialect))
-
-
-def _letter_of(row: RowMapping, outcome: Outcome) -> DeadLetter:
+def _letter_of(row: Row[Any], outcome: Outcome) -> DeadLetter:
     failure = Failure.of(outcome)
     return DeadLetter(
-        row["app"],
-        row["due_at"] if failure.failed_at is None else failure.failed_at,
-        row["timer_id"],
-        row["fire_at"],
-        row["name"],
-        FiringKind(row["kind"]),
+        row.app,
+        row.due_at if failure.failed_at is None else failure.failed_at,
+        row.timer_id,
+        row.fire_at,
+        row.name,
+        FiringKind(row.kind),
         failure.reason,
         failure.host,
-        row["target"],
-        row["attempt"],
-        row["http_status"],
-        row["error"],
+        row.target,
+        row.attempt,
+        row.http_status,
+        row.error,
     )
 
 
 @cache
 def _inserting(dialect: Dialect) -> ManyRows:
-    inserting = insert_ignore(dead_letters)
-    return ManyRows(inserting.from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
+    return ManyRows(insert_ignore(dead_letters), _INSERTED, dialect)
 
 
 def _written(one: DeadLetter, texts: Texts) -> str:
@@ -382,5 +354,5 @@ def _written(one: DeadLetter, texts: Texts) -> str:
     )
 
 
-def _read(row: RowMapping) -> DeadLetter:
-    return DeadLetter(**(dict(row) | {"kind": FiringKind(row["kind"])}))
+def _read(row: Row[Any]) -> DeadLetter:
+    return DeadLetter(**(row._asdict() | {"kind": FiringKind(row.kind)}))

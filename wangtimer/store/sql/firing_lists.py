@@ -1,17 +1,18 @@
 """Lists of firings: an app's or a timer's, by outcome, time and lateness."""
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Executable, RowMapping, Select, func, select, union_all
 
-from wangtimer.core.flow.firing import Firing, FiringKind
+from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firing_filter import FiringFilter, Reach, reach_of
 from wangtimer.store.sql.firings import PENDING, FiringRecord, read_records, record_of
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.keyset import by_index, readable_page
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.tables import firings, timers
 
@@ -43,15 +44,11 @@ class FiringLists:
         Raises `InvalidInput` if they are not found within 8 s, unless `is_patient`.
         """
         reach = self._reach(wanted)
-        query = reach.narrow(select(firings)).order_by(*(column.desc() for column in _KEY))
-        last = reach.last
-        if after is not None:
-            query = query.where(behind(_KEY, after, descending=True))
-            last = min(last, after[0])
+        last = reach.last if after is None else min(reach.last, after[0])
         ends_at = math.inf if is_patient else end_of_patience(self._clock)
         rule = _part_rule(reach)
         parts = parts_of(reach.first, last, rule, self._clock, ends_at, wanted.app, latest_first=True)
-        return self._first_of(reach, query, parts, limit, descending=True)
+        return self._first_of(reach, parts, limit, after, descending=True)
 
     def one(self, timer_id: int, fire_at: int) -> FiringRecord | None:
         """Return the timer's firing of this moment (ms UTC); None where there is none."""
@@ -63,6 +60,18 @@ class FiringLists:
         """Return how many firings there are; raises `InvalidInput` if they are too many to count within 8 s."""
         return self._count(self._reach(wanted), end_of_patience(self._clock))
 
+    def by_status(self, wanted: FiringFilter) -> dict[FiringStatus, int]:
+        """Return how many have each status, zeros included; raises `InvalidInput` if there are too many to count."""
+        counts: Counter[FiringStatus] = Counter()
+        reach = self._reach(wanted)
+        query = reach.narrow(select(firings.c.status, func.count().label("number"))).group_by(
+            firings.c.status
+        )
+        ends_at = end_of_patience(self._clock)
+        for part in parts_of(reach.first, reach.last, PARTS_OF_COUNTS, self._clock, ends_at, wanted.app):
+            counts += _counted(self._rows(query.where(reach.within(part))))
+        return {status: counts[status] for status in FiringStatus}
+
     def oldest(self, wanted: FiringFilter, limit: int) -> tuple[list[Firing], int]:
         """Return up to `limit` firings, earliest first, and how many there are in all.
 
@@ -70,9 +79,8 @@ class FiringLists:
         """
         ends_at = end_of_patience(self._clock)
         reach = self._reach(wanted)
-        query = reach.narrow(select(firings)).order_by(*_KEY)
         parts = parts_of(reach.first, reach.last, _part_rule(reach), self._clock, ends_at, wanted.app)
-        found = [record.firing for record in self._first_of(reach, query, parts, limit)]
+        found = [record.firing for record in self._first_of(reach, parts, limit)]
         if len(found) < limit:
             return found, len(found)
         return found, max(len(found), self._count(reach, ends_at))
@@ -118,28 +126,22 @@ class FiringLists:
     def _first_of(
         self,
         reach: Reach,
-        query: Select[Any],
         parts: Iterable[tuple[int, int]],
         limit: int,
+        after: tuple[int, int] | None = None,
         descending: bool = False,
     ) -> list[FiringRecord]:
-        """Return the first rows of a query in order; later parts are not read."""
-        found: list[FiringRecord] = []
-        for part in parts:
-            of_part = query.where(reach.within(part))
-            while True:
-                room = limit - len(found)
-                rows = self._rows(of_part.limit(room))
-                read = read_records(rows)
-                found += read
-                if len(found) == limit:
-                    return found
-                if len(rows) < room:
-                    break
-                # Some rows cannot be read: others of this part take their places.
-                last = rows[-1]["fire_at"], rows[-1]["timer_id"]
-                of_part = of_part.where(behind(_KEY, last, descending))
-        return found
+        """Return the first firings in order; later parts are not read."""
+        return readable_page(
+            self._database,
+            reach.narrow(select(firings)),
+            _KEY,
+            after,
+            limit,
+            lambda row: record_of(row._mapping),
+            descending,
+            parts=map(reach.within, parts),
+        )
 
     def _reach(self, wanted: FiringFilter) -> Reach:
         return self._database.read(lambda sql: reach_of(sql, wanted))
@@ -154,6 +156,12 @@ class FiringLists:
 
     def _rows(self, query: Executable) -> Sequence[RowMapping]:
         return self._database.read(lambda sql: sql.execute(query).mappings().all())
+
+
+def _counted(rows: Iterable[RowMapping]) -> Counter[FiringStatus]:
+    # A status that only another version knows is left to that version.
+    known = {status.value: status for status in FiringStatus}
+    return Counter({known[row["status"]]: row["number"] for row in rows if row["status"] in known})
 
 
 def _part_rule(reach: Reach) -> PartRule:

@@ -5,17 +5,14 @@ from functools import cache
 from typing import Any
 
 from sqlalchemy import ColumnElement, and_, case, literal_column, or_
-from sqlalchemy.dialects.mysql import insert as mysql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, NewValues, Texts, insert_ignore, number, upsert
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firings
 
-_KEY = ("fire_at", "timer_id")
-_PLANNED = (*_KEY, "bucket", "kind", "status", "due_at", "attempt")
+_PLANNED = ("fire_at", "timer_id", "bucket", "kind", "status", "due_at", "attempt")
 _INSERTED = (*_PLANNED, "asked_at")
 _NUMBERED = (*_INSERTED, "seq")
 # Planning leaves these at the schema's 0, the first outcome writes them. The first two are of the first send, the rest
@@ -42,15 +39,13 @@ def planning(dialect: Dialect) -> ManyRows:
     place; else MariaDB would split every page that planning filled. This took a firing of 60,000 at one moment from
     23 µs to 19.
     """
-    ignoring = insert_ignore(firings)
-    return ManyRows(ignoring.from_select(_INSERTED, rows_to_come(), include_defaults=False), dialect)
+    return ManyRows(insert_ignore(firings), _INSERTED, dialect)
 
 
 @cache
 def planning_numbered(dialect: Dialect) -> ManyRows:
     """Return the same insert, of rows of which some have a number."""
-    ignoring = insert_ignore(firings)
-    return ManyRows(ignoring.from_select(_NUMBERED, rows_to_come(), include_defaults=False), dialect)
+    return ManyRows(insert_ignore(firings), _NUMBERED, dialect)
 
 
 @cache
@@ -61,20 +56,9 @@ def replaying(dialect: Dialect) -> ManyRows:
     """
     is_skipped = firings.c.status == _word(FiringStatus.SKIPPED)
     error = case((is_skipped, literal_column("''")), else_=firings.c.error)
-    if dialect.name == "sqlite":
-        lite = sqlite_insert(firings).from_select(_INSERTED, rows_to_come(), include_defaults=False)
-        moved = {name: lite.excluded[name] for name in _MOVED}
-        return ManyRows(
-            lite.on_conflict_do_update(
-                index_elements=_KEY, set_={"error": error, "lane": literal_column("''")} | moved
-            ),
-            dialect,
-        )
-    mysql = mysql_insert(firings).from_select(_INSERTED, rows_to_come(), include_defaults=False)
-    # MySQL assigns from left to right, and the error depends on the status.
-    moves = [("error", error), ("lane", literal_column("''"))]
-    moves += [(name, literal_column(f"VALUES({name})")) for name in _MOVED]
-    return ManyRows(mysql.on_duplicate_key_update(moves), dialect)
+    # The error depends on the status.
+    first = {"error": error, "lane": literal_column("''")}
+    return upsert(firings, _INSERTED, dialect, lambda new: first | {name: new[name] for name in _MOVED})
 
 
 def planned_row(firing: Firing, _texts: Texts) -> str:
@@ -97,22 +81,7 @@ def settling(dialect: Dialect) -> ManyRows:
     is inserted with its outcome.
     """
     columns = (*_PLANNED, *MEASURED, "output", "error", "host_failing_ms")
-    if dialect.name == "sqlite":
-        lite = sqlite_insert(firings).from_select(columns, rows_to_come(), include_defaults=False)
-        new = {name: lite.excluded[name] for name in columns}
-        upsert = lite.on_conflict_do_update(
-            index_elements=_KEY, set_=_settled_columns(new), where=_takes_effect(new)
-        )
-        return ManyRows(upsert, dialect)
-    mysql = mysql_insert(firings).from_select(columns, rows_to_come(), include_defaults=False)
-    new = {name: literal_column(f"VALUES({name})") for name in columns}
-    effective = _takes_effect(new)
-    # MySQL assigns from left to right and the condition reads status and attempt: those two come last.
-    guarded = [
-        (name, case((effective, value), else_=firings.c[name]))
-        for name, value in _settled_columns(new).items()
-    ]
-    return ManyRows(mysql.on_duplicate_key_update(guarded), dialect)
+    return upsert(firings, columns, dialect, _settled_columns, _takes_effect)
 
 
 def settled_row(outcome: Outcome, texts: Texts) -> str:
@@ -137,11 +106,12 @@ def written(row: Mapping[Any, Any], name: str) -> Any:
     return None if row["sent_at"] == 0 else row[name]
 
 
-def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
+def _settled_columns(new: NewValues) -> dict[str, ColumnElement[Any]]:
+    """Return what is written; whether it takes effect depends on status and attempt, so those two come last."""
     was_sent = firings.c.first_sent_at > literal_column("0")
     return {
         "due_at": new["due_at"],
-        # Comes before first_sent_at, on which it depends: MySQL assigns from left to right.
+        # It depends on first_sent_at.
         "lateness_ms": case((was_sent, firings.c.lateness_ms), else_=new["lateness_ms"]),
         "first_sent_at": case((was_sent, firings.c.first_sent_at), else_=new["first_sent_at"]),
         "sent_at": new["sent_at"],
@@ -161,7 +131,7 @@ def _settled_columns(new: dict[str, Any]) -> dict[str, ColumnElement[Any]]:
     }
 
 
-def _takes_effect(new: dict[str, Any]) -> ColumnElement[bool]:
+def _takes_effect(new: NewValues) -> ColumnElement[bool]:
     pending, succeeded = _word(FiringStatus.PENDING), _word(FiringStatus.SUCCEEDED)
     attempt, status = new["attempt"], new["status"]
     made = case((status == pending, attempt - literal_column("1")), else_=attempt)

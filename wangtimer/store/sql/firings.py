@@ -1,9 +1,8 @@
 """Firings in SQL: inserts planned ones, writes outcomes over them, reads pending ones."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, NamedTuple
 
 import structlog
@@ -23,7 +22,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-from sqlalchemy.engine import Dialect
 
 from wangtimer.core.errors import RowsLocked
 from wangtimer.core.fail_points import Step
@@ -32,10 +30,9 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.store.sql.asked import KEYS_A_STATEMENT, RowKey, asked_for, in_parts, update_waiting, with_keys
+from wangtimer.store.sql.asked import KEYS_A_STATEMENT, KeyedStatement, RowKey, asked_for, update_lanes
 from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_numbers import number_missing
 from wangtimer.store.sql.firing_rows import (
     numbered_row,
     planned_row,
@@ -47,6 +44,7 @@ from wangtimer.store.sql.firing_rows import (
 )
 from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.on_settled import ON_SETTLED
+from wangtimer.store.sql.planning_marks import number_missing
 from wangtimer.store.sql.tables import attempts, firings
 
 log = structlog.get_logger()
@@ -68,6 +66,11 @@ _COLUMNS = (
     firings.c.lane,
     firings.c.seq,
 )
+_KEYS = KeyedStatement(asked_for(firings.c.fire_at, firings.c.timer_id))
+_ANY = KeyedStatement(asked_for(*_COLUMNS))
+_LOCKED = KeyedStatement(asked_for(*_COLUMNS).with_for_update())
+_FREE = KeyedStatement(asked_for(*_COLUMNS).with_for_update(skip_locked=True))
+_PENDING = KeyedStatement(asked_for(*_COLUMNS).where(firings.c.status == literal_column(f"'{PENDING}'")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,8 +165,8 @@ class FiringStore:
         So is one with a status of another version: for this version it is not pending, and only pending firings are
         added again.
         """
-        keys = [(member.fire_at, member.timer_id) for member in members]
-        return self._database.read_current(lambda sql: _of_keys(sql, _any, keys)) if keys else Readable()
+        keys = [member.key for member in members]
+        return self._database.read_current(lambda sql: _of_keys(sql, _ANY, keys)) if keys else Readable()
 
     def pending_of(self, slice_: Slice) -> list[Firing]:
         """Return the pending firings of a slice's minute and bucket, also those that wait in a lane."""
@@ -187,7 +190,7 @@ class FiringStore:
         def note(sql: Connection, waiting: Sequence[tuple[int, int, int]]) -> None:
             for start in range(0, len(waiting), KEYS_A_STATEMENT):
                 part = waiting[start : start + KEYS_A_STATEMENT]
-                update_waiting(sql, firings.c.lane, part, [keys[one] for one in part])
+                update_lanes(sql, part, [keys[one] for one in part])
 
         def note_free(sql: Connection) -> set[MemberKey]:
             _, held = free_and_held(sql, [(timer_id, fire_at) for fire_at, timer_id, _ in sorted(keys)])
@@ -395,23 +398,18 @@ def _insert_numbered(sql: Connection, planned: Sequence[Firing]) -> list[Firing]
 
 def _held_of(sql: Connection, planned: Sequence[Firing]) -> set[RowKey]:
     """Return the keys that have a row already, of those that are to be numbered; also of rows that cannot be read."""
-    asked = [(one.fire_at, one.timer_id) for one in planned if one.seq == TO_BE_NUMBERED]
-    statement = _keys(sql.dialect)
-    return {
-        (fire_at, timer_id)
-        for part in in_parts(asked)
-        for fire_at, timer_id in sql.exec_driver_sql(with_keys(statement, sql.dialect, part))
-    }
+    asked = [firing.member.key for firing in planned if firing.seq == TO_BE_NUMBERED]
+    return {(fire_at, timer_id) for fire_at, timer_id in _KEYS.run(sql, asked)}
 
 
 def rows_of(sql: Connection, members: Iterable[Member]) -> dict[MemberKey, Firing]:
     """Return the rows of these members' firings."""
-    return _of_keys(sql, _any, [(member.fire_at, member.timer_id) for member in members])
+    return _of_keys(sql, _ANY, [member.key for member in members])
 
 
 def locked_rows(sql: Connection, members: Iterable[Member]) -> dict[tuple[int, int], Firing]:
     """Return the rows of these members' firings, locked until the transaction ends."""
-    return _of_keys(sql, _locked, [(member.fire_at, member.timer_id) for member in members])
+    return _of_keys(sql, _LOCKED, [member.key for member in members])
 
 
 def free_and_held(
@@ -421,55 +419,21 @@ def free_and_held(
 
     A firing that is gone is in neither.
     """
-    asked = [(fire_at, timer_id) for timer_id, fire_at in keys]
-    free = _of_keys(sql, _free, asked)
-    missing = [(fire_at, timer_id) for fire_at, timer_id in asked if (timer_id, fire_at) not in free]
-    return free, set(_of_keys(sql, _any, missing))
+    asked = list(keys)
+    free = _of_keys(sql, _FREE, asked)
+    return free, set(_of_keys(sql, _ANY, [key for key in asked if key not in free]))
 
 
 def pending_among(sql: Connection, planned: Sequence[Firing]) -> list[Firing]:
     """Return which of the planned firings wait to be fired."""
-    found = _of_keys(sql, _pending, [(firing.fire_at, firing.timer_id) for firing in planned])
+    found = _of_keys(sql, _PENDING, [firing.member.key for firing in planned])
     return sorted(found.values(), key=lambda firing: (firing.due_at, firing.fire_at, firing.timer_id))
 
 
 def _of_keys(
-    sql: Connection, statement: Callable[[Dialect], str], keys: Iterable[RowKey]
+    sql: Connection, statement: KeyedStatement, keys: Iterable[MemberKey]
 ) -> Readable[MemberKey, Firing]:
-    """Return the rows of these keys, each (fire_at, timer_id), in their order, so that no two lock crosswise."""
-    found: Readable[MemberKey, Firing] = Readable()
-    for part in in_parts(keys):
-        rows = sql.exec_driver_sql(with_keys(statement(sql.dialect), sql.dialect, part))
-        read = _firings_of(rows)
-        found |= read
-        found.bad |= read.bad
-    return found
-
-
-@cache
-def _keys(dialect: Dialect) -> str:
-    return str(asked_for(firings.c.fire_at, firings.c.timer_id).compile(dialect=dialect))
-
-
-@cache
-def _any(dialect: Dialect) -> str:
-    return str(asked_for(*_COLUMNS).compile(dialect=dialect))
-
-
-@cache
-def _locked(dialect: Dialect) -> str:
-    return str(asked_for(*_COLUMNS).with_for_update().compile(dialect=dialect))
-
-
-@cache
-def _free(dialect: Dialect) -> str:
-    return str(asked_for(*_COLUMNS).with_for_update(skip_locked=True).compile(dialect=dialect))
-
-
-@cache
-def _pending(dialect: Dialect) -> str:
-    is_pending = firings.c.status == literal_column(f"'{PENDING}'")
-    return str(asked_for(*_COLUMNS).where(is_pending).compile(dialect=dialect))
+    return _firings_of(statement.run(sql, keys))
 
 
 def _of_timer(timer_id: int, upto: int | None) -> ColumnElement[bool]:

@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, text
-from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import cancelled_by
-from wangtimer.store.sql.accepted_firings import outcome_of_row
-from wangtimer.store.sql.asked import asked_for, delete_of_keys, in_parts, update_status, with_keys
+from wangtimer.store.sql.accepted_firings import accepted_of
+from wangtimer.store.sql.asked import (
+    KeyedStatement,
+    asked_for,
+    delete_of_keys,
+    in_parts,
+    update_status,
+    with_keys,
+)
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import free_and_held, settle_rows
 from wangtimer.store.sql.keyset import behind, by_index
@@ -22,6 +27,8 @@ from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel
 MOST_AT_ONCE = 500
 _OPEN = (FiringStatus.PENDING, FiringStatus.ACCEPTED)
 _KEY = (firings_to_cancel.c.timer_id, firings_to_cancel.c.fire_at)
+_NOTED = KeyedStatement(asked_for(*_KEY, firings_to_cancel.c.cancelled_by, table=firings_to_cancel))
+_WHOLE = KeyedStatement(asked_for(*firings.c))
 
 # So many move to `firing_to_cancel` in one transaction, and as many again where a further timer has too many: what is
 # judged with them waits for it.
@@ -85,7 +92,7 @@ def cancel_older(
     by = {**last, **cancelled}
     free, held = free_and_held(sql, [key for key in by if key not in rows])
     cancel_rows(sql, free | rows, by, noted)
-    _forget_begun(sql, by)
+    delete_of_keys(sql, begun_firings, by)
     _note(sql, {key: by[key] for key in held})
     if len(last) == MOST_AT_ONCE:
         _note_rest(sql, newest)
@@ -165,25 +172,12 @@ def cancel_rows(
 
 def _noted_among(sql: Connection, keys: Iterable[MemberKey]) -> dict[MemberKey, int]:
     """Return which of these are to be cancelled, and by which moment."""
-    return {
-        (timer_id, fire_at): by
-        for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys)
-        for timer_id, fire_at, by in sql.exec_driver_sql(
-            with_keys(_noted_keys(sql.dialect), sql.dialect, part)
-        )
-    }
-
-
-@cache
-def _noted_keys(dialect: Dialect) -> str:
-    columns = (*_KEY, firings_to_cancel.c.cancelled_by)
-    return str(asked_for(*columns, table=firings_to_cancel).compile(dialect=dialect))
+    return {(timer_id, fire_at): by for timer_id, fire_at, by in _NOTED.run(sql, keys)}
 
 
 def forget_to_cancel(sql: Connection, keys: Iterable[MemberKey]) -> None:
     """Forget that these firings are to be cancelled, in the caller's transaction."""
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
-        delete_of_keys(sql, firings_to_cancel, part, "PRIMARY")
+    delete_of_keys(sql, firings_to_cancel, keys)
 
 
 def _skipped(row: Firing, by: int) -> Outcome:
@@ -193,27 +187,17 @@ def _skipped(row: Firing, by: int) -> Outcome:
 def _of_accepted(
     sql: Connection, accepted: Sequence[Firing], by: Mapping[MemberKey, int]
 ) -> Iterable[Outcome]:
-    for part in in_parts((row.fire_at, row.timer_id) for row in accepted):
-        whole = sql.exec_driver_sql(with_keys(_whole(sql.dialect), sql.dialect, part)).mappings().all()
-        # As the outcome of a call finds them: then they are written as one.
-        update_status(sql, part, FiringStatus.ACCEPTED, FiringStatus.PENDING)
-        for row in whole:
-            error = cancelled_by(by[row["timer_id"], row["fire_at"]])
-            yield outcome_of_row(row, FiringStatus.SKIPPED, row["fire_at"], error)
-
-
-@cache
-def _whole(dialect: Dialect) -> str:
-    return str(asked_for(*firings.c).compile(dialect=dialect))
+    keys = [row.member.key for row in accepted]
+    whole = _WHOLE.run(sql, keys)
+    # As the outcome of a call finds them: then they are written as one.
+    update_status(sql, keys, FiringStatus.ACCEPTED, FiringStatus.PENDING)
+    for row in whole:
+        error = cancelled_by(by[row.timer_id, row.fire_at])
+        yield accepted_of(row._mapping)._replace(status=FiringStatus.SKIPPED, due_at=row.fire_at, error=error)
 
 
 def _by_row_key(outcome: Outcome) -> tuple[int, int]:
     return outcome.member.fire_at, outcome.member.timer_id
-
-
-def _forget_begun(sql: Connection, keys: Iterable[MemberKey]) -> None:
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in keys):
-        delete_of_keys(sql, begun_firings, part, "PRIMARY")
 
 
 def _note(sql: Connection, by: Mapping[MemberKey, int]) -> None:
@@ -239,6 +223,6 @@ def _note_rest(sql: Connection, newest: Mapping[int, int]) -> None:
     if is_sqlite:
         keyed = f"SELECT older.timer_id, older.fire_at {found}"
         forgetting = f"DELETE FROM begun_firing WHERE (timer_id, fire_at) IN ({keyed})"
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in newest.items()):
+    for part in in_parts(newest.items()):
         for statement in (noting, forgetting):
             sql.exec_driver_sql(with_keys(statement, sql.dialect, part))

@@ -1,6 +1,6 @@
 """Pages that go on after a key: only the page is read, however deep it lies."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -24,27 +24,33 @@ def readable_page(
     read: Callable[[Any], Item],
     descending: bool = False,
     may_be_stale: bool = True,
+    parts: Iterable[ColumnElement[bool] | None] = (None,),
 ) -> list[Item]:
     """Return up to `limit` items in the order of these columns, from behind the values `after`.
 
     A row that cannot be read is named in the log, and the next one comes in its place: it neither fails a list nor ends
-    it. Unless it `may_be_stale`, the page is of a server that takes writes.
+    it. Unless it `may_be_stale`, the page is of a server that takes writes. `parts` are conditions of which each is
+    looked through before the next is asked for.
     """
     from_sql = database.read if may_be_stale else database.read_current
     page: list[Item] = []
     query = query.order_by(*(column.desc() if descending else column for column in columns))
-    while True:
-        room = limit - len(page)
-        part = query if after is None else query.where(behind(columns, after, descending))
-        rows = from_sql(partial(_rows, query=part.limit(room)))
-        for row in rows:
-            try:
-                page.append(read(row))
-            except Exception as error:
-                log.error("row_cannot_be_read", row=_key(columns, row), error=repr(error)[:200])
-        if len(page) == limit or len(rows) < room:
-            return page
-        after = _key(columns, rows[-1])
+    for part in parts:
+        of_part, last = query if part is None else query.where(part), after
+        while room := limit - len(page):
+            rest = of_part if last is None else of_part.where(behind(columns, last, descending))
+            rows = from_sql(partial(_rows, query=rest.limit(room)))
+            for row in rows:
+                try:
+                    page.append(read(row))
+                except Exception as error:
+                    log.error("row_cannot_be_read", row=_key(columns, row), error=repr(error)[:200])
+            if len(rows) < room:
+                break
+            last = _key(columns, rows[-1])
+        if len(page) == limit:
+            break
+    return page
 
 
 def _rows(sql: Connection, query: Select[Any]) -> Sequence[Row[Any]]:

@@ -1,16 +1,14 @@
 """What answers make of their timers, in SQL: written with the outcome, and gone once it is done."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 
 from sqlalchemy import Connection, and_, delete, or_, select, update
-from sqlalchemy.engine import Dialect
 
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import CONTROL
-from wangtimer.store.sql.asked import asked_for, in_parts, with_keys
+from wangtimer.store.sql.asked import KeyedStatement, asked_for
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind
 from wangtimer.store.sql.many_rows import insert_ignore
@@ -23,26 +21,18 @@ def keep_controls(sql: Connection, outcomes: Sequence[Outcome]) -> None:
     An outcome that changed nothing leaves nothing.
     """
     controls = {one.member.key: one for one in outcomes if one.note(CONTROL)}
-    for part in in_parts((fire_at, timer_id) for timer_id, fire_at in controls):
-        found = sql.exec_driver_sql(with_keys(_standing(sql.dialect), sql.dialect, part))
-        rows = [
-            {"timer_id": timer_id, "fire_at": fire_at, "control": one.note(CONTROL)}
-            for fire_at, timer_id, status, attempt in found
-            if (one := controls[timer_id, fire_at]).has_taken_effect(status, attempt)
-        ]
-        if rows:
-            sql.execute(insert_ignore(reply_controls), rows)
+    rows = [
+        {"timer_id": timer_id, "fire_at": fire_at, "control": outcome.note(CONTROL)}
+        for timer_id, fire_at, status, attempt in _STANDING.run(sql, controls)
+        if (outcome := controls[timer_id, fire_at]).has_taken_effect(status, attempt)
+    ]
+    if rows:
+        sql.execute(insert_ignore(reply_controls), rows)
 
 
-@cache
-def _standing(dialect: Dialect) -> str:
-    return str(
-        asked_for(firings.c.fire_at, firings.c.timer_id, firings.c.status, firings.c.attempt).compile(
-            dialect=dialect
-        )
-    )
-
-
+_STANDING = KeyedStatement(
+    asked_for(firings.c.timer_id, firings.c.fire_at, firings.c.status, firings.c.attempt)
+)
 # All keys lie behind it.
 FIRST_KEY: MemberKey = (0, 0)
 

@@ -20,6 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.mysql import ENUM, MEDIUMTEXT
 from sqlalchemy.engine import Dialect
+from sqlalchemy.schema import SchemaItem
 
 from wangtimer.core.alerts.alert_rule import EVENT_CHARACTERS, RULE_NAME_CHARACTERS
 from wangtimer.core.apps.key_text import ID_CHARACTERS as KEY_ID_CHARACTERS
@@ -103,11 +104,14 @@ def _type_of(column: FieldColumn) -> Any:
             return _words(column.words)
 
 
+def _table(name: str, *parts: SchemaItem, **options: Any) -> Table:
+    return Table(name, metadata, *parts, **_MYSQL, **options)
+
+
 # Every moment is ms since 1970-01-01 UTC.
 # The business services that have timers. An app stays when it is disabled.
-apps = Table(
+apps = _table(
     "app",
-    metadata,
     Column("name", String(APP_CHARACTERS), primary_key=True),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
@@ -127,14 +131,12 @@ apps = Table(
     Column("dead_letter_days", SmallInteger, nullable=True),
     # Apps whose totals are old.
     Index("app_counted", "counted_at"),
-    **_MYSQL,
 )
 
 # Of an app with a limit of them: its living timers, and the firings a day of those that are enabled and have moments
 # left to plan; each is the sum over the app's slots. A slot may be below 0.
-app_totals = Table(
+app_totals = _table(
     "app_total",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
     Column("timers", BigInteger, nullable=False, server_default=text("0")),
@@ -144,26 +146,22 @@ app_totals = Table(
     Column("most_timers", BigInteger, nullable=False, server_default="-1"),
     Column("most_firings", BigInteger, nullable=False, server_default="-1"),
     Column("most_bytes", BigInteger, nullable=False, server_default="-1"),
-    **_MYSQL,
 )
 
 # What operators paused.
-pauses = Table(
+pauses = _table(
     "pause",
-    metadata,
     # `all`; or `app:`, `host:` or `timer:` with an app, a host and port, or an id.
     Column("name", String(LANE_CHARACTERS), primary_key=True),
     # Whose it is; NULL: no single app's.
     Column("app", String(APP_CHARACTERS), nullable=True),
     Column("since", BigInteger, nullable=False),
     Column("reason", String(REASON_CHARACTERS), nullable=False),
-    **_MYSQL,
 )
 
 # Hosts that failed each call of an app for days: its calls to them are made no more.
-disabled_hosts = Table(
+disabled_hosts = _table(
     "disabled_host",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     # Scheme, host and port.
     Column("origin", String(ORIGIN_CHARACTERS), primary_key=True),
@@ -176,24 +174,20 @@ disabled_hosts = Table(
     Column("error", String(ERROR_CHARACTERS), nullable=False),
     # When it answered, or somebody enabled it: its days count from then. NULL: it is disabled.
     Column("enabled_at", BigInteger, nullable=True),
-    **_MYSQL,
 )
 
 # What answers make of their timers, until that is done.
-reply_controls = Table(
+reply_controls = _table(
     "reply_control",
-    metadata,
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     # The timer's version, a word, and a moment (`core/flow/reply_control.py`).
     Column("control", String(CONTROL_CHARACTERS), nullable=False),
-    **_MYSQL,
 )
 
 # By which rules of time zones and built-in calendars timers are planned.
-schedule_rules = Table(
+schedule_rules = _table(
     "schedule_rules",
-    metadata,
     Column("id", SmallInteger, primary_key=True, autoincrement=False),
     # Those of the packages that hold them.
     Column("version", String(64), nullable=False),
@@ -201,51 +195,43 @@ schedule_rules = Table(
     Column("digests", _LongText, nullable=False),
     # When a process that plans was there.
     Column("seen_at", BigInteger, nullable=False, server_default=text("0")),
-    **_MYSQL,
 )
 
 # Firings that have begun, or wait for one that has, of timers whose firings are not to overlap. Which of them have no
 # outcome yet, their own rows say.
-begun_firings = Table(
+begun_firings = _table(
     "begun_firing",
-    metadata,
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     # 1: it waits until another one is done.
     Column("is_waiting", SmallInteger, nullable=False),
     # The newest of a timer that runs, and the first that waits.
     Index("begun_in_line", "timer_id", "is_waiting", "fire_at"),
-    **_MYSQL,
 )
 
 # Firings that had begun when a newer one of their timer did, and that are to be cancelled for it. Which of them have no
 # outcome yet, their own rows say.
-firings_to_cancel = Table(
+firings_to_cancel = _table(
     "firing_to_cancel",
-    metadata,
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     # The moment of the newer one.
     Column("cancelled_by", BigInteger, nullable=False),
-    **_MYSQL,
 )
 
 # Limits of calls to target hosts, over all apps.
-host_limits = Table(
+host_limits = _table(
     "host_limit",
-    metadata,
     # A host and port; `*`: every other.
     Column("host", String(LANE_CHARACTERS), primary_key=True),
     Column("calls_per_second", BigInteger, nullable=True),
     Column("calls_at_once", BigInteger, nullable=True),
     Column("updated_at", BigInteger, nullable=False),
-    **_MYSQL,
 )
 
 # The keys by which apps and operators call the API.
-api_keys = Table(
+api_keys = _table(
     "api_key",
-    metadata,
     Column("id", String(KEY_ID_CHARACTERS), primary_key=True),
     # NULL: an operator's.
     Column("app", String(APP_CHARACTERS), nullable=True),
@@ -262,13 +248,11 @@ api_keys = Table(
     Index("api_key_of_app", "app", "id"),
     # Those that end soonest.
     Index("api_key_expires", "expires_at"),
-    **_MYSQL,
 )
 
 # Who changed what. A row stays as it was written, until its retention is over.
-audit = Table(
+audit = _table(
     "audit",
-    metadata,
     Column("id", _CountedId, primary_key=True, autoincrement=True),
     Column("at", BigInteger, nullable=False),
     # The key by which it was asked for. NULL: it needed none, and the name says why.
@@ -299,12 +283,10 @@ audit = Table(
     Index("audit_of_subject", "subject", "at"),
     Index("audit_of_kind", "kind", "at"),
     sqlite_autoincrement=True,
-    **_MYSQL,
 )
 
-timers = Table(
+timers = _table(
     "timer",
-    metadata,
     Column("id", _CountedId, primary_key=True, autoincrement=True),
     Column("app", String(APP_CHARACTERS), nullable=False),
     Column("name", String(NAME_CHARACTERS), nullable=False),
@@ -371,13 +353,11 @@ timers = Table(
     # Purge reads only deleted timers, oldest first.
     Index("timer_deleted", "status", "updated_at"),
     sqlite_autoincrement=True,
-    **_MYSQL,
 )
 
 # Excluded days, as apps uploaded them.
-calendars = Table(
+calendars = _table(
     "calendar",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(CALENDAR_CHARACTERS), primary_key=True),
     # JSON {name, weekdays, days, working}
@@ -387,13 +367,11 @@ calendars = Table(
     Column("followed_at", BigInteger, nullable=False, server_default=text("0")),
     # Calendars that are to be followed.
     Index("calendar_followed", "followed_at", "updated_at"),
-    **_MYSQL,
 )
 
 # Calls of an app that its timers name.
-targets = Table(
+targets = _table(
     "target",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(TARGET_CHARACTERS), primary_key=True),
     # JSON (`store/target_text.py`)
@@ -404,13 +382,11 @@ targets = Table(
     Column("updated_at", BigInteger, nullable=False),
     # The sweep tells Redis of what changed lately.
     Index("target_updated", "updated_at", "app", "name"),
-    **_MYSQL,
 )
 
 # How each app's callbacks are signed. An app gets its row with its first secret.
-signing = Table(
+signing = _table(
     "signing",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     # JSON: the secrets that sign, and whether signing is on (`store/signing_text.py`)
     Column("content", _LongText, nullable=False),
@@ -419,13 +395,11 @@ signing = Table(
     Column("updated_at", BigInteger, nullable=False),
     # The sweep tells Redis of what changed lately.
     Index("signing_updated", "updated_at", "app"),
-    **_MYSQL,
 )
 
 # The certificate that an app's callbacks show to targets that ask for one.
-client_certificates = Table(
+client_certificates = _table(
     "client_certificate",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     # PEM, its own first, then those that vouch for it
     Column("chain", _LongText, nullable=False),
@@ -436,13 +410,11 @@ client_certificates = Table(
     Column("version", BigInteger, nullable=False),
     # Those that end soonest.
     Index("client_certificate_expires", "expires_at", "app"),
-    **_MYSQL,
 )
 
 # Answers kept for a day, for callers who repeat a request.
-idempotency = Table(
+idempotency = _table(
     "idempotency",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("idempotency_key", String(KEY_CHARACTERS), primary_key=True),
     # SHA-256, in hexadecimal
@@ -451,23 +423,19 @@ idempotency = Table(
     Column("created_at", BigInteger, nullable=False),
     # Purge deletes answers older than a day.
     Index("idempotency_created", "created_at"),
-    **_MYSQL,
 )
 
 # Tags of living timers.
-timer_tags = Table(
+timer_tags = _table(
     "timer_tag",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("tag", String(TAG_CHARACTERS), primary_key=True),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Index("timer_tag_of_timer", "timer_id"),
-    **_MYSQL,
 )
 
-firings = Table(
+firings = _table(
     "firing",
-    metadata,
     # In the order of this key planning appends, settling touches neighbouring pages, and a minute is a range scan.
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
@@ -502,13 +470,11 @@ firings = Table(
     Index("firing_of_timer", "timer_id", "fire_at"),
     # Overdue firings, and one slice's pending rows, read in order; rows in lanes are skipped within the index.
     Index("firing_due", "status", "due_at", "fire_at", "timer_id", "lane"),
-    **_MYSQL,
 )
 
 # Attempts that another attempt followed; a firing's last attempt is in its own row.
-attempts = Table(
+attempts = _table(
     "attempt",
-    metadata,
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("attempt", SmallInteger, primary_key=True, autoincrement=False),
@@ -520,13 +486,11 @@ attempts = Table(
     Column("http_status", SmallInteger, nullable=True),
     Column("output", String(OUTPUT_CHARACTERS), nullable=False, server_default=""),
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
-    **_MYSQL,
 )
 
 # What has failed for good: one of a firing, until it is replayed, discarded or past its app's time.
-dead_letters = Table(
+dead_letters = _table(
     "dead_letter",
-    metadata,
     # An app's, in the order in which they failed.
     Column("app", String(APP_CHARACTERS), primary_key=True),
     # When its last attempt ended.
@@ -548,13 +512,11 @@ dead_letters = Table(
     Index("dead_letter_of_firing", "timer_id", "fire_at"),
     # Those of all apps, in the order in which they failed.
     Index("dead_letter_failed", "failed_at", "timer_id", "fire_at"),
-    **_MYSQL,
 )
 
 # Of what apps want to be told.
-alert_rules = Table(
+alert_rules = _table(
     "alert_rule",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(RULE_NAME_CHARACTERS), primary_key=True),
     # JSON (`store/alert_text.py`)
@@ -567,13 +529,11 @@ alert_rules = Table(
     Column("told_at", BigInteger, nullable=True),
     # Why the last one was not.
     Column("error", String(ERROR_CHARACTERS), nullable=False, server_default=""),
-    **_MYSQL,
 )
 
 # Attempts and skipped firings of apps with such rules, until the judge of alerts has seen them.
-alert_notes = Table(
+alert_notes = _table(
     "alert_note",
-    metadata,
     # Whose it is; "": nobody knew that.
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
@@ -590,13 +550,11 @@ alert_notes = Table(
     Column("known_at", BigInteger, nullable=True),
     # Of a failure: when its process last saw a success there since the failure before; NULL: it saw none.
     Column("well_at", BigInteger, nullable=True),
-    **_MYSQL,
 )
 
 # What is not normal: one of a rule, an event, and a timer or a host, until it is over.
-alerts = Table(
+alerts = _table(
     "alert",
-    metadata,
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("rule", String(RULE_NAME_CHARACTERS), primary_key=True),
     # Of one of all timers of a host: 0.
@@ -614,17 +572,15 @@ alerts = Table(
     Column("told_at", BigInteger, nullable=True),
     # It is over only if a firing was not later than this; NULL: lateness does not matter.
     Column("late_ms", BigInteger, nullable=True),
-    # JSON: where its calls went, its last firings, how many timers it has (`store/trouble_text.py`).
+    # JSON: where its calls went, its last firings, how many timers it has (`store/sql/trouble_rows.py`).
     Column("content", _LongText, nullable=False),
     # Those of a page of timers.
     Index("alert_of_timer", "timer_id"),
-    **_MYSQL,
 )
 
 # Messages of rules: one on its way, and one that gathers what happens meanwhile.
-alert_messages = Table(
+alert_messages = _table(
     "alert_message",
-    metadata,
     Column("id", _CountedId, primary_key=True, autoincrement=True),
     Column("app", String(APP_CHARACTERS), nullable=False),
     Column("rule", String(RULE_NAME_CHARACTERS), nullable=False),
@@ -645,5 +601,4 @@ alert_messages = Table(
     # Those of a rule.
     Index("alert_message_of_rule", "app", "rule", "id"),
     sqlite_autoincrement=True,
-    **_MYSQL,
 )

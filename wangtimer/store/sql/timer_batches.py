@@ -23,13 +23,13 @@ from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.audited_timers import creation_of, disabling_of, switch_of
-from wangtimer.store.sql.calendar_marks import calendar_mark
+from wangtimer.store.sql.calendars import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.keyset import by_index, update_by_index
-from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.named_targets import misfits
+from wangtimer.store.sql.planning_marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     EMPTIED,

@@ -28,7 +28,7 @@ from wangtimer.core.timers.timer import (
 )
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
 from wangtimer.store.call_text import notify_of, notify_text
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number
 from wangtimer.store.sql.tables import timers
 
 Read = TypeVar("Read")
@@ -40,8 +40,7 @@ _INSERTED = tuple(column.name for column in timers.c if column.name not in _ZERO
 @cache
 def inserting(dialect: Dialect) -> ManyRows:
     """Return the insert of timers; `written_row` writes each row."""
-    named = insert(timers).from_select(_INSERTED, rows_to_come(), include_defaults=False)
-    return ManyRows(named, dialect)
+    return ManyRows(insert(timers), _INSERTED, dialect)
 
 
 def written_row(row: Mapping[str, Any], texts: Texts) -> str:

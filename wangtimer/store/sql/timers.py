@@ -29,17 +29,17 @@ from wangtimer.core.timers.timer_ids import TimerIds
 from wangtimer.store.app_total import Total, counted
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
-from wangtimer.store.sql.asked import delete_of_ids
+from wangtimer.store.sql.asked import delete_rows
 from wangtimer.store.sql.audit import is_noted, note_changes
 from wangtimer.store.sql.audited_timers import creation_of, edit_of, switch_of
-from wangtimer.store.sql.calendar_marks import calendar_mark, is_marked
+from wangtimer.store.sql.calendars import calendar_mark, is_marked
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
 from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
 from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.marks import move_marks
 from wangtimer.store.sql.named_targets import hold_target
+from wangtimer.store.sql.planning_marks import move_marks
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_rows import (
     EMPTIED,
@@ -433,7 +433,7 @@ class TimerStore:
 
         def work(sql: Connection) -> int:
             ids = list(sql.execute(oldest).scalars())
-            return delete_of_ids(sql, timers.c.id, ids)
+            return delete_rows(sql, timers, ("id",), [(timer_id,) for timer_id in ids])
 
         return self._database.write(work, Step.SQL_PURGE_TIMERS, waits_for_locks=False)
 
@@ -662,7 +662,7 @@ def _change_tags(sql: Connection, timer: Timer, tags: tuple[str, ...]) -> None:
 
 def remove_tags(sql: Connection, ids: Sequence[int]) -> None:
     """Forget all tags of these timers."""
-    delete_of_ids(sql, timer_tags.c.timer_id, ids, "timer_tag_of_timer")
+    delete_rows(sql, timer_tags, ("timer_id",), [(timer_id,) for timer_id in ids], "timer_tag_of_timer")
 
 
 def _add_tags(sql: Connection, app: str, timer_id: int, tags: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ are left to the limit, the more often that is.
 
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, insert, select, update
+from sqlalchemy import Connection, bindparam, case, delete, insert, select, update
 
 from wangtimer.store.app_total import UNBOUNDED, Total, together
 from wangtimer.store.sql.keyset import by_index, update_by_index
@@ -18,46 +18,31 @@ SLOTS = 16
 # No limit: slots that are divided by it are divided anew by the next that grows.
 NOT_DIVIDED = Total(-1, -1, -1)
 
+# The columns of what is counted, each with that of its limit.
+_LIMIT_OF = {"timers": "most_timers", "firings_a_day": "most_firings", "bytes": "most_bytes"}
 _OF_APP = app_totals.c.app == bindparam("of_app")
-_MOVE = (
-    update(app_totals)
-    .where(_OF_APP, app_totals.c.slot == bindparam("of_slot"))
-    .values(
-        timers=app_totals.c.timers + bindparam("more_timers"),
-        firings_a_day=app_totals.c.firings_a_day + bindparam("more_firings"),
-        bytes=app_totals.c.bytes + bindparam("more_bytes"),
-    )
-)
+_MOVED = {name: app_totals.c[name] + bindparam(f"more_{name}") for name in _LIMIT_OF}
+_MOVE = update(app_totals).where(_OF_APP, app_totals.c.slot == bindparam("of_slot")).values(_MOVED)
 _MOVE_WITHIN = _MOVE.where(
-    and_(
-        # A share of another limit says nothing about this one.
-        app_totals.c.most_timers == bindparam("limit_timers"),
-        app_totals.c.most_firings == bindparam("limit_firings"),
-        app_totals.c.most_bytes == bindparam("limit_bytes"),
-        app_totals.c.timers + bindparam("more_timers") <= bindparam("share_timers"),
-        app_totals.c.firings_a_day + bindparam("more_firings") <= bindparam("share_firings"),
-        app_totals.c.bytes + bindparam("more_bytes") <= bindparam("share_bytes"),
-    )
+    # A share of another limit says nothing about this one.
+    *(app_totals.c[limit] == bindparam(f"limit_{name}") for name, limit in _LIMIT_OF.items()),
+    *(moved <= bindparam(f"share_{name}") for name, moved in _MOVED.items()),
 )
-_OF_ALL = select(app_totals.c.timers, app_totals.c.firings_a_day, app_totals.c.bytes).where(_OF_APP)
+_OF_ALL = select(*(app_totals.c[name] for name in _LIMIT_OF)).where(_OF_APP)
 _LOCK = by_index(_OF_ALL, "PRIMARY", app_totals).order_by(app_totals.c.slot).with_for_update()
 
 
-def _divided(what: str) -> Any:
-    is_larger = app_totals.c.slot < bindparam(f"larger_{what}")
-    return bindparam(f"each_{what}") + case((is_larger, 1), else_=0)
+def _divided(name: str) -> Any:
+    is_larger = app_totals.c.slot < bindparam(f"larger_{name}")
+    return bindparam(f"each_{name}") + case((is_larger, 1), else_=0)
 
 
 _DIVIDE = update_by_index(
     update(app_totals)
     .where(_OF_APP)
     .values(
-        timers=_divided("timers"),
-        firings_a_day=_divided("firings"),
-        bytes=_divided("bytes"),
-        most_timers=bindparam("limit_timers"),
-        most_firings=bindparam("limit_firings"),
-        most_bytes=bindparam("limit_bytes"),
+        {name: _divided(name) for name in _LIMIT_OF}
+        | {limit: bindparam(f"limit_{name}") for name, limit in _LIMIT_OF.items()}
     ),
     "PRIMARY",
 )
@@ -73,11 +58,10 @@ def move_within(sql: Connection, app: str, by: Total, most: Total) -> bool:
     moved = _moved(sql, app, by)
     slot = moved["of_slot"]
     shares = {
-        "share_timers": _share(most.timers, slot) if by.timers > 0 else UNBOUNDED,
-        "share_firings": _share(most.firings_a_day, slot) if by.firings_a_day > 0 else UNBOUNDED,
-        "share_bytes": _share(most.bytes, slot) if by.bytes > 0 else UNBOUNDED,
+        f"share_{name}": _share(getattr(most, name), slot) if getattr(by, name) > 0 else UNBOUNDED
+        for name in _LIMIT_OF
     }
-    return bool(sql.execute(_MOVE_WITHIN, moved | _limits(most) | shares).rowcount)
+    return bool(sql.execute(_MOVE_WITHIN, moved | _named("limit", most) | shares).rowcount)
 
 
 def locked(sql: Connection, app: str) -> Total | None:
@@ -88,10 +72,9 @@ def locked(sql: Connection, app: str) -> Total | None:
 
 def divide(sql: Connection, app: str, total: Total, most: Total) -> None:
     """Divide a total evenly over an app's slots, which are locked. If it is within the limit `most`, each slot is."""
-    values = _limits(most)
-    parts = {"timers": total.timers, "firings": total.firings_a_day, "bytes": total.bytes}
-    for what, number in parts.items():
-        values[f"each_{what}"], values[f"larger_{what}"] = divmod(number, SLOTS)
+    values = _named("limit", most)
+    for name in _LIMIT_OF:
+        values[f"each_{name}"], values[f"larger_{name}"] = divmod(getattr(total, name), SLOTS)
     sql.execute(_DIVIDE, {"of_app": app} | values)
 
 
@@ -110,21 +93,11 @@ def forget_total(sql: Connection, app: str) -> None:
 
 
 def _moved(sql: Connection, app: str, by: Total) -> dict[str, Any]:
-    return {
-        "of_app": app,
-        "of_slot": _slot_of(sql),
-        "more_timers": by.timers,
-        "more_firings": by.firings_a_day,
-        "more_bytes": by.bytes,
-    }
+    return {"of_app": app, "of_slot": _slot_of(sql)} | _named("more", by)
 
 
-def _limits(most: Total) -> dict[str, Any]:
-    return {
-        "limit_timers": most.timers,
-        "limit_firings": most.firings_a_day,
-        "limit_bytes": most.bytes,
-    }
+def _named(prefix: str, total: Total) -> dict[str, Any]:
+    return {f"{prefix}_{name}": getattr(total, name) for name in _LIMIT_OF}
 
 
 def _slot_of(sql: Connection) -> int:

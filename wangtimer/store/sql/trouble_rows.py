@@ -4,17 +4,18 @@ from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from typing import Any, TypeVar
 
+import orjson
 import structlog
-from sqlalchemy import Connection, RowMapping, and_, delete, literal_column, select
-from sqlalchemy.dialects.mysql import insert as mysql_insert
-from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+from sqlalchemy import Connection, RowMapping, and_, delete, select
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.alerts.trouble import Trouble, TroubleKey
+from wangtimer.core.alerts.alert_place import AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertEvent
+from wangtimer.core.alerts.timer_count import TimerCount
+from wangtimer.core.alerts.trouble import LastFiring, Trouble, TroubleKey
 from wangtimer.store.sql.keyset import by_index
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, rows_to_come
+from wangtimer.store.sql.many_rows import ManyRows, Texts, number, upsert
 from wangtimer.store.sql.tables import alerts
-from wangtimer.store.trouble_text import trouble_from, trouble_text
 
 log = structlog.get_logger()
 
@@ -26,6 +27,11 @@ _NAMES = (
     *("fire_at", "since", "last_at", "times", "told_at", "late_ms", "content"),
 )
 _CHANGED = _NAMES[5:]
+# Those that stand in the JSON beside the columns where they are set.
+_OPTIONAL = (
+    *("well_at", "error", "http_status", "lateness_ms"),
+    *("failed_at", "is_broken", "told_times", "told_timers", "began_at"),
+)
 
 
 def read_each(read: Callable[[RowMapping], Read], rows: Iterable[RowMapping]) -> list[Read]:
@@ -37,6 +43,41 @@ def read_each(read: Callable[[RowMapping], Read], rows: Iterable[RowMapping]) ->
         except Exception as error:
             log.error("alert_row_cannot_be_read", timer_id=row["timer_id"], error=repr(error))
     return found
+
+
+def trouble_text(one: Trouble) -> str:
+    """Return what of it stands in no column."""
+    fields: dict[str, Any] = {
+        "host": one.place.host,
+        "target": one.place.target,
+        "last": [tuple(firing) for firing in one.last],
+        "opened_at": one.opened_at,
+    }
+    if one.timers.marks:
+        fields["timers"] = one.timers.marks
+    fields |= {name: value for name in _OPTIONAL if (value := getattr(one, name))}
+    return orjson.dumps(fields).decode()
+
+
+def trouble_from(row: Any) -> Trouble:
+    """Read a row back; raises an error for one that this version does not know."""
+    fields = orjson.loads(row["content"])
+    key = TroubleKey(row["app"], row["rule"], row["timer_id"], AlertEvent(row["event"]), row["place"])
+    return Trouble(
+        key,
+        row["timer_name"],
+        row["fire_at"],
+        row["since"],
+        row["last_at"],
+        row["times"],
+        row["told_at"],
+        row["late_ms"],
+        AlertPlace(row["app"], fields["host"], fields["target"]),
+        tuple(LastFiring(*one) for one in fields["last"]),
+        TimerCount(tuple(fields.get("timers", ()))),
+        fields["opened_at"],
+        **{name: fields[name] for name in _OPTIONAL if name in fields},
+    )
 
 
 def read_troubles(rows: Iterable[RowMapping]) -> list[Trouble]:
@@ -83,13 +124,7 @@ def is_trouble(key: TroubleKey) -> Any:
 @cache
 def _writing(dialect: Dialect) -> ManyRows:
     """Return the upsert of troubles: a storm is judged in statements of many rows."""
-    if dialect.name == "sqlite":
-        lite = sqlite_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
-        values = {name: lite.excluded[name] for name in _CHANGED}
-        return ManyRows(lite.on_conflict_do_update(index_elements=list(KEY), set_=values), dialect)
-    mysql = mysql_insert(alerts).from_select(_NAMES, rows_to_come(), include_defaults=False)
-    changed: dict[str, Any] = {name: literal_column(f"VALUES({name})") for name in _CHANGED}
-    return ManyRows(mysql.on_duplicate_key_update(changed), dialect)
+    return upsert(alerts, _NAMES, dialect, lambda new: {name: new[name] for name in _CHANGED})
 
 
 def _written(one: Trouble, texts: Texts) -> str:

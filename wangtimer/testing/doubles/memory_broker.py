@@ -1,6 +1,6 @@
 """The broker in memory: it passes each message to its taker at once."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from wangtimer.core.flow.firing import Chunk
@@ -18,8 +18,7 @@ class MemoryBroker:
     take_chunk: Callable[[Chunk], object] = field(default=_to_nobody)
     take_trigger: Callable[[TriggerOrder], object] = field(default=_to_nobody)
     take_follow: Callable[[], object] = field(default=_to_nobody)
-    take_gone: Callable[[Mapping[int, tuple[int, int]]], object] = field(default=_to_nobody)
-    take_controls: Callable[[Mapping[int, str]], object] = field(default=_to_nobody)
+    take_controls: Callable[[], object] = field(default=_to_nobody)
     take_feed_lanes: Callable[[], object] = field(default=_to_nobody)
     count_waiting: Callable[[int], int] = field(default=lambda _queue: 0)
 
@@ -41,11 +40,8 @@ class MemoryBroker:
     def send_feed_lanes(self) -> None:
         self.take_feed_lanes()
 
-    def send_stop_gone(self, called: Mapping[int, tuple[int, int]]) -> None:
-        self.take_gone(called)
-
-    def send_controls(self, controls: Mapping[int, str]) -> None:
-        self.take_controls(controls)
+    def send_apply_controls(self) -> None:
+        self.take_controls()
 
     def waiting_chunks(self, queue: int = 0) -> int:
         return self.count_waiting(queue)

@@ -182,7 +182,7 @@ class FiringResource(Resource):
         A count that takes more than a few seconds is refused. An operator who names no app counts those of all apps.
         """
         wiring = self.wiring()
-        counts = wiring.firing_counts.by_status(query.wanted_of(header.app, wiring))
+        counts = wiring.firing_lists.by_status(query.wanted_of(header.app, wiring))
         return FiringCounts(**{status.value: number for status, number in counts.items()})
 
     @Route("get", ONE, "getFiring", (404,))
