@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.apps.first_key import key_in_database
 from wangtimer.cli.apps.operating import operating
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed
 from wangtimer.cli.terminal.once import OnceGroup
@@ -66,11 +65,13 @@ def create(
     if out is not None and out.exists():
         raise click.UsageError(f"--out: {out} exists; name a new file")
     expires_at = None if expires_in is None else int(time.time() * 1_000) + expires_in * DAY_MS
-    made = (
-        key_in_database(app, name, scopes, expires_at)
-        if is_direct
-        else _made(asked, app, name, list(scopes) or None, expires_at)
-    )
+    if is_direct:
+        # It needs SQLAlchemy, which no other command of keys does.
+        from wangtimer.cli.apps.first_key import key_in_database
+
+        made = key_in_database(app, name, scopes, expires_at)
+    else:
+        made = _made(asked, app, name, list(scopes) or None, expires_at)
     if out is not None:
         _write(out, made["key"])
         asked.tell({**made, "key": ""}, lambda one: show_line(f"key {one['id']} is in {out}"))
