@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from wangtimer.api.asked.bound_types import MOST_FIRINGS
+from wangtimer.api.asked.shared_types import MOST_FIRINGS
 from wangtimer.api.http.field_types import MOST_A_PAGE, PAGE, MethodWord
 from wangtimer.api.http.reading import MOST_BODY_BYTES
 from wangtimer.api.v1.timers.many_timers import MOST_CHANGED

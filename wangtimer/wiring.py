@@ -50,7 +50,7 @@ from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.asker import Asker
-from wangtimer.executor.case import Step
+from wangtimer.executor.case import CallStep
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.claimer import Claimer
 from wangtimer.executor.consumer_fallback import reachable_call
@@ -1026,7 +1026,7 @@ class Wiring:
         return Wanted(self.definitions, self.timers, self.verifier, asker, self.settings.horizon_ms)
 
     @once
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[CallStep, ...]:
         """What has a say about firings before their call, in this order: the first that stops one has the last word."""
         verifier, clock = self.verifier, self.clock
         return (

@@ -50,7 +50,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     late = LateWiring(wiring)
     app.extensions[WIRING] = late
     for routes in (
-        *v1_routes(late),
+        v1_routes(late),
         timer_routes(late),
         timer_list_routes(late),
         record_routes(late),

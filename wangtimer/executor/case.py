@@ -58,7 +58,7 @@ class Case:
                 yield Going(due, verdict.row, definition)
 
 
-class Step(Protocol):
+class CallStep(Protocol):
     """A question about firings before their call, asked of many at once. Any thread may ask it."""
 
     @property

@@ -9,7 +9,7 @@ from wangtimer.core.flow.firing import DueMember, Firing, Member
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Definition
-from wangtimer.executor.case import Case, Step
+from wangtimer.executor.case import CallStep, Case
 from wangtimer.executor.claim import Batch, Claim, Held
 from wangtimer.executor.read_ahead import ReadAhead
 from wangtimer.executor.ready import Ready, ready
@@ -35,7 +35,7 @@ class Judge:
         wanted: Wanted,
         shared: SharedSource,
         verifier: Verifier,
-        steps: Sequence[Step],
+        steps: Sequence[CallStep],
         clock: Clock,
         one_at_a_time: Callable[[int], AbstractContextManager[object]],
     ) -> None:

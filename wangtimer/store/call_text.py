@@ -53,7 +53,7 @@ def call_from(
     if "marks" in beside:
         marked_headers, query, marked_body = beside["marks"]
         marks = SecretMarks(tuple(marked_headers), query, marked_body)
-    pairs = tuple((name, value) for name, value in headers)
+    pairs: Any = tuple(map(tuple, headers))
     return Notify(url, method, pairs, body, marks, beside.get("sealed", ""), beside.get("target", ""))
 
 

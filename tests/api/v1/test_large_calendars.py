@@ -12,7 +12,7 @@ import pytest
 from tests.api.cpu_time import cpu_s, machine_factor
 from tests.api.v1.test_batch_create import create, item
 from tests.api.v1.world import TIMERS, Answered, V1World
-from wangtimer.api.v1 import serving
+from wangtimer.api.http import serving
 from wangtimer.core.work_budget import work_budget
 from wangtimer.store.sql.timer_lists import Order, TimerFilter
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.api.world import DEF
+from wangtimer.api.http.settings_in_use import keep_settings
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch
 from wangtimer.core.timers.timeouts import Timeouts
 
@@ -95,7 +96,8 @@ def test_of_a_batch_that_timer_alone_is_refused(small_world: V1World) -> None:
 
 def allow(world: V1World, most_ms: int) -> None:
     """Let the operator allow no longer ones."""
-    world.wiring.settings = world.wiring.settings.model_copy(update={"callback_longest_timeout_ms": most_ms})
+    settings = world.wiring.settings.model_copy(update={"callback_longest_timeout_ms": most_ms})
+    keep_settings(world.app, lambda: settings)
 
 
 def test_an_operator_may_allow_less(small_world: V1World) -> None:

@@ -134,8 +134,8 @@ PROMISES = (
         breaks="It sees those of all apps.",
         by=Mutation(
             "FailingHostResource.show",
-            "shown = _shown_hosts(self.wiring(), header.app)",
-            "shown = _shown_hosts(self.wiring())",
+            "hosts = _hosts(self.wiring(), header.app)",
+            "hosts = _hosts(self.wiring())",
         ),
         red="tests/api/v1/test_failing_hosts.py::test_an_app_sees_its_own_failing_hosts_alone",
     ),

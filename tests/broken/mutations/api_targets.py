@@ -41,7 +41,7 @@ PROMISES = (
         "https-only-sets-no-target-with-plain-http",
         "an app that may call https only sets no named target with plain HTTP.",
         breaks="Only timers are judged early.",
-        by=Mutation("TargetBody.target_of", "check_place_or_way_out(asked.url, app)", ""),
+        by=Mutation("_OfTargets.changed", "check_place_or_way_out(asked.url, before.app)", ""),
         red="tests/api/test_allowed_targets.py::test_a_named_target_of_an_app_with_https_only_is_not_plain_http",
     ),
     Promise(

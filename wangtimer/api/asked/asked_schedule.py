@@ -10,10 +10,10 @@ from typing import Any
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.kinds.kind import AskedRule, RuleKind
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, kind_of
-from wangtimer.core.schedules.calendars import Calendar
+from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, as_bounded, rule_of
@@ -22,6 +22,7 @@ from wangtimer.core.time.zones import zone_names
 from wangtimer.core.timers.cancelling import uncancelled
 from wangtimer.core.timers.spreading import evenly_spread
 from wangtimer.core.timers.timer import Timer
+from wangtimer.store.sql.calendars import CalendarStore
 
 # The bounds of a schedule, with their places in a timer of `/v1`.
 BOUNDS = {
@@ -43,6 +44,19 @@ _FIELDS = (*_PLACES, "timezone", *BOUNDS)
 
 # Finds a calendar by its name; raises `Refused`.
 FindCalendar = Callable[[str], Calendar]
+
+
+def find_calendar(calendars: CalendarStore, app: str, name: str) -> Calendar:
+    """Return a built-in calendar, or the app's own; raises `Refused` where there is none."""
+    calendar = built_in().get(name) or calendars.get(app, name)
+    if calendar is None:
+        raise Refused(
+            ErrorCode.BAD_SCHEDULE,
+            "schedule.excludeCalendar",
+            f"there is no calendar {shown(name)}",
+            f"name one of {', '.join(built_in())}, or upload it first",
+        )
+    return calendar
 
 
 @dataclass(frozen=True, slots=True)

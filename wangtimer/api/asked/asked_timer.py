@@ -12,12 +12,13 @@ from wangtimer.api.asked.asked_schedule import (
 )
 from wangtimer.api.asked.call_forms import refuse_bad_form
 from wangtimer.api.asked.changed_call import changed_call
+from wangtimer.api.asked.longest_call import refuse_longer
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.notify_rules import check_headers, check_path, check_same_place, check_url
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.secret_parts import masked
-from wangtimer.core.timers.timer import NewTimer, Notify, Timer
+from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.timer_rows import terms
 from wangtimer.store.sql.widths import refuse_wide
@@ -58,6 +59,7 @@ def new_timer(app: str, asked: AskedTimer, now: int, find: FindCalendar) -> NewT
     )
     refuse_bad_form(new.notify, new.form)
     refuse_wide(terms(new))
+    refuse_longer(new.timeouts)
     return new
 
 
@@ -76,7 +78,7 @@ def edited_timer(asked: AskedChange, timer: Timer, now: int, find: FindCalendar,
         name=timer.name if asked.name is None else asked.name,
         ending=schedule.ending,
     )
-    return _fitting(edited.with_values(_values(asked.fields, timer.value_of)), call)
+    return _fitting(edited.with_values(_values(asked.fields, timer.value_of)), call, was)
 
 
 def replaced_timer(asked: AskedTimer, timer: Timer, now: int, find: FindCalendar, seals: Seals) -> Timer:
@@ -91,7 +93,7 @@ def replaced_timer(asked: AskedTimer, timer: Timer, now: int, find: FindCalendar
     replaced = replace(
         timer, definition=was._replace(schedule=schedule.schedule, notify=notify), ending=schedule.ending
     )
-    return _fitting(replaced.with_values(_values(asked.fields, _default_of)), asked.call)
+    return _fitting(replaced.with_values(_values(asked.fields, _default_of)), asked.call, was)
 
 
 def _values(given: Mapping[str, Any], was: Callable[[TimerField[Any]], Any]) -> dict[str, Any]:
@@ -120,8 +122,9 @@ def _check(call: Notify, kept_from: Notify | None) -> None:
         check_same_place(call, kept_from)
 
 
-def _fitting(timer: Timer, asked: Notify) -> Timer:
-    """Return the timer if it can be stored, and its call, as asked for, can be written so; raises `InvalidInput`."""
+def _fitting(timer: Timer, asked: Notify, was: Definition) -> Timer:
+    """Return the timer if it can be stored, and its call, as asked for, can be made so; raises `InvalidInput`."""
     refuse_bad_form(asked, timer.definition.form)
     refuse_wide(terms(timer))
+    refuse_longer(timer.definition.timeouts, was.timeouts)
     return timer

@@ -2,15 +2,20 @@
 
 from typing import Annotated, Any, Literal, TypeVar, cast
 
-from pydantic import AfterValidator, BaseModel, Field, create_model
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
 
-from wangtimer.api.http.envelope import is_none
 from wangtimer.api.http.field_types import GivenMoment, moment, plain
 from wangtimer.core.api_field import ApiField, ValueType
+from wangtimer.core.time.moment_text import show_moment
 
 Model = TypeVar("Model", bound=BaseModel)
 
-ShownMoment = Annotated[str, Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms")]
+# Given as ms UTC.
+ShownMoment = Annotated[
+    str,
+    BeforeValidator(lambda at: show_moment(at) if isinstance(at, int) else at),
+    Field(examples=["2026-11-20T18:16:51.123Z"], description="RFC 3339 with ms"),
+]
 
 _SHOWN: dict[ValueType, Any] = {
     ValueType.TEXT: str,
@@ -71,7 +76,7 @@ def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
 def shown_type(field: ApiField) -> Any:
     """Return the field's type in an answer that leaves the field out when it is None."""
     of = _SHOWN[field.holds] | None
-    return Annotated[of, Field(exclude_if=is_none, description=field.meaning or field.description)]
+    return Annotated[of, Field(description=field.meaning or field.description)]
 
 
 def always_shown_type(field: ApiField) -> Any:

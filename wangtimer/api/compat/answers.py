@@ -8,10 +8,9 @@ from typing import Annotated
 from pydantic import Field
 
 from wangtimer.api.asked.field_models import ShownMoment
-from wangtimer.api.asked.firing_types import LastOutput, Lateness, ShownKind, WaitedFor
-from wangtimer.api.asked.owned_fields import showing_fields
-from wangtimer.api.asked.rule_fields import naming_rules, showing_rules
-from wangtimer.api.http.envelope import Answer, Sent, is_none
+from wangtimer.api.asked.shared_types import LastOutput, Lateness, ShownKind, WaitedFor
+from wangtimer.api.compat.timers.declared_fields import naming_rules, showing_fields, showing_rules
+from wangtimer.api.http.envelope import Answer, Sent
 from wangtimer.core.flow.stopped_moment import StopState
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode
@@ -73,11 +72,11 @@ class TimerAndTerms(TimerAndRule):
     """The same, with the other fields that its owner gives."""
 
     timezone: str
-    start_at: Annotated[ShownMoment | None, Field(exclude_if=is_none)] = None
-    end_at: Annotated[ShownMoment | None, Field(exclude_if=is_none)] = None
-    max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
-    jitter_ms: Annotated[int | None, Field(exclude_if=is_none)] = None
-    exclude_calendar: Annotated[str | None, Field(exclude_if=is_none)] = None
+    start_at: ShownMoment | None = None
+    end_at: ShownMoment | None = None
+    max_firings: int | None = None
+    jitter_ms: int | None = None
+    exclude_calendar: str | None = None
 
 
 @naming_rules
@@ -185,9 +184,7 @@ class TimersAnswer(Answer):
 
     data: list[ListedTimerData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
-    total: Annotated[
-        int | None, Field(exclude_if=is_none, description="with pageIndex: how many timers there are")
-    ] = None
+    total: Annotated[int | None, Field(description="with pageIndex: how many timers there are")] = None
 
 
 class RecordData(Sent):
@@ -220,6 +217,4 @@ class RecordsAnswer(Answer):
 
     data: list[RecordData]
     next_cursor: Annotated[str | None, Field(description="null: this was the last page")]
-    total: Annotated[
-        int | None, Field(exclude_if=is_none, description="with pageIndex: how many firings there are")
-    ] = None
+    total: Annotated[int | None, Field(description="with pageIndex: how many firings there are")] = None

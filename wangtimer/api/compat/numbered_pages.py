@@ -15,12 +15,12 @@ XTIMERS_PAGE = 10
 PageIndex = Annotated[
     Annotated[int, Field(ge=1, le=100_000)] | None,
     BeforeValidator(number),
-    Field(alias="pageIndex", description="xTimer's way to page, from 1; the answer then has a total"),
+    Field(description="xTimer's way to page, from 1; the answer then has a total"),
 ]
 PageSize = Annotated[
     Annotated[int, Field(ge=1, le=MOST_A_PAGE)] | None,
     BeforeValidator(number),
-    Field(alias="pageSize", description=f"size of a numbered page; {XTIMERS_PAGE} by default"),
+    Field(description=f"size of a numbered page; {XTIMERS_PAGE} by default"),
 ]
 
 

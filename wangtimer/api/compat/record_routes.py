@@ -11,10 +11,9 @@ from wangtimer.api.compat.record_models import RecordsQuery
 from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented
-from wangtimer.api.http.reading import taking_query
+from wangtimer.api.http.serving import serving
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
@@ -72,27 +71,24 @@ def record_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of records."""
     views = RecordViews(wiring)
     routes = APIBlueprint("records", __name__, url_prefix="/api/task/v1", abp_tags=[RECORDS])
-    routes.get("/records", **documented(views.page, "listRecords", 404))(taking_query(views.page))
+    routes.get("/records", **documented(views.page, "listRecords", 404))(serving(views.page))
     return routes
 
 
 def record_data(record: FiringRecord, app: str) -> RecordData:
     """Return a firing as the API shows it."""
     firing = record.firing
-    return RecordData(
+    return RecordData.of(
+        record,
         timer_id=firing.timer_id,
         app=app,
-        run_timer=show_moment(firing.fire_at),
+        run_timer=firing.fire_at,
         fire_at_ms=firing.fire_at,
         first_sent_at_ms=record.first_sent_at,
-        lateness_ms=record.lateness_ms,
         cost_time=record.cost_ms or 0,
         attempt=firing.attempt,
         status=_STATUS[firing.status],
         status_name=firing.status.value,
-        http_status=record.http_status,
-        output=record.output,
-        error=record.error,
         webhook_id=firing.member.firing_id,
         kind=firing.kind.value,
         waited_for=SharedLane(firing.lane).shown,

@@ -4,7 +4,7 @@ A cursor names a key, not a count: rows that come and go between two pages neith
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from hashlib import sha256
 from typing import TypeVar
 
@@ -56,15 +56,6 @@ def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | st
 def name_behind(order: str, cursor: str | None) -> str:
     """Return the name after which a page by name begins; raises `Refused`."""
     return "" if cursor is None else str(read(order, cursor, str)[0])
-
-
-def page_of(
-    order: str, found: Sequence[Row], most: int, name_of: Callable[[Row], str], show: Callable[[Row], Shown]
-) -> tuple[list[Shown], str | None]:
-    """Return a page by name as it is shown, and the next page's cursor; `found` has one row more if there is one."""
-    rows = found[:most]
-    cursor = write(order, name_of(rows[-1]), 0) if len(found) > most else None
-    return shown_each(rows, name_of, show), cursor
 
 
 def shown_each(

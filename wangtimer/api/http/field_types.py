@@ -12,6 +12,7 @@ from pydantic import (
     ValidationInfo,
     WithJsonSchema,
 )
+from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
 from wangtimer.api.http.callers import (
@@ -42,9 +43,15 @@ _DECIMAL = re.compile(r"-?[0-9]{1,30}")
 
 
 class Given(Described):
-    """A model that a caller sends."""
+    """A model that a caller sends; its JSON names are camelCase."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, alias_generator=to_camel)
+
+
+class GivenInPath(Given):
+    """What a path names, as in `/v1/firings/{firing_id}`."""
+
+    model_config = ConfigDict(alias_generator=None)
 
 
 def plain(text: str, info: ValidationInfo) -> str:

@@ -81,10 +81,10 @@ def _mask(call: dict[str, Any]) -> None:
         call["body"] = MASK
 
 
-def asked_under(app: str, key: str, body: BaseModel, kind: str = "") -> Asked:
-    """Return the request under a key. Requests of two kinds are different, even with the same body."""
+def asked_under(app: str, key: str, body: BaseModel) -> Asked:
+    """Return the request under a key."""
     # Defaults are left out, so a version with one more field sees the same body as the same request.
-    text = kind + body.model_dump_json(warnings=False, exclude_defaults=True)
+    text = body.model_dump_json(warnings=False, exclude_defaults=True)
     return Asked(app, key, sha256(text.encode()).hexdigest())
 
 

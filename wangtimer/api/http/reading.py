@@ -3,10 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cache, partial, wraps
+from functools import cache, wraps
 from itertools import chain, islice
 from math import isinf
-from typing import Any, TypeVar, get_type_hints
+from typing import Any, TypeVar
 
 import orjson
 from flask import Response, request
@@ -14,13 +14,10 @@ from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Answer, send
 from wangtimer.api.http.large_requests import begin_large
 from wangtimer.api.http.refusals import AsWritten, Part, Refused, refusal_of, shown
 from wangtimer.api.http.repeated_headers import is_repeated
-from wangtimer.api.http.settings_in_use import work_s
 from wangtimer.core.numbers_as_written import Fraction, refuse_constant, whole
-from wangtimer.core.work_budget import work_budget
 
 MOST_BODY_BYTES = 65_536
 MOST_BODY = f"{MOST_BODY_BYTES // 1_024} KiB"
@@ -40,18 +37,6 @@ _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 Model = TypeVar("Model", bound=BaseModel)
 
 
-def taking_body(
-    view: Callable[..., Answer | Response], most_bytes: int = MOST_BODY_BYTES
-) -> Callable[[], Response]:
-    """Return a Flask view that calls `view` with the JSON body (and `header` if it takes one) and sends its answer."""
-    return _taking(view, "body", partial(read_body, most_bytes))
-
-
-def taking_query(view: Callable[[Model], Answer | Response]) -> Callable[[], Response]:
-    """Return a Flask view that calls `view` with the query string and sends its answer."""
-    return _taking(view, "query", read_query)
-
-
 def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
     """Return a view as a plain function: flask-openapi sets an attribute on it, and a bound method allows none."""
 
@@ -60,28 +45,6 @@ def asking_nothing(view: Callable[[], Response]) -> Callable[[], Response]:
         return view()
 
     return answer
-
-
-def _taking(
-    view: Callable[..., Answer | Response], argument: str, read: Callable[[], dict[str, Any]]
-) -> Callable[[], Response]:
-    hints = get_type_hints(view)
-    model: type[BaseModel] = hints[argument]
-    header: type[BaseModel] | None = hints.get("header")
-
-    @wraps(view)
-    def read_and_answer() -> Response:
-        with work_budget(work_s()):
-            given = [read_model(model, read())]
-            if header is not None:
-                given.append(read_model(header, read_header(header)))
-            answer = view(*given)
-        return answer if isinstance(answer, Response) else send(answer)
-
-    # With this flask-openapi reads the types for the document only. Its own validation would build the query's JSON
-    # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.
-    read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
-    return read_and_answer
 
 
 def read_model(model: type[Model], given: Any) -> Model:

@@ -1,21 +1,17 @@
 """Brokers over v1: those that an operator named, and what the app may send there."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.messages.named_broker import BrokerKind, BrokerRight, NamedBroker
-from wangtimer.wiring import Wiring
 
 
 def _patterns(description: str, example: str) -> Any:
-    return Field(exclude_if=is_none, description=description, examples=[[example]])
+    return Field(description=description, examples=[[example]])
 
 
 class ShownBrokerRight(Sent):
@@ -60,12 +56,10 @@ class Brokers(Sent):
     items: list[ShownNamedBroker]
 
 
-@dataclass(frozen=True, slots=True)
-class BrokerResource:
+class BrokerResource(Resource):
     """The operation on brokers."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/brokers", "getBrokers")
     def show(self, header: AppHeader) -> Brokers:
         """Show the message brokers that the app may use, and what it may send there.
 
@@ -82,10 +76,3 @@ def _shown(broker: NamedBroker, rights: list[BrokerRight]) -> ShownNamedBroker:
         for right in rights
     ]
     return ShownNamedBroker(name=broker.name, kind=broker.kind, allowed=allowed)
-
-
-def broker_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the route of brokers."""
-    routes = Routes.of("brokers", "brokers")
-    routes.add("get", "/brokers", BrokerResource(wiring).show, "getBrokers", {200: Brokers})
-    return routes.blueprint

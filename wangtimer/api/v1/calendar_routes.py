@@ -1,29 +1,26 @@
 """Calendars over v1: the days on which an app's timers do not fire."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal, get_args
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
-from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.calendars import CalendarName, Calendars, Days, FollowedCalendar, WorkingDays
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Reply, Routes
-from wangtimer.api.v1.shown import ListPage
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import ListPage, PageQuery
 from wangtimer.core.errors import Subject
 from wangtimer.core.schedules.calendars import built_in
-from wangtimer.store.sql.calendar_followers import Progress
-from wangtimer.wiring import Wiring
 
 # Monday first, as ISO 8601 counts them.
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
 WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
+
+ONE = "/calendars/<string:name>"
 
 
 class CalendarPath(Given):
@@ -84,26 +81,17 @@ class ShownCalendar(Sent):
     ]
 
 
-class CalendarListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-
-
 class CalendarPage(ListPage):
     """A page of the calendars that an app can name."""
 
     items: list[ShownCalendar]
 
 
-@dataclass(frozen=True, slots=True)
-class CalendarResource:
+class CalendarResource(Resource):
     """The operations on calendars."""
 
-    wiring: Callable[[], Wiring]
-
-    def page(self, header: AppHeader, query: CalendarListQuery) -> CalendarPage:
+    @Route("get", "/calendars", "listCalendars")
+    def page(self, header: AppHeader, query: PageQuery) -> CalendarPage:
         """List calendars.
 
         The built-in calendars come first, then the app's own, by name.
@@ -122,10 +110,12 @@ class CalendarResource:
         items = cursors.shown_each(rows, attrgetter("calendar.name"), _shown)
         return CalendarPage(items=items, next_cursor=cursor)
 
+    @Route("get", ONE, "getCalendar", (404,))
     def get(self, path: CalendarPath, header: AppHeader) -> ShownCalendar:
         """Read a calendar, and how many timers use its latest days."""
         return _shown(self._of(header).get(path.name))
 
+    @Route("put", ONE, "putCalendar", (409,))
     def put(self, path: CalendarPath, header: AppHeader, body: CalendarBody) -> ShownCalendar:
         """Upload a calendar.
 
@@ -136,45 +126,22 @@ class CalendarResource:
         weekdays = (WEEKDAYS.index(word) for word in body.weekdays)
         return _shown(FollowedCalendar(*self._of(header).put(path.name, weekdays, body.days, body.working)))
 
-    def delete(self, path: CalendarPath, header: AppHeader) -> Reply:
+    @Route("delete", ONE, "deleteCalendar", (404, 409))
+    def delete(self, path: CalendarPath, header: AppHeader) -> None:
         """Delete a calendar that no timer names."""
         self._of(header).delete(path.name)
-        return Reply(None, 204)
 
     def _of(self, header: AppHeader) -> Calendars:
         return Calendars(self.wiring(), header.app)
 
 
-def calendar_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of calendars."""
-    resource = CalendarResource(wiring)
-    routes = Routes.of("calendars", "calendars")
-    add, one, answers = routes.add, "/calendars/<string:name>", {200: ShownCalendar}
-    add("get", "/calendars", resource.page, "listCalendars", {200: CalendarPage})
-    add("get", one, resource.get, "getCalendar", answers, 404)
-    add("put", one, resource.put, "putCalendar", answers, 409, wrap=refusing_callbacks)
-    add("delete", one, resource.delete, "deleteCalendar", {204: None}, 404, 409)
-    return routes.blueprint
-
-
 def _shown(found: FollowedCalendar) -> ShownCalendar:
     calendar = found.calendar
-    return ShownCalendar(
-        name=calendar.name,
+    return ShownCalendar.of(
+        calendar,
         weekdays=[WEEKDAYS[day] for day in sorted(calendar.weekdays)],
         days=sorted(day.isoformat() for day in calendar.days),
         working=sorted(day.isoformat() for day in calendar.working),
-        first_year=calendar.first_year,
-        last_year=calendar.last_year,
         is_built_in=calendar.name in built_in(),
-        following=None if found.progress is None else _shown_following(found.progress),
-    )
-
-
-def _shown_following(progress: Progress) -> ShownFollowing:
-    return ShownFollowing(
-        followers=progress.followers,
-        left=progress.left,
-        refused=progress.refused,
-        refused_ids=list(progress.refused_ids),
+        following=found.progress,
     )

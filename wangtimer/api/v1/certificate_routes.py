@@ -1,10 +1,7 @@
 """Client certificates over v1: what an app's callbacks show to targets that ask for one."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
@@ -13,11 +10,11 @@ from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
 from wangtimer.callback.client_certificate import BadCertificate, BadKey, CertificatePair, read_pair
-from wangtimer.wiring import Wiring
 
+PLACE = "/client-certificate"
 MOST_KEY_CHARACTERS = 20_000
 
 
@@ -35,7 +32,6 @@ class ClientCertificateBody(Given):
     private_key: Annotated[
         str,
         Field(
-            alias="privateKey",
             max_length=MOST_KEY_CHARACTERS,
             description="PEM, without a password; it is stored encrypted, and no answer shows it",
             examples=["-----BEGIN PRIVATE KEY-----\n..."],
@@ -50,12 +46,10 @@ class ShownClientCertificate(Sent):
     certificate: Annotated[ShownCertificate | None, Field(description="null: they show none")]
 
 
-@dataclass(frozen=True, slots=True)
-class CertificateResource:
+class CertificateResource(Resource):
     """The operations on an app's client certificate."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", PLACE, "getClientCertificate")
     def get(self, header: AppHeader) -> ShownClientCertificate:
         """Read which client certificate callbacks show.
 
@@ -63,6 +57,7 @@ class CertificateResource:
         """
         return _shown(header.app, self.wiring().client_certificates.chain_of(header.app))
 
+    @Route("put", PLACE, "putClientCertificate", is_for_callbacks=True)
     def put(self, header: AppHeader, body: ClientCertificateBody) -> ShownClientCertificate:
         """Set the client certificate that callbacks show to targets which ask for one (mTLS).
 
@@ -70,7 +65,7 @@ class CertificateResource:
         showed another one are used no more.
         """
         wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
+        now = self.now()
         pair = _pair(body, now)
         if wiring.seals.sealing_id is None:
             raise Refused(
@@ -83,26 +78,16 @@ class CertificateResource:
         tell_soon(wiring.ways_out_mark)
         return _shown(header.app, pair.chain)
 
+    @Route("delete", PLACE, "deleteClientCertificate")
     def remove(self, header: AppHeader) -> ShownClientCertificate:
         """Take the client certificate away.
 
         Within 5 s callbacks show none. A repeat changes nothing.
         """
         wiring = self.wiring()
-        wiring.client_certificates.remove(header.app, int(wiring.clock.now_ms()))
+        wiring.client_certificates.remove(header.app, self.now())
         tell_soon(wiring.ways_out_mark)
         return _shown(header.app, None)
-
-
-def certificate_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of client certificates."""
-    resource = CertificateResource(wiring)
-    routes = Routes.of("client_certificate", "client certificates")
-    add, place, shows = routes.add, "/client-certificate", {200: ShownClientCertificate}
-    add("get", place, resource.get, "getClientCertificate", shows)
-    add("put", place, resource.put, "putClientCertificate", shows)
-    add("delete", place, resource.remove, "deleteClientCertificate", shows)
-    return routes.blueprint
 
 
 def _shown(app: str, chain: str | None) -> ShownClientCertificate:

@@ -1,28 +1,22 @@
 """Failing hosts over v1: those to which an app's calls wait, or are made no more; enable one."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated, Any
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, plain
-from wangtimer.api.http.kept_answer import REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Text
-from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost, HostKey
+from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost
 from wangtimer.core.flow.slicing import parted
 from wangtimer.core.messages.message_place import origin_of, shown_host
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
 
@@ -99,12 +93,10 @@ class EnableHostBody(Given):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class FailingHostResource:
+class FailingHostResource(Resource):
     """The operations on failing hosts."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/failing-hosts", "getFailingHosts")
     def show(self, header: AppHeader) -> FailingHosts:
         """Show the hosts to which the app's calls fail.
 
@@ -114,26 +106,10 @@ class FailingHostResource:
         (5, unless the deployment says otherwise) is disabled: the app's firings for it fail at once and are dead
         letters, but for one a minute that tries it.
         """
-        shown = _shown_hosts(self.wiring(), header.app)
-        return FailingHosts(items=[ShownFailingHost(**fields) for _, fields in shown])
+        hosts = _hosts(self.wiring(), header.app)
+        return FailingHosts(items=[ShownFailingHost.of(host, **fields) for host, fields in hosts])
 
-    def enable(self, header: ActingHeader, body: EnableHostBody) -> Reply:
-        """Enable a disabled host: within 5 s firings call it or wait for it, and its days count anew.
-
-        An answer to one of the calls that try it enables it too. What had failed meanwhile is replayed as dead letters.
-        """
-        wiring = self.wiring()
-        origin = _origin_meant(wiring, header.app, origin_of(body.host))
-        if not wiring.disabled_hosts.enable(header.app, origin, int(wiring.clock.now_ms())):
-            raise Refused(
-                ErrorCode.WRONG_STATE,
-                "host",
-                f"{shown(body.host)} is not disabled for this app",
-                "list the failing hosts, and write it as there; it is enabled already if it has no disabledAt",
-            )
-        tell_soon(wiring.disabled_hosts_replica)
-        return Reply(None, 204)
-
+    @Route("get", "/failing-hosts:allApps", "getFailingHostsOfAllApps")
     def show_all_apps(self) -> FailingHostsOfAllApps:
         """Show the hosts that are failing for any app.
 
@@ -141,24 +117,51 @@ class FailingHostResource:
         succeed. Of each callback process the 200 that are failing longest are known.
         """
         wiring = self.wiring()
-        hosts = _shown_hosts(wiring)
+        hosts = _hosts(wiring)
         waiting = wiring.lanes.waiting_in(list({lane for one, _ in hosts for lane in one.lanes}))
         return FailingHostsOfAllApps(
             items=[
-                FailingHostOfApp(**fields, app=one.app, waiting=sum(waiting[lane] for lane in one.lanes))
-                for one, fields in hosts
+                FailingHostOfApp.of(host, **fields, waiting=sum(waiting[lane] for lane in host.lanes))
+                for host, fields in hosts
             ]
         )
 
+    @Route("post", "/failing-hosts:enable", "enableHost")
+    def enable(self, header: ActingHeader, body: EnableHostBody) -> None:
+        """Enable a disabled host: within 5 s firings call it or wait for it, and its days count anew.
 
-def _shown_hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, dict[str, Any]]]:
+        An answer to one of the calls that try it enables it too. What had failed meanwhile is replayed as dead letters.
+        """
+        wiring = self.wiring()
+        origin = _origin_meant(wiring, header.app, origin_of(body.host))
+        if not wiring.disabled_hosts.enable(header.app, origin, self.now()):
+            raise Refused(
+                ErrorCode.WRONG_STATE,
+                "host",
+                f"{shown(body.host)} is not disabled for this app",
+                "list the failing hosts, and write it as there; it is enabled already if it has no disabledAt",
+            )
+        tell_soon(wiring.disabled_hosts_replica)
+
+
+def _hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, dict[str, Any]]]:
     """Return the hosts that fail or are disabled, of one app or of all, the longest failing first, and their fields."""
     present = [one for one in wiring.failing_hosts.present() if app in (None, one.app)]
     disabled = {one.key: one for one in wiring.disabled_hosts.all(app)}
     unseen = disabled.keys() - {one.key for one in present}
     others = (_as_last_seen(disabled[key]) for key in unseen)
     ordered = sorted(chain(present, others), key=lambda one: (one.since, one.key))
-    return [(one, _fields(one, disabled)) for one in ordered]
+    return [(host, _fields(host, disabled.get(host.key))) for host in ordered]
+
+
+def _fields(host: FailingHost, disabled: DisabledHost | None) -> dict[str, Any]:
+    """Return the fields of a `ShownFailingHost` that a host has in another form."""
+    return {
+        "host": shown_host(host.origin),
+        "last_failed_at": host.failed_at,
+        "last_error": host.error,
+        "disabled_at": None if disabled is None else disabled.disabled_at,
+    }
 
 
 def _origin_meant(wiring: Wiring, app: str, named: str) -> str:
@@ -176,40 +179,3 @@ def _origin_meant(wiring: Wiring, app: str, named: str) -> str:
 def _as_last_seen(host: DisabledHost) -> FailingHost:
     """Return a disabled host that no process sees fail now, as it was when it was disabled."""
     return FailingHost(host.app, host.origin, host.since, host.failed_at, host.error, host.disabled_at)
-
-
-def _fields(host: FailingHost, disabled: Mapping[HostKey, DisabledHost]) -> dict[str, Any]:
-    one = disabled.get(host.key)
-    return {
-        "host": shown_host(host.origin),
-        "since": show_moment(host.since),
-        "last_failed_at": show_moment(host.failed_at),
-        "last_error": host.error,
-        "disabled_at": None if one is None else show_moment(one.disabled_at),
-    }
-
-
-def failing_host_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of failing hosts."""
-    routes = Routes.of("failingHosts", "failing hosts")
-    resource = FailingHostResource(wiring)
-    routes.add("get", "/failing-hosts", resource.show, "getFailingHosts", {200: FailingHosts})
-    routes.add(
-        "get",
-        "/failing-hosts:allApps",
-        resource.show_all_apps,
-        "getFailingHostsOfAllApps",
-        {200: FailingHostsOfAllApps},
-    )
-    routes.add(
-        "post",
-        "/failing-hosts:enable",
-        once(wiring, resource.enable, "enableHost"),
-        "enableHost",
-        {204: None},
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-    )
-    return routes.blueprint

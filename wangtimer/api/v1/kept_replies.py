@@ -19,9 +19,9 @@ from pydantic import BaseModel
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.kept_answer import HEADER, REPLAYED, IdempotencyKey, to_keep
 from wangtimer.api.http.refusals import Part, Refused
+from wangtimer.api.http.serving import View, response_of
 from wangtimer.api.v1.parameters import AppHeader, ChangeHeader
 from wangtimer.api.v1.problems import OfMany
-from wangtimer.api.v1.serving import View, response_of
 from wangtimer.core.errors import Conflict, StoreAway
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers
 from wangtimer.wiring import Wiring

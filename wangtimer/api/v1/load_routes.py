@@ -1,10 +1,9 @@
 """The load to come over v1: the firings planned by minute, of an app or of all apps."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
@@ -12,12 +11,10 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, number
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Text
 from wangtimer.core.flow.slicing import MINUTE_MS
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.work_budget import refuse_more
-from wangtimer.wiring import Wiring
 
 PlannedUntil = Annotated[
     Text, Field(description="up to here every schedule is planned; what comes after it may be missing")
@@ -74,12 +71,10 @@ class PlannedMinutes:
     planned_until: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoadResource:
+class LoadResource(Resource):
     """The operations on the load."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/load", "getLoad")
     def show(self, header: AppHeader, query: LoadWindow) -> AppLoad:
         """Show how many firings are planned in each minute.
 
@@ -89,16 +84,17 @@ class LoadResource:
         """
         load = self._planned(query)
         counts = {minute: apps.get(header.app, 0) for minute, apps in load.by_minute.items()}
-        return AppLoad(
+        return AppLoad.of(
             items=[
-                MinuteOfLoad(minute=show_moment(minute * MINUTE_MS), firings=count)
+                MinuteOfLoad.of(minute=minute * MINUTE_MS, firings=count)
                 for minute, count in counts.items()
                 if count
             ],
             firings=sum(counts.values()),
-            planned_until=show_moment(load.planned_until),
+            planned_until=load.planned_until,
         )
 
+    @Route("get", "/load:allApps", "getLoadOfAllApps")
     def show_all_apps(self, query: LoadWindow) -> AllAppsLoad:
         """Show how many firings of all apps come in each minute.
 
@@ -107,11 +103,8 @@ class LoadResource:
         """
         load = self._planned(query)
         items = [_of_all_apps(minute, apps) for minute, apps in load.by_minute.items() if apps]
-        return AllAppsLoad(
-            items=items,
-            firings=sum(one.firings for one in items),
-            planned_until=show_moment(load.planned_until),
-        )
+        firings = sum(minute.firings for minute in items)
+        return AllAppsLoad.of(items=items, firings=firings, planned_until=load.planned_until)
 
     def _planned(self, query: LoadWindow) -> PlannedMinutes:
         """Return what is planned from the current minute on; raises `Refused` for more minutes than are planned."""
@@ -120,7 +113,7 @@ class LoadResource:
         if query.minutes is not None and query.minutes > most:
             reason = "firings are not planned that far ahead"
             raise Refused(ErrorCode.BAD_VALUE, "minutes", reason, f"ask for {most} at most")
-        first, wanted = int(wiring.clock.now_ms()) // MINUTE_MS, query.minutes or most
+        first, wanted = self.now() // MINUTE_MS, query.minutes or most
         by_minute = wiring.planned_load.minutes(first, wanted)
         ends_at = (first + wanted) * MINUTE_MS
         unplanned = wiring.planned_load.first_unplanned()
@@ -130,15 +123,5 @@ class LoadResource:
 
 def _of_all_apps(minute: int, apps: Mapping[str, int]) -> MinuteOfAllApps:
     refuse_more()
-    return MinuteOfAllApps(
-        minute=show_moment(minute * MINUTE_MS), firings=sum(apps.values()), apps=dict(sorted(apps.items()))
-    )
-
-
-def load_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of the load."""
-    routes = Routes.of("load", "load")
-    resource = LoadResource(wiring)
-    routes.add("get", "/load", resource.show, "getLoad", {200: AppLoad})
-    routes.add("get", "/load:allApps", resource.show_all_apps, "getLoadOfAllApps", {200: AllAppsLoad})
-    return routes.blueprint
+    by_name = dict(sorted(apps.items()))
+    return MinuteOfAllApps.of(minute=minute * MINUTE_MS, firings=sum(apps.values()), apps=by_name)

@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Annotated, NamedTuple
+from typing import Annotated
 
 from flask import Response, g, request
 from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.failures import Fault, fault_of
 from wangtimer.api.http.meant_paths import verb_at
 from wangtimer.api.http.refusals import Part
+from wangtimer.api.http.serving import Named
 from wangtimer.core.errors import (
     NameInUse,
     Subject,
@@ -22,13 +23,6 @@ from wangtimer.core.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 CODES_PAGE = "/docs/errors"
-
-
-class Named(NamedTuple):
-    """Something that a request names: in which part, and how it spells that; dotted in a body."""
-
-    part: Part
-    name: str
 
 
 class Problem(Sent):
@@ -54,7 +48,6 @@ class Problem(Sent):
     pointer: Annotated[
         str | None,
         Field(
-            exclude_if=is_none,
             description="the field of the body at fault, as a JSON pointer (RFC 6901)",
             examples=["/schedule/cron"],
         ),
@@ -62,16 +55,15 @@ class Problem(Sent):
     parameter: Annotated[
         str | None,
         Field(
-            exclude_if=is_none,
             description="the header, or the parameter of the path or query, at fault",
             examples=["WangTimer-App"],
         ),
     ] = None
     did_you_mean: Annotated[
-        str | None, Field(exclude_if=is_none, description="the word that was meant, where that can be told")
+        str | None, Field(description="the word that was meant, where that can be told")
     ] = None
     existing_id: Annotated[
-        int | None, Field(exclude_if=is_none, description="with 40901: the id of the timer that has the key")
+        int | None, Field(description="with 40901: the id of the timer that has the key")
     ] = None
 
 
@@ -135,28 +127,20 @@ def problem_of_row(error: WangTimerError) -> Problem:
     return problem_of(fault_of(error)).model_copy(update={"parameter": None})
 
 
-def note_names(named: Mapping[Subject, Named], fields_in: Part, is_call: bool) -> None:
-    """Note how this request names what an error may be about, and which part has its fields.
-
-    `is_call`: the body itself is an HTTP call, which in other requests is the `target`.
-    """
-    g.v1_named, g.v1_fields_in, g.v1_is_call = named, fields_in, is_call
-
-
 def _named(fault: Fault) -> Named | None:
     """Return what of the request is at fault; None: it as a whole, or nothing that it names."""
     if fault.cause is not None and fault.cause.about is not None:
-        named: Mapping[Subject, Named] = g.get("v1_named", {})
+        named: Mapping[Subject, Named] = g.get("named", {})
         return named.get(fault.cause.about)
     if not fault.field:
         return None
-    part = getattr(fault.cause, "part", None) or g.get("v1_fields_in", Part.BODY)
+    part = getattr(fault.cause, "part", None) or g.get("fields_in", Part.BODY)
     return Named(part, _place(fault.field) if part is Part.BODY else fault.field)
 
 
 def _place(field: str) -> str:
     """Return the place of a field in this request: where the body is a call itself, it has no `target`."""
-    return field.removeprefix("target.") if g.get("v1_is_call", False) else field
+    return field.removeprefix("target.") if g.get("is_call", False) else field
 
 
 def pointer(field: str) -> str:

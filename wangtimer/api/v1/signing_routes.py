@@ -1,29 +1,26 @@
 """Signing over v1: the secrets with which an app's callbacks are signed."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.field_types import Given, GivenInPath
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import LEAST_BYTES, MOST_BYTES, new_key, read_key
-from wangtimer.core.time.durations import show_duration
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.signing_changes import SigningChange, SigningChanges
-from wangtimer.wiring import Wiring
 
+SECRETS = "/signing-secrets"
 USUAL_OVERLAP = "1d"
 MOST_OVERLAP_DAYS = 30
 # Base64 of 64 bytes, and what stands before it.
@@ -32,7 +29,7 @@ SECRET_CHARACTERS = 100
 NOT_STORED = {"Cache-Control": "no-store"}
 
 
-class SecretPath(Given):
+class SecretPath(GivenInPath):
     """Which secret."""
 
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.SECRET: "secret_id"}
@@ -113,12 +110,10 @@ class ShownRotation(ShownSigningChange):
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class SigningResource:
+class SigningResource(Resource):
     """The operations on signing secrets."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", SECRETS, "getSigning")
     def get(self, header: AppHeader) -> ShownSigning:
         """Read how callbacks are signed.
 
@@ -126,8 +121,9 @@ class SigningResource:
         secrets are not shown.
         """
         changes = self._changes
-        return ShownSigning(**_fields(changes.get(header.app), changes.now()))
+        return ShownSigning.of(**_fields(changes.get(header.app), changes.now()))
 
+    @Route("post", SECRETS, "rotateSecret", (409,), answers={201: ShownRotation}, is_for_callbacks=True)
     def rotate(self, header: AppHeader, body: RotationBody) -> Reply:
         """Make a new signing secret.
 
@@ -140,22 +136,24 @@ class SigningResource:
         key = new_key() if body.secret is None else _key_of(body.secret)
         changed = self._changes.rotate(header.app, key, _overlap_ms(given))
         secret = next(one for one in changed.signing.secrets if one.key == key)
-        return Reply(ShownRotation(**self._change_fields(changed), secret=secret.text), 201, NOT_STORED)
+        return Reply(ShownRotation.of(**self._change_fields(changed), secret=secret.text), 201, NOT_STORED)
 
+    @Route("patch", SECRETS, "switchSigning", (409,), is_for_callbacks=True)
     def patch(self, header: AppHeader, body: SigningPatch) -> ShownSigningChange:
         """Switch signing on or off.
 
         Off, callbacks still have a `webhook-id`, but no `webhook-timestamp` and no `webhook-signature`. The secrets
         stay; on again, they sign again.
         """
-        return ShownSigningChange(**self._change_fields(self._changes.switch(header.app, body.enabled)))
+        return ShownSigningChange.of(**self._change_fields(self._changes.switch(header.app, body.enabled)))
 
+    @Route("delete", f"{SECRETS}/<string:secret_id>", "endSecret", (404, 409))
     def end(self, path: SecretPath, header: AppHeader) -> ShownSigningChange:
         """End a signing secret before its time, as when it leaked.
 
         The present one cannot be ended (409): make a new one first, with an `overlap` of `0s`.
         """
-        return ShownSigningChange(
+        return ShownSigningChange.of(
             **self._change_fields(self._changes.end(header.app, path.id_in(header.app)))
         )
 
@@ -164,36 +162,11 @@ class SigningResource:
         return self.wiring().signing_changes
 
     def _change_fields(self, changed: SigningChange) -> dict[str, object]:
-        within = show_duration(changed.counts_within_ms)
-        return {**_fields(changed.signing, self._changes.now()), "counts_within": within}
-
-
-def signing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of signing secrets."""
-    resource = SigningResource(wiring)
-    routes = Routes.of("signing", "signing")
-    add, all_of_them, changed = routes.add, "/signing-secrets", {200: ShownSigningChange}
-    add("get", all_of_them, resource.get, "getSigning", {200: ShownSigning})
-    add("post", all_of_them, resource.rotate, "rotateSecret", {201: ShownRotation}, 409)
-    add("patch", all_of_them, resource.patch, "switchSigning", changed, 409)
-    add("delete", f"{all_of_them}/<string:secret_id>", resource.end, "endSecret", changed, 404, 409)
-    return routes.blueprint
+        return {**_fields(changed.signing, self._changes.now()), "counts_within": changed.counts_within_ms}
 
 
 def _fields(signing: AppSigning, now: int) -> dict[str, object]:
-    return {
-        "app": signing.app,
-        "enabled": signing.is_on,
-        "secrets": [
-            ShownSecret(
-                id=one.id,
-                created_at=show_moment(one.created_at),
-                ends_at=None if one.ends_at is None else show_moment(one.ends_at),
-                was_shown=one.was_shown,
-            )
-            for one in signing.signing_at(now)
-        ],
-    }
+    return {"app": signing.app, "enabled": signing.is_on, "secrets": list(signing.signing_at(now))}
 
 
 def _key_of(secret: str) -> bytes:

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic.alias_generators import to_camel
 
-from wangtimer.api.asked.owned_fields import OF_V1
+from wangtimer.api.v1.timers.declared_fields import OF_TIMERS
 from wangtimer.cli.as_code.wanted_set import Wanted, set_of
 from wangtimer.core.timers.secret_names import MASK
 from wangtimer.shown_request import shown_header, shown_target
@@ -15,7 +15,7 @@ from wangtimer.shown_request import shown_header, shown_target
 Row = Mapping[str, Any]
 
 PARTS = ("schedule", "target", "misfire", "retry")
-_SINGLE = ("enabled", *(to_camel(field.name) for field in OF_V1))
+_SINGLE = ("enabled", *(to_camel(field.name) for field in OF_TIMERS))
 # Fields of which each named value is told by itself.
 _HEADERS = "target.headers"
 

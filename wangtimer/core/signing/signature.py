@@ -3,6 +3,7 @@
 import hmac
 from base64 import b64encode
 from collections.abc import Iterable
+from functools import lru_cache
 
 
 def signature_lines(keys: Iterable[bytes], firing_id: bytes, timestamp_s: int, body: bytes) -> bytes:
@@ -11,5 +12,16 @@ def signature_lines(keys: Iterable[bytes], firing_id: bytes, timestamp_s: int, b
     Pure; 100 bytes take some 2 µs a key.
     """
     content = b"%b.%d.%b" % (firing_id, timestamp_s, body)
-    signatures = b" ".join(b"v1,%b" % b64encode(hmac.digest(key, content, "sha256")) for key in keys)
+    signatures = b" ".join(b"v1,%b" % b64encode(_digest(key, content)) for key in keys)
     return b"webhook-timestamp: %d\r\nwebhook-signature: %b\r\n" % (timestamp_s, signatures)
+
+
+def _digest(key: bytes, content: bytes) -> bytes:
+    keyed = _keyed(key).copy()
+    keyed.update(content)
+    return keyed.digest()
+
+
+@lru_cache(maxsize=1_024)  # a copy takes less than half of the time that a new one takes, and an app signs each call
+def _keyed(key: bytes) -> hmac.HMAC:
+    return hmac.new(key, digestmod="sha256")

@@ -40,6 +40,8 @@ READ_BYTES = 1_000_000
 UNKNOWN_BYTES = 65_536
 # s; a timer that is off for longer has nothing on its way, whenever Redis was told.
 OFF_S = 10
+# What each text has; other fields are there where they are set.
+FIELDS_OF_ALL = 9
 _STATUSES = {status.value: status for status in TimerStatus}
 _KEEP_OUTPUT = {one.value: one for one in KeepOutput}
 _OVERLAPS = {one.value: one for one in Overlap}
@@ -286,16 +288,19 @@ def definition_text(one: Definition) -> str:
 def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
     version, _, json = text.partition(b" ")
     fields: dict[str, Any] = orjson.loads(json)
-    policy, grace_ms, window_ms = fields["misfire"]
-    return Definition(
-        timer_id=timer_id,
-        app=fields["app"],
-        version=int(version),
-        status=_STATUSES[fields["status"]],
-        schedule=_schedule(fields, timer_id, days),
-        notify=call_from(fields, *fields["notify"]),
-        edited_at=fields["edited_at"],
-        misfire=_misfire(policy, grace_ms, window_ms),
+    plain = Definition(
+        timer_id,
+        fields["app"],
+        int(version),
+        _STATUSES[fields["status"]],
+        _schedule(fields, timer_id, days),
+        call_from(fields, *fields["notify"]),
+        fields["edited_at"],
+        _misfire(*fields["misfire"]),
+    )
+    if len(fields) == FIELDS_OF_ALL:
+        return plain
+    return plain._replace(
         disabled_at=fields.get("disabled_at", 0),
         timeouts=timeouts_from(fields),
         keep_output=_KEEP_OUTPUT[fields.get("keep_output", KeepOutput.ALWAYS.value)],
@@ -309,7 +314,7 @@ def _schedule(fields: dict[str, Any], timer_id: int, days: CalendarDays) -> Sche
     if fields["at_ms"] is not None:
         return Once(fields["at_ms"])
     rule = rule_from_text(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
-    bounds = fields.get("bounds")
+    bounds = fields["bounds"]
     if bounds is not None and (digest := bounds.get("excluded", {}).get("days_in")) is not None:
         bounds["excluded"] = days.get(fields["app"], digest)
     return bounded(rule, bounds, timer_id)

@@ -9,10 +9,20 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
-from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
-from wangtimer.api.asked.call_types import Body, ChangedBody, ChangedUrl, Url
-from wangtimer.api.asked.owned_fields import OF_OVERLAPS, taking_fields
-from wangtimer.api.asked.rule_fields import taking_rules
+from wangtimer.api.asked.shared_types import (
+    JITTER,
+    OF_OVERLAPS,
+    Body,
+    ChangedBody,
+    ChangedUrl,
+    EndAt,
+    ExcludeCalendar,
+    MaxFirings,
+    StartAt,
+    Timezone,
+    Url,
+)
+from wangtimer.api.compat.timers.declared_fields import taking_fields, taking_rules
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
@@ -105,9 +115,7 @@ class ScheduleFields(RuleFields):
     start_at: StartAt = None
     end_at: EndAt = None
     max_firings: MaxFirings = None
-    jitter_ms: Annotated[int | None, Field(alias="jitterMs", ge=0, le=MOST_JITTER_MS, description=JITTER)] = (
-        None
-    )
+    jitter_ms: Annotated[int | None, Field(ge=0, le=MOST_JITTER_MS, description=JITTER)] = None
     exclude_calendar: ExcludeCalendar = None
 
     @property
@@ -145,7 +153,12 @@ class TimerTerms(TermFields):
     ] = None
     notify_type: Annotated[
         int | None,
-        Field(description="1 is HTTP, the only value, as xTimer's web page sends it", ge=1, le=1),
+        Field(
+            alias="notify_type",
+            description="1 is HTTP, the only value, as xTimer's web page sends it",
+            ge=1,
+            le=1,
+        ),
     ] = None
     notify: Annotated[NotifyParam, Field(alias="notifyHTTPParam")]
 

@@ -2,16 +2,15 @@
 
 from typing import Any
 
-from wangtimer.api.asked.owned_fields import shown_values
-from wangtimer.api.compat.answers import Moment, NotifyData, PlannedTimerData, StoppedData, WarningData, Words
+from wangtimer.api.compat.answers import NotifyData, PlannedTimerData, StoppedData, WarningData, Words
+from wangtimer.api.compat.timers.declared_fields import shown_values
 from wangtimer.api.compat.timers.terms import ScheduleFields
 from wangtimer.api.compat.words import in_xtimers_words
 from wangtimer.core.flow.stopped_moment import StoppedMoment
 from wangtimer.core.kinds.clock_warnings import warnings_of_moment
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.previews.previews import preview_of
-from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
+from wangtimer.core.schedules.schedule import Schedule, as_bounded, rule_of
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import Notify, Timer, TimerStatus
@@ -28,19 +27,16 @@ def planned_timer(timer: Timer, now: int, asked: ScheduleFields) -> PlannedTimer
     """Return a timer with the preview of its schedule from `now` (ms UTC), as if it were enabled."""
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
-    return PlannedTimerData(
-        **timer_fields(timer, now), **_preview(timer.definition.schedule, now, count, asked)
-    )
+    preview = _preview(timer.definition.schedule, now, count, asked)
+    return PlannedTimerData.of(**timer_fields(timer, now), **preview)
 
 
 def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     """Return the fields of a `TimerData` as they are at `now` (ms UTC)."""
-    definition = timer.definition
-    next_at = definition.schedule.first_after(now) if definition.is_enabled else None
-    is_finished = timer.is_finished(now)
+    definition, is_finished = timer.definition, timer.is_finished(now)
+    rule, bounds = rule_of(definition.schedule), as_bounded(definition.schedule)
     return (
-        _schedule_fields(definition.schedule)
-        | _ending_fields(timer.ending)
+        kind_of(rule).shown(rule)
         | shown_values(timer)
         | {
             "id": timer.id,
@@ -48,20 +44,24 @@ def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
             "name": timer.name,
             "status": FINISHED if is_finished else _STATUS[definition.status],
             "status_name": "finished" if is_finished else definition.status.value,
+            "timezone": rule.timezone,
+            "start_at": bounds.start_ms,
+            "end_at": timer.ending.end_ms,
+            "max_firings": timer.ending.most,
+            "jitter_ms": bounds.jitter_ms,
+            "exclude_calendar": None if bounds.excluded is None else bounds.excluded.name,
             "notify": _notify_data(definition.notify),
-            "next_fire_at": None if next_at is None else show_moment(next_at),
+            "next_fire_at": definition.schedule.first_after(now) if definition.is_enabled else None,
             "version": definition.version,
-            "created_at": show_moment(timer.created_at),
-            "updated_at": show_moment(timer.updated_at),
+            "created_at": timer.created_at,
+            "updated_at": timer.updated_at,
         }
     )
 
 
 def stopped_data(stopped: StoppedMoment | None) -> StoppedData | None:
     """Return a stopped moment as answers show it."""
-    if stopped is None:
-        return None
-    return StoppedData(at=show_moment(stopped.at_ms), at_ms=stopped.at_ms, state=stopped.state)
+    return None if stopped is None else StoppedData.of(stopped, at=stopped.at_ms)
 
 
 def _preview(schedule: Schedule, now: int, count: int, asked: ScheduleFields) -> dict[str, Any]:
@@ -69,39 +69,19 @@ def _preview(schedule: Schedule, now: int, count: int, asked: ScheduleFields) ->
 
     `asked` is the request's schedule.
     """
-    of_moment = warnings_of_moment(vars(asked).get("at"), asked.timezone)
     found = preview_of(schedule, now, count)
+    warnings = (*found.warnings, *warnings_of_moment(vars(asked).get("at"), asked.timezone))
     return {
         "next_moments": [
-            Moment(at=show_moment(moment, found.zone), at_ms=moment, utc=show_moment(moment))
+            {"at": show_moment(moment, found.zone), "at_ms": moment, "utc": moment}
             for moment in found.moments
         ],
         "words": Words(en=found.words[Language.EN], zh=found.words[Language.ZH]),
         "warnings": [
             WarningData(code=one.code, text=in_xtimers_words(one.text), text_zh=in_xtimers_words(one.text_zh))
-            for one in (*found.warnings, *of_moment)
+            for one in warnings
         ],
     }
-
-
-def _schedule_fields(schedule: Schedule) -> dict[str, Any]:
-    rule, bounds = rule_of(schedule), bounds_in(schedule)
-    fields = kind_of(rule).shown(rule) | {"timezone": rule.timezone}
-    if bounds is None:
-        return fields
-    return fields | {
-        "start_at": _shown_or_none(bounds.start_ms),
-        "jitter_ms": bounds.jitter_ms,
-        "exclude_calendar": None if bounds.excluded is None else bounds.excluded.name,
-    }
-
-
-def _ending_fields(ending: Ending) -> dict[str, Any]:
-    return {"end_at": _shown_or_none(ending.end_ms), "max_firings": ending.most}
-
-
-def _shown_or_none(moment_ms: int | None) -> str | None:
-    return None if moment_ms is None else show_moment(moment_ms)
 
 
 def _notify_data(notify: Notify) -> NotifyData:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
-from wangtimer.api.asked.conditions import NameText, NextBefore, StatusWord, TagText, wanted_timers
+from wangtimer.api.asked.shared_types import NameText, NextBefore, StatusWord, TagText
 from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.compat.answers import LastOutcome, ListedTimerData, TimersAnswer
 from wangtimer.api.compat.numbered_pages import NumberedPage, PageIndex, PageSize, numbered_page, page_at
@@ -18,12 +18,12 @@ from wangtimer.api.compat.timers.timer_models import OfAnApp
 from wangtimer.api.http import cursors
 from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
-from wangtimer.api.http.reading import taking_query
+from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import given_once
-from wangtimer.core.time.moment_text import show_moment
+from wangtimer.api.http.serving import serving
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
+from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
 from wangtimer.wiring import Wiring
 
 
@@ -31,10 +31,8 @@ class FilterFields(Given):
     """Which of an app's timers: those that meet all conditions."""
 
     name: Annotated[NameText | None, Field(description="this very name")] = None
-    name_prefix: Annotated[NameText | None, Field(alias="namePrefix")] = None
-    name_contains: Annotated[NameText | None, Field(alias="nameContains", description="in either case")] = (
-        None
-    )
+    name_prefix: NameText | None = None
+    name_contains: Annotated[NameText | None, Field(description="in either case")] = None
     status: StatusWord | None = None
     tag: TagText | None = None
     next_before: NextBefore = None
@@ -72,15 +70,14 @@ class TimersQuery(FilterFields, OfAnApp):
     @property
     def wanted(self) -> TimerFilter:
         """The filter; raises `Refused` for a moment that cannot be read."""
-        return wanted_timers(
+        return TimerFilter(
             self.app,
             self.name,
             self.name_prefix,
             self.name_contains,
-            self.status,
+            None if self.status is None else ListedStatus(self.status),
             self.tag,
-            self.next_before,
-            path="",
+            None if self.next_before is None else read_moment_field(self.next_before, "nextBefore"),
         )
 
 
@@ -89,9 +86,7 @@ class NameQuery(Given):
 
     app: App
     name: NameText | None = None
-    fuzzy_name: Annotated[NameText | None, Field(alias="fuzzyName", description="xTimer's name for name")] = (
-        None
-    )
+    fuzzy_name: Annotated[NameText | None, Field(description="xTimer's name for name")] = None
     page_index: PageIndex = 1
     page_size: PageSize = None
 
@@ -155,22 +150,17 @@ def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return the routes of lists of timers."""
     views = TimerListViews(wiring)
     routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
-    routes.get("/defs", **documented(views.page, "listTimers"))(taking_query(views.page))
-    routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(taking_query(views.by_name))
+    routes.get("/defs", **documented(views.page, "listTimers"))(serving(views.page))
+    routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(serving(views.by_name))
     return routes
 
 
 def _row(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimerData:
-    return ListedTimerData(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
+    return ListedTimerData.of(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
 
 
 def _last(record: FiringRecord | None) -> LastOutcome | None:
     if record is None:
         return None
-    return LastOutcome(
-        run_timer=show_moment(record.firing.fire_at),
-        status_name=record.firing.status.value,
-        lateness_ms=record.lateness_ms,
-        http_status=record.http_status,
-        error=record.error,
-    )
+    firing = record.firing
+    return LastOutcome.of(record, run_timer=firing.fire_at, status_name=firing.status.value)

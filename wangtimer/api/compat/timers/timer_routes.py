@@ -7,9 +7,8 @@ from functools import partial
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
-from wangtimer.api.asked.asked_schedule import FindCalendar
+from wangtimer.api.asked.asked_schedule import FindCalendar, find_calendar
 from wangtimer.api.asked.asked_timer import edited_timer, new_timer
-from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.compat.answers import (
     CreateAnswer,
     DeleteAnswer,
@@ -20,7 +19,6 @@ from wangtimer.api.compat.answers import (
     TimerData,
 )
 from wangtimer.api.compat.tags import TIMERS
-from wangtimer.api.compat.timers.asked_key import id_of
 from wangtimer.api.compat.timers.timer_data import planned_timer, stopped_data, timer_fields
 from wangtimer.api.compat.timers.timer_models import (
     CreateTimer,
@@ -32,7 +30,7 @@ from wangtimer.api.http.documented import documented
 from wangtimer.api.http.envelope import Answer
 from wangtimer.api.http.kept_answer import CreateHeader, answer_once, asked_under
 from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.http.reading import taking_body, taking_query
+from wangtimer.api.http.serving import serving
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar
@@ -87,7 +85,7 @@ class TimerViews:
 
         A one-shot up to a minute past fires at once; an older one is refused. Enabling twice changes nothing.
         """
-        return self._answer(self.wiring().registrar.enable(body.app, self._id_of(body)))
+        return self._answer(self.wiring().registrar.enable(body.app, body.id_in(self.wiring().timers)))
 
     def disable(self, body: TimerKey) -> StopAnswer:
         """Disable a timer, by its id or by its name.
@@ -96,7 +94,7 @@ class TimerViews:
         backfill) and are not sent by then stop too. `stopped` says what becomes of the next moment. Disabling twice
         changes nothing.
         """
-        timer = self.wiring().registrar.disable(body.app, self._id_of(body))
+        timer = self.wiring().registrar.disable(body.app, body.id_in(self.wiring().timers))
         return StopAnswer(
             data=self._data(timer),
             stopped=self._stopped(timer),
@@ -109,7 +107,7 @@ class TimerViews:
         A moment more than countsWithinMs away no longer fires; `stopped` says what becomes of the next one. The name is
         free again; the records stay.
         """
-        timer = self.wiring().registrar.delete(body.app, self._id_of(body), body.name)
+        timer = self.wiring().registrar.delete(body.app, body.id_in(self.wiring().timers), body.name)
         return DeleteAnswer(stopped=self._stopped(timer), counts_within_ms=self._counts_within_ms(timer))
 
     def get(self, query: TimerQuery) -> TimerAnswer:
@@ -119,9 +117,6 @@ class TimerViews:
     def _stopped(self, timer: Timer) -> StoppedData | None:
         return stopped_data(self.wiring().stops.of([timer]).get(timer.id))
 
-    def _id_of(self, body: TimerKey) -> int:
-        return id_of(body, self.wiring().timers)
-
     def _calendars_of(self, app: str) -> FindCalendar:
         return partial(find_calendar, self.wiring().calendars, app)
 
@@ -129,7 +124,7 @@ class TimerViews:
         return TimerAnswer(data=self._data(timer))
 
     def _data(self, timer: Timer) -> TimerData:
-        return TimerData(**timer_fields(timer, int(self.wiring().clock.now_ms())))
+        return TimerData.of(**timer_fields(timer, int(self.wiring().clock.now_ms())))
 
     def _counts_within_ms(self, timer: Timer) -> int:
         return counts_within_ms(timer.is_told, self.wiring().settings.lead_ms)
@@ -141,18 +136,16 @@ def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
     create, enable, disable = views.create, views.enable, views.disable
     routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
-        refusing_callbacks(taking_body(create))
+        refusing_callbacks(serving(create))
     )
     routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(
-        refusing_callbacks(taking_body(views.edit))
+        refusing_callbacks(serving(views.edit))
     )
-    routes.get("/def", **documented(views.get, "getTimer", 404))(taking_query(views.get))
-    routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(taking_body(views.delete))
-    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(
-        refusing_callbacks(taking_body(enable))
-    )
+    routes.get("/def", **documented(views.get, "getTimer", 404))(serving(views.get))
+    routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(serving(views.delete))
+    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(refusing_callbacks(serving(enable)))
     # xTimer's word for it.
-    routes.post("/unable", **documented(disable, "unableTimer", 404))(taking_body(disable))
+    routes.post("/unable", **documented(disable, "unableTimer", 404))(serving(disable))
     return routes
 
 

@@ -5,16 +5,15 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from wangtimer.alert_trial import TrialAnswer
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit, plain
+from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.shown import ListPage, Text
+from wangtimer.api.v1.shown import ListPage, SpanText, Text
 from wangtimer.api.v1.words_of_targets import OF_ALERT_RULES, OF_DESTINATION_KINDS, OF_DESTINATIONS, OF_EVENTS
 from wangtimer.core.alerts.alert_rule import (
     MASK,
@@ -31,7 +30,6 @@ from wangtimer.core.alerts.mail_server import is_address
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.time.durations import show_duration
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import NAME_CHARACTERS
 
 MOST_IN_A_ROW = 100
@@ -108,13 +106,6 @@ class AlertRulePath(Given):
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.ALERT_RULE: "name"}
 
     name: RuleName
-
-
-class AlertRuleListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
 
 
 class GivenDestination(Given):
@@ -236,12 +227,10 @@ class AlertRuleBody(Given):
     late_by: Annotated[
         GivenDuration,
         duration("tell of firings that were first sent so much later than their moment", "30s"),
-        Field(alias="lateBy"),
     ] = None
     key_prefix: Annotated[
         str | None,
         Field(
-            alias="keyPrefix",
             min_length=1,
             max_length=NAME_CHARACTERS,
             description="tell of timers alone whose key begins so; absent: of all of the app",
@@ -259,7 +248,6 @@ class AlertRuleBody(Given):
     repeat_after: Annotated[
         GivenDuration,
         duration("tell again of what goes on for so long; absent: once, until it is back to normal", "1h"),
-        Field(alias="repeatAfter"),
     ] = None
     destination: Annotated[GivenDestination, Field(description="where messages go")]
 
@@ -314,13 +302,13 @@ class ShownAlertRule(Sent):
     failures_in_a_row: Annotated[
         int | None, Field(description="failed attempts in a row that are told; null: they are not")
     ]
-    late_by: Annotated[str | None, Field(description="lateness that is told; null: none is")]
+    late_by: Annotated[SpanText | None, Field(description="lateness that is told; null: none is")]
     key_prefix: Annotated[str | None, Field(description="how keys of its timers begin; null: of all")]
     per: Annotated[
         PerWord, Field(description="what is one trouble: of a host or named target, or of a timer")
     ]
     repeat_after: Annotated[
-        str | None, Field(description="after which it is told again; null: once until it is over")
+        SpanText | None, Field(description="after which it is told again; null: once until it is over")
     ]
     destination: Annotated[ShownDestination, Field(description="where messages go")]
     last_told_at: Annotated[Text | None, Field(description="when a message was last taken; null: none was")]
@@ -351,31 +339,18 @@ class AlertTestOutcome(Sent):
 def shown_rule(rule: AlertRule) -> ShownAlertRule:
     """Return a rule as answers show it."""
     to = rule.destination
-    return ShownAlertRule(
-        name=rule.name,
-        events=[one.value for one in sorted(rule.events) if one not in _FIGURED],
+    return ShownAlertRule.of(
+        rule,
+        events=[one for one in sorted(rule.events) if one not in _FIGURED],
         failures_in_a_row=rule.in_a_row,
-        late_by=_shown_span(rule.late_ms),
+        late_by=rule.late_ms,
         key_prefix=rule.key_prefix or None,
-        per=rule.per.value,
-        repeat_after=_shown_span(rule.repeat_ms),
-        destination=ShownDestination(
-            kind=to.kind.value,
-            url=masked_url(to.url) if to.url else None,
-            secret=MASK if to.secret else None,
-            to=list(to.to),
+        repeat_after=rule.repeat_ms,
+        destination=ShownDestination.of(
+            to, url=masked_url(to.url) if to.url else None, secret=MASK if to.secret else None
         ),
-        last_told_at=None if rule.told_at is None else show_moment(rule.told_at),
+        last_told_at=rule.told_at,
         last_error=rule.error,
-        created_at=show_moment(rule.created_at),
-        updated_at=show_moment(rule.updated_at),
-    )
-
-
-def shown_trial(found: TrialAnswer) -> AlertTestOutcome:
-    """Return what became of a test as answers show it."""
-    return AlertTestOutcome(
-        is_taken=found.is_taken, http_status=found.http_status, answer=found.answer, error=found.error
     )
 
 
@@ -408,7 +383,3 @@ def _span(given: str | None, field: str, least_ms: int) -> int | None:
             f"write {show_duration(least_ms)} or more",
         )
     return span_ms
-
-
-def _shown_span(span_ms: int | None) -> Any:
-    return None if span_ms is None else show_duration(span_ms)

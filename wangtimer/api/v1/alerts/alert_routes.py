@@ -1,45 +1,35 @@
 """Rules of alerts over v1: list, set, delete, try."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from operator import attrgetter
+from functools import partial
 
-from flask_openapi.blueprint import APIBlueprint
-
-from wangtimer.api.http import cursors
-from wangtimer.api.http.kept_answer import REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.alerts.alert_models import (
     AlertRuleBody,
-    AlertRuleListQuery,
     AlertRulePage,
     AlertRulePath,
     AlertTestOutcome,
     ShownAlertRule,
     shown_rule,
-    shown_trial,
 )
 from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.serving import Reply, Routes
-from wangtimer.wiring import Wiring
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
+
+ONE = "/alert-rules/<string:name>"
 
 
-@dataclass(frozen=True, slots=True)
-class AlertRuleResource:
+class AlertRuleResource(Resource):
     """The operations on rules of alerts."""
 
-    wiring: Callable[[], Wiring]
-
-    def page(self, header: AppHeader, query: AlertRuleListQuery) -> AlertRulePage:
+    @Route("get", "/alert-rules", "listAlertRules")
+    def page(self, header: AppHeader, query: PageQuery) -> AlertRulePage:
         """List the app's rules of alerts, by name."""
-        listed = cursors.of_list(f"v1 {header.app} alert rules", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().alert_rules.page(header.app, after, query.limit + 1)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"), shown_rule)
-        return AlertRulePage(items=items, next_cursor=cursor)
+        find = partial(self.wiring().alert_rules.page, header.app)
+        return AlertRulePage.by_name(query, f"{header.app} alert rules", find, shown_rule)
 
+    @Route("put", ONE, "putAlertRule", (409,), answers={200: ShownAlertRule, 201: ShownAlertRule})
     def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply:
         """Make a rule of alerts, or replace it.
 
@@ -56,45 +46,23 @@ class AlertRuleResource:
             header.app,
             path.name,
             lambda was: body.rule_of(header.app, path.name, was),
-            int(wiring.clock.now_ms()),
+            self.now(),
         )
         tell_soon(wiring.alerted_replica)
         return Reply(shown_rule(rule), 201 if is_made else 200)
 
-    def delete(self, path: AlertRulePath, header: AppHeader) -> Reply:
+    @Route("delete", ONE, "deleteAlertRule", (404,))
+    def delete(self, path: AlertRulePath, header: AppHeader) -> None:
         """Delete a rule of alerts, with what it was about to tell."""
         wiring = self.wiring()
-        wiring.alert_rules.remove(header.app, path.name, int(wiring.clock.now_ms()))
+        wiring.alert_rules.remove(header.app, path.name, self.now())
         tell_soon(wiring.alerted_replica)
-        return Reply(None, 204)
 
+    @Route("post", f"{ONE}:test", "testAlertRule", (404,))
     def test(self, path: AlertRulePath, header: ActingHeader) -> AlertTestOutcome:
         """Send a test message by a rule, and show what its destination answers.
 
         It is sent once, by a callback process, as every message is; that takes some seconds. Tests of a rule are 10 s
         apart, and an app has one under way: a further one is not sent, `isTaken` is null, and `error` says when to ask.
         """
-        return shown_trial(self.wiring().alert_trial.run(header.app, path.name))
-
-
-def alert_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of rules of alerts."""
-    routes = Routes.of("alertRules", "alert rules")
-    resource, one = AlertRuleResource(wiring), "/alert-rules/<string:name>"
-    made = {200: ShownAlertRule, 201: ShownAlertRule}
-    routes.add("get", "/alert-rules", resource.page, "listAlertRules", {200: AlertRulePage})
-    routes.add("put", one, resource.put, "putAlertRule", made, 409, wrap=refusing_callbacks)
-    routes.add("delete", one, resource.delete, "deleteAlertRule", {204: None}, 404)
-    routes.add(
-        "post",
-        f"{one}:test",
-        once(wiring, resource.test, "testAlertRule"),
-        "testAlertRule",
-        {200: AlertTestOutcome},
-        404,
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-    )
-    return routes.blueprint
+        return AlertTestOutcome.of(self.wiring().alert_trial.run(header.app, path.name))

@@ -1,13 +1,15 @@
 """What requests and answers have of an app."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.asked.field_models import with_fields
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, Limit
+from wangtimer.api.http.field_types import AppName, Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
@@ -18,7 +20,6 @@ from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.egress.egress_rules import is_only_metadata, read_item
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.queues import QUEUE_CHARACTERS
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.fields import MOST_RETENTION_DAYS
 from wangtimer.store.sql.apps import AS_BEFORE, AS_IT_WAS, DAYS_AS_BEFORE
 
@@ -83,11 +84,6 @@ def asked_limit(limit: AppLimit, without: str = "the default") -> Any:
     )
 
 
-def _told(limit: AppLimit) -> Any:
-    """Return the field of an answer that shows a limit."""
-    return Field(description=DESCRIBED[limit].words)
-
-
 # Each limit by the name of its field here.
 _LIMITS = {limit.name.lower(): limit for limit in AppLimit}
 
@@ -100,39 +96,32 @@ class AppPath(Given):
     name: AppName
 
 
-class AppLimitsBody(Given):
-    """Bounds of an app. One that is not named stays as it is; null takes it out."""
-
-    calls_per_second: Annotated[int | None, asked_limit(AppLimit.CALLS_PER_SECOND)] = None
-    calls_at_once: Annotated[int | None, asked_limit(AppLimit.CALLS_AT_ONCE)] = None
-    calls_per_second_to_one_host: Annotated[
-        int | None, asked_limit(AppLimit.CALLS_PER_SECOND_TO_ONE_HOST)
-    ] = None
-    calls_at_once_to_one_host: Annotated[int | None, asked_limit(AppLimit.CALLS_AT_ONCE_TO_ONE_HOST)] = None
-    timers: Annotated[int | None, asked_limit(AppLimit.TIMERS)] = None
-    firings_per_second: Annotated[int | None, asked_limit(AppLimit.FIRINGS_PER_SECOND)] = None
-    requests_per_second: Annotated[int | None, asked_limit(AppLimit.REQUESTS_PER_SECOND)] = None
-    requests_at_once: Annotated[int | None, asked_limit(AppLimit.REQUESTS_AT_ONCE)] = None
-    replays_per_hour: Annotated[int | None, asked_limit(AppLimit.REPLAYS_PER_HOUR)] = None
-    calendar_bytes: Annotated[int | None, asked_limit(AppLimit.CALENDAR_BYTES)] = None
-    timer_bytes: Annotated[int | None, asked_limit(AppLimit.TIMER_BYTES)] = None
+class _Parts(Given):
+    """Parts of an app. One that is not named stays as it is; null takes it out."""
 
     @property
-    def given(self) -> dict[str, float | None]:
-        """The bounds that the request names, by their names."""
+    def given(self) -> dict[str, Any]:
+        """What the request names, by its names."""
+        fields = type(self).model_fields.items()
         return {
-            str(field.alias): getattr(self, name)
-            for name, field in type(self).model_fields.items()
-            if name in self.model_fields_set
+            str(field.alias): getattr(self, name) for name, field in fields if name in self.model_fields_set
         }
 
 
-class AppEgressBody(Given):
+@partial(
+    with_fields,
+    fields={name: (Annotated[int | None, asked_limit(limit)], None) for name, limit in _LIMITS.items()},
+)
+class AppLimitsBody(_Parts):
+    """Bounds of an app. One that is not named stays as it is; null takes it out."""
+
+
+class AppEgressBody(_Parts):
     """What an app's calls may go to, beside what the deployment allows. What is not named stays; null takes it out."""
 
-    https_only: Annotated[
-        bool | None, Field(alias="httpsOnly", description="true: no call of the app goes out without TLS")
-    ] = None
+    https_only: Annotated[bool | None, Field(description="true: no call of the app goes out without TLS")] = (
+        None
+    )
     allow: Annotated[
         list[EgressItem] | None,
         Field(
@@ -144,22 +133,12 @@ class AppEgressBody(Given):
     ca_certificates: Annotated[
         str | None,
         Field(
-            alias="caCertificates",
             max_length=MOST_PEM_CHARACTERS,
             description="certificates (PEM) of authorities that vouch for targets of this app, beside those that "
             "vouch for all",
         ),
         AfterValidator(_authorities),
     ] = None
-
-    @property
-    def given(self) -> dict[str, object]:
-        """What the request names, by its names."""
-        return {
-            str(field.alias or name): getattr(self, name)
-            for name, field in type(self).model_fields.items()
-            if name in self.model_fields_set
-        }
 
 
 class NewAppBody(Given):
@@ -196,7 +175,6 @@ class AppPatch(Given):
     dead_letter_days: Annotated[
         int | None,
         Field(
-            alias="deadLetterDays",
             ge=1,
             le=MOST_RETENTION_DAYS,
             description="for so many days what failed for good is listed as dead letters; null: "
@@ -222,27 +200,15 @@ class AppPatch(Given):
         return None if self.retry is None else self.retry.given() or AS_BEFORE
 
 
-class AppListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-
-
+@partial(
+    with_fields,
+    fields={
+        name: (Annotated[int | None, Field(description=DESCRIBED[limit].words)], ...)
+        for name, limit in _LIMITS.items()
+    },
+)
 class ShownLimits(Sent):
     """The bounds that an operator set for an app; null: the default."""
-
-    calls_per_second: Annotated[int | None, _told(AppLimit.CALLS_PER_SECOND)]
-    calls_at_once: Annotated[int | None, _told(AppLimit.CALLS_AT_ONCE)]
-    calls_per_second_to_one_host: Annotated[int | None, _told(AppLimit.CALLS_PER_SECOND_TO_ONE_HOST)]
-    calls_at_once_to_one_host: Annotated[int | None, _told(AppLimit.CALLS_AT_ONCE_TO_ONE_HOST)]
-    timers: Annotated[int | None, _told(AppLimit.TIMERS)]
-    firings_per_second: Annotated[int | None, _told(AppLimit.FIRINGS_PER_SECOND)]
-    requests_per_second: Annotated[int | None, _told(AppLimit.REQUESTS_PER_SECOND)]
-    requests_at_once: Annotated[int | None, _told(AppLimit.REQUESTS_AT_ONCE)]
-    replays_per_hour: Annotated[int | None, _told(AppLimit.REPLAYS_PER_HOUR)]
-    calendar_bytes: Annotated[int | None, _told(AppLimit.CALENDAR_BYTES)]
-    timer_bytes: Annotated[int | None, _told(AppLimit.TIMER_BYTES)]
 
 
 class ShownEgress(Sent):
@@ -298,24 +264,11 @@ class AppPage(ListPage):
 
 
 def app_fields(app: RegisteredApp) -> dict[str, Any]:
-    """Return the fields of a `ShownApp`."""
-    return {
-        "name": app.name,
-        "created_at": show_moment(app.created_at),
-        "updated_at": show_moment(app.updated_at),
-        "disabled_at": None if app.disabled_at is None else show_moment(app.disabled_at),
-        "limits": _shown_limits(app),
-        "egress": ShownEgress(
-            https_only=app.egress.https_only,
-            allow=list(app.egress.allow),
-            ca_certificates=shown_certificates(app.egress.authorities),
-        ),
-        "queue": app.queue,
-        "retry": shown_retry(app.retry),
-        "dead_letter_days": app.dead_letter_days,
-    }
-
-
-def _shown_limits(app: RegisteredApp) -> ShownLimits:
+    """Return the fields of a `ShownApp` that the app itself has in another form."""
     own = limits_in_force(app, {})
-    return ShownLimits(**{name: own.of(limit) for name, limit in _LIMITS.items()})
+    certificates = shown_certificates(app.egress.authorities)
+    return {
+        "limits": ShownLimits(**{name: own.of(limit) for name, limit in _LIMITS.items()}),
+        "egress": ShownEgress.of(app.egress, ca_certificates=certificates),
+        "retry": shown_retry(app.retry),
+    }

@@ -1,17 +1,12 @@
 """Apps over v1: make, list, read, limit, disable. For operators."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from operator import attrgetter
+from itertools import count
 
-from wangtimer.api.asked.disabled_apps import LONGEST_S, disable_timers
-from wangtimer.api.http import cursors
 from wangtimer.api.http.callers import unknown_app
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_models import (
-    AppListQuery,
     AppPage,
     AppPatch,
     AppPath,
@@ -21,28 +16,32 @@ from wangtimer.api.v1.apps.app_models import (
     app_fields,
 )
 from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import Subject
+from wangtimer.core.work_budget import is_over
+from wangtimer.store.sql.timer_lists import TimerFilter
 from wangtimer.wiring import Wiring
 
+TIMERS_AT_ONCE = 500
+# s; what is left is left to the next request.
+LONGEST_S = 5.0
+# No name has a slash: so one with a slash is answered as the name of no app.
+ONE = "/apps/<path:name>"
 
-@dataclass(frozen=True, slots=True)
-class AppResource:
+
+class AppResource(Resource):
     """The operations on apps."""
 
-    wiring: Callable[[], Wiring]
-
-    def page(self, query: AppListQuery) -> AppPage:
+    @Route("get", "/apps", "listApps")
+    def page(self, query: PageQuery) -> AppPage:
         """List apps, by name."""
-        listed = cursors.of_list("v1 apps", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().apps.page(query.limit + 1, after)
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("name"), lambda one: ShownApp(**app_fields(one))
+        return AppPage.by_name(
+            query, "apps", lambda after, most: self.wiring().apps.page(most, after), _shown
         )
-        return AppPage(items=items, next_cursor=cursor)
 
+    @Route("post", "/apps", "createApp", (409,), answers={201: ShownApp})
     def create(self, body: NewAppBody) -> Reply:
         """Make an app.
 
@@ -58,14 +57,16 @@ class AppResource:
         limits = {name: value for name, value in body.limits.given.items() if value is not None}
         wiring = self.wiring()
         _refuse_unknown_queue(wiring, body.queue)
-        app = wiring.apps.create(body.name, limits, int(wiring.clock.now_ms()), body.queue)
+        app = wiring.apps.create(body.name, limits, self.now(), body.queue)
         _tell(wiring)
-        return Reply(ShownApp(**app_fields(app)), 201)
+        return Reply(_shown(app), 201)
 
+    @Route("get", ONE, "getApp")
     def get(self, path: AppPath) -> ShownApp:
         """Read an app."""
-        return ShownApp(**app_fields(known_app(self.wiring(), path.name)))
+        return _shown(known_app(self.wiring(), path.name))
 
+    @Route("patch", ONE, "patchApp")
     def change(self, path: AppPath, body: AppPatch) -> ChangedApp:
         """Change an app's limits, way out, queue or retries, disable it, or enable it again.
 
@@ -74,7 +75,7 @@ class AppResource:
         enable its timers: `POST /v1/timers:batchEnable` does.
         """
         wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
+        now = self.now()
         _refuse_unknown_queue(wiring, body.queue)
         app = wiring.apps.change(
             path.name,
@@ -96,7 +97,11 @@ class AppResource:
             left = disable_timers(wiring, app.name)
             ends_at = wiring.clock.monotonic() + LONGEST_S
             wiring.app_stopper.stop_demands(app.name, app.disabled_at, ends_at)
-        return ChangedApp(**app_fields(app), enabled_timers=left)
+        return ChangedApp.of(app, **app_fields(app), enabled_timers=left)
+
+
+def _shown(app: RegisteredApp) -> ShownApp:
+    return ShownApp.of(app, **app_fields(app))
 
 
 def _tell(wiring: Wiring) -> None:
@@ -132,14 +137,18 @@ def _unknown(wiring: Wiring, name: str, field: str = "name") -> Refused:
     return refused
 
 
-def add_app_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of apps. All routes of one path must be in one blueprint.
-
-    No name has a slash: so one with a slash is answered as the name of no app.
-    """
-    resource = AppResource(wiring)
-    add, one = routes.add, "/apps/<path:name>"
-    add("get", "/apps", resource.page, "listApps", {200: AppPage})
-    add("post", "/apps", resource.create, "createApp", {201: ShownApp}, 409, wrap=refusing_callbacks)
-    add("get", one, resource.get, "getApp", {200: ShownApp})
-    add("patch", one, resource.change, "patchApp", {200: ChangedApp}, wrap=refusing_callbacks)
+def disable_timers(wiring: Wiring, app: str) -> int:
+    """Disable the app's enabled timers, as many as one request may; return how many are still enabled."""
+    wanted, after_id = TimerFilter(app, is_enabled=True), 0
+    now, ends_at = int(wiring.clock.now_ms()), wiring.clock.monotonic() + LONGEST_S
+    for turn in count():
+        if turn and (is_over() or wiring.clock.monotonic() > ends_at):
+            break
+        found = wiring.timer_lists.chosen(wanted, TIMERS_AT_ONCE, now, after_id)
+        if not found and not found.bad:
+            break
+        wiring.batches.disable(list(found.values()))
+        if found.bad:
+            wiring.batches.disable_unread(list(found.bad))
+        after_id = max((*found, *found.bad))
+    return wiring.timer_lists.count(wanted, now)

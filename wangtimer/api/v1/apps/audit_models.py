@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -23,7 +23,6 @@ from wangtimer.api.v1.apps.key_models import KeyId
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.apps.audited_change import Action, AuditedKind, AuditEntry
 from wangtimer.core.errors import Subject
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS
 
@@ -149,19 +148,10 @@ class AuditPage(ListPage):
     items: list[ShownChange]
 
 
-def change_fields(entry: AuditEntry) -> dict[str, Any]:
-    """Return the fields of a `ShownChange`."""
-    return {
-        "id": entry.id,
-        "at": show_moment(entry.at),
-        "key": AuditedKey(id=entry.key_id, name=entry.key_name, app=entry.key_app),
-        "address": entry.address,
-        "action": entry.action,
-        "kind": entry.kind,
-        "subject": entry.subject if entry.fire_at is None else f"{entry.subject}-{entry.fire_at}",
-        "app": entry.app,
-        "name": entry.name,
-        "fields": list(entry.fields),
-        "old_status": entry.old_status,
-        "new_status": entry.new_status,
-    }
+def shown_change(entry: AuditEntry) -> ShownChange:
+    """Return a change as answers show it."""
+    return ShownChange.of(
+        entry,
+        key=AuditedKey(id=entry.key_id, name=entry.key_name, app=entry.key_app),
+        subject=entry.subject if entry.fire_at is None else f"{entry.subject}-{entry.fire_at}",
+    )

@@ -1,22 +1,17 @@
 """The audit over v1: who changed what. For operators."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from operator import attrgetter
 
 from wangtimer.api.http import cursors
 from wangtimer.api.v1.apps.app_routes import known_app
-from wangtimer.api.v1.apps.audit_models import AuditPage, AuditQuery, ShownChange, change_fields
-from wangtimer.api.v1.serving import Routes
-from wangtimer.wiring import Wiring
+from wangtimer.api.v1.apps.audit_models import AuditPage, AuditQuery, shown_change
+from wangtimer.api.v1.resource import Resource, Route
 
 
-@dataclass(frozen=True, slots=True)
-class AuditResource:
+class AuditResource(Resource):
     """The operation on the audit."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/audit", "listAudit")
     def page(self, query: AuditQuery) -> AuditPage:
         """List who changed what, latest first.
 
@@ -35,10 +30,5 @@ class AuditResource:
         found = wiring.audit.page(query.wanted, query.limit + 1, last)
         rows = found[: query.limit]
         cursor = cursors.write(listed, rows[-1].at, rows[-1].id) if len(found) > query.limit else None
-        items = cursors.shown_each(rows, attrgetter("id"), lambda one: ShownChange(**change_fields(one)))
+        items = cursors.shown_each(rows, attrgetter("id"), shown_change)
         return AuditPage(items=items, next_cursor=cursor)
-
-
-def add_audit_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the route of the audit."""
-    routes.add("get", "/audit", AuditResource(wiring).page, "listAudit", {200: AuditPage})

@@ -1,28 +1,22 @@
 """Limits of calls to target hosts over v1: set, list, take out. For operators."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from operator import attrgetter
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
-from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_models import asked_limit
 from wangtimer.api.v1.apps.host_names import host_port
 from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.serving import Reply, Routes
-from wangtimer.api.v1.shown import ListPage
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import ListPage, PageQuery
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.flow.limits import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.host_limits import HostLimit
-from wangtimer.wiring import Wiring
 
 HostName = Annotated[
     str,
@@ -48,13 +42,6 @@ class HostLimitBody(Given):
     calls_at_once: Annotated[int | None, asked_limit(AppLimit.CALLS_AT_ONCE, "none")] = None
 
 
-class HostListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-
-
 class ShownHostLimit(Sent):
     """The limit of a target's host and port, over all apps; null: no such limit."""
 
@@ -71,22 +58,21 @@ class HostLimitPage(ListPage):
     items: list[ShownHostLimit]
 
 
-@dataclass(frozen=True, slots=True)
-class HostLimitResource:
+ONE = "/host-limits/<string:host>"
+
+
+class HostLimitResource(Resource):
     """The operations on limits of hosts."""
 
-    wiring: Callable[[], Wiring]
-
-    def page(self, query: HostListQuery) -> HostLimitPage:
+    @Route("get", "/host-limits", "listHostLimits")
+    def page(self, query: PageQuery) -> HostLimitPage:
         """List limits of target hosts, by host."""
-        listed = cursors.of_list("v1 host limits", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().host_limits.page(query.limit + 1, after)
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("host"), lambda one: ShownHostLimit(**_fields(one))
+        limits = self.wiring().host_limits
+        return HostLimitPage.by_name(
+            query, "host limits", lambda after, most: limits.page(most, after), ShownHostLimit.of, name="host"
         )
-        return HostLimitPage(items=items, next_cursor=cursor)
 
+    @Route("put", ONE, "limitHost", (409,))
     def limit(self, path: HostPath, body: HostLimitBody) -> ShownHostLimit:
         """Limit the calls to a target's host and port, over all apps.
 
@@ -101,16 +87,16 @@ class HostLimitResource:
                 "name one of them, or delete the limit",
             )
         limit = HostLimit(host, body.calls_per_second, body.calls_at_once)
-        wiring.host_limits.put(limit, int(wiring.clock.now_ms()))
+        wiring.host_limits.put(limit, self.now())
         tell_soon(wiring.limits_replica)
-        return ShownHostLimit(**_fields(limit))
+        return ShownHostLimit.of(limit)
 
-    def free(self, path: HostPath) -> Reply:
+    @Route("delete", ONE, "freeHost")
+    def free(self, path: HostPath) -> None:
         """Take out the limit of a host; that of every other host (`*`) counts for it then."""
         wiring = self.wiring()
-        wiring.host_limits.remove(_known(path.host), int(wiring.clock.now_ms()))
+        wiring.host_limits.remove(_known(path.host), self.now())
         tell_soon(wiring.limits_replica)
-        return Reply(None, 204)
 
 
 def _known(given: str) -> str:
@@ -121,20 +107,3 @@ def _known(given: str) -> str:
             ErrorCode.BAD_VALUE, "host", f"{shown(given)} is no host with a port", "write NAME:PORT, or *"
         )
     return host
-
-
-def _fields(limit: HostLimit) -> dict[str, Any]:
-    return {
-        "host": limit.host,
-        "calls_per_second": limit.calls_per_second,
-        "calls_at_once": limit.calls_at_once,
-    }
-
-
-def add_host_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of limits of hosts."""
-    resource, one = HostLimitResource(wiring), "/host-limits/<string:host>"
-    shown_one = {200: ShownHostLimit}
-    routes.add("get", "/host-limits", resource.page, "listHostLimits", {200: HostLimitPage})
-    routes.add("put", one, resource.limit, "limitHost", shown_one, 409, wrap=refusing_callbacks)
-    routes.add("delete", one, resource.free, "freeHost", {204: None})

@@ -1,17 +1,16 @@
 """What requests and answers have of an API key."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, AppName, Cursor, Given, GivenMoment, Limit, moment, plain
+from wangtimer.api.http.field_types import AppName, Given, GivenInPath, GivenMoment, moment, plain
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.apps.key_text import ID_CHARACTERS
 from wangtimer.core.apps.scopes import Scope
-from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, StoredKey
+from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS
 from wangtimer.core.errors import Subject
-from wangtimer.core.time.moment_text import show_moment
 
 KeyId = Annotated[
     str,
@@ -23,7 +22,7 @@ KeyId = Annotated[
 ]
 
 
-class OperatorKeyPath(Given):
+class OperatorKeyPath(GivenInPath):
     """Which key of operators."""
 
     named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id"}
@@ -69,16 +68,7 @@ class NewKeyBody(Given):
             examples=[["timers:read", "timers:write"]],
         ),
     ] = None
-    expires_at: Annotated[
-        GivenMoment, Field(alias="expiresAt"), moment("when it ends by itself; null: never")
-    ] = None
-
-
-class KeyListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
+    expires_at: Annotated[GivenMoment, moment("when it ends by itself; null: never")] = None
 
 
 class ShownKey(Sent):
@@ -87,7 +77,9 @@ class ShownKey(Sent):
     id: Annotated[str, Field(description="its id", examples=["3kTMd8Qx9LbA"])]
     app: Annotated[str | None, Field(description="the app whose key it is; null: an operator's")]
     name: Annotated[str, Field(description="who or what it is for", examples=["checkout"])]
-    scopes: Annotated[list[str], Field(description="what it may do", examples=[["timers:read"]])]
+    scopes: Annotated[
+        list[str], BeforeValidator(sorted), Field(description="what it may do", examples=[["timers:read"]])
+    ]
     created_at: Text
     expires_at: Annotated[Text | None, Field(description="when it ends by itself; null: never")]
     revoked_at: Annotated[Text | None, Field(description="when it was revoked; null: it was not")]
@@ -106,21 +98,3 @@ class KeyPage(ListPage):
     """A page of keys."""
 
     items: list[ShownKey]
-
-
-def key_fields(key: StoredKey) -> dict[str, Any]:
-    """Return the fields of a `ShownKey`."""
-    return {
-        "id": key.id,
-        "app": key.app,
-        "name": key.name,
-        "scopes": sorted(key.scopes),
-        "created_at": show_moment(key.created_at),
-        "expires_at": _shown(key.expires_at),
-        "revoked_at": _shown(key.revoked_at),
-        "last_used_at": _shown(key.last_used_at),
-    }
-
-
-def _shown(at: int | None) -> str | None:
-    return None if at is None else show_moment(at)

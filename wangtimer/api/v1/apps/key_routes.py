@@ -1,50 +1,42 @@
 """API keys over v1: make, list, revoke. For operators."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from operator import attrgetter
+from collections.abc import Sequence
 
-from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.apps.key_models import (
     AppKeyPath,
-    KeyListQuery,
     KeyPage,
     KeysPath,
     MadeKey,
     NewKeyBody,
     OperatorKeyPath,
     ShownKey,
-    key_fields,
 )
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import StoredKey, new_key
 from wangtimer.core.errors import Subject
 from wangtimer.core.near_misses import near_miss
-from wangtimer.wiring import Wiring
 
 NOT_KEPT = {"Cache-Control": "no-store"}
 
+OF_APP, OF_OPERATORS, KEY = "/apps/<path:app>/keys", "/operator-keys", "<string:key_id>"
 
-@dataclass(frozen=True, slots=True)
-class KeyResource:
+
+class KeyResource(Resource):
     """The operations on keys, of an app or of operators."""
 
-    wiring: Callable[[], Wiring]
-
-    def page_of_app(self, path: KeysPath, query: KeyListQuery) -> KeyPage:
+    @Route("get", OF_APP, "listAppKeys")
+    def page_of_app(self, path: KeysPath, query: PageQuery) -> KeyPage:
         """List an app's keys, those that have ended too."""
         return self._page(known_app(self.wiring(), path.app).name, query)
 
-    def page_of_operators(self, query: KeyListQuery) -> KeyPage:
-        """List the operators' keys, those that have ended too."""
-        return self._page(None, query)
-
+    @Route("post", OF_APP, "createAppKey", answers={201: MadeKey})
     def create_of_app(self, path: KeysPath, body: NewKeyBody) -> Reply:
         """Make a key of an app.
 
@@ -53,6 +45,17 @@ class KeyResource:
         """
         return self._create(known_app(self.wiring(), path.app).name, body, APP_SCOPES)
 
+    @Route("delete", f"{OF_APP}/{KEY}", "revokeAppKey")
+    def revoke_of_app(self, path: AppKeyPath) -> ShownKey:
+        """Revoke a key of an app: it is refused everywhere within 5 s."""
+        return self._revoke(known_app(self.wiring(), path.app).name, path.key_id)
+
+    @Route("get", OF_OPERATORS, "listOperatorKeys")
+    def page_of_operators(self, query: PageQuery) -> KeyPage:
+        """List the operators' keys, those that have ended too."""
+        return self._page(None, query)
+
+    @Route("post", OF_OPERATORS, "createOperatorKey", answers={201: MadeKey})
     def create_of_operators(self, body: NewKeyBody) -> Reply:
         """Make an operator's key.
 
@@ -60,34 +63,32 @@ class KeyResource:
         """
         return self._create(None, body, ALL_SCOPES)
 
-    def revoke_of_app(self, path: AppKeyPath) -> ShownKey:
-        """Revoke a key of an app: it is refused everywhere within 5 s."""
-        return self._revoke(known_app(self.wiring(), path.app).name, path.key_id)
-
+    @Route("delete", f"{OF_OPERATORS}/{KEY}", "revokeOperatorKey")
     def revoke_of_operators(self, path: OperatorKeyPath) -> ShownKey:
         """Revoke an operator's key: it is refused everywhere within 5 s."""
         return self._revoke(None, path.key_id)
 
-    def _page(self, app: str | None, query: KeyListQuery) -> KeyPage:
-        listed = cursors.of_list(f"v1 {app or ''} keys", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().api_keys.page(app, query.limit + 1, after)
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("id"), lambda one: ShownKey(**key_fields(one))
+    def _page(self, app: str | None, query: PageQuery) -> KeyPage:
+        keys = self.wiring().api_keys
+        return KeyPage.by_name(
+            query,
+            f"{app or ''} keys",
+            lambda after, most: keys.page(app, most, after),
+            ShownKey.of,
+            name="id",
         )
-        return KeyPage(items=items, next_cursor=cursor)
 
     def _create(self, app: str | None, body: NewKeyBody, may_have: frozenset[Scope]) -> Reply:
         wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
+        now = self.now()
         scopes = may_have if body.scopes is None else _scopes(body.scopes, may_have)
         text, key = new_key(app, body.name, scopes, now, _expiry(body, now))
         wiring.api_keys.add(key)
-        return Reply(MadeKey(**key_fields(key), key=text.text), 201, NOT_KEPT)
+        return Reply(MadeKey.of(key, key=text.text), 201, NOT_KEPT)
 
     def _revoke(self, app: str | None, key_id: str) -> ShownKey:
         wiring = self.wiring()
-        found: StoredKey | None = wiring.api_keys.revoke(app, key_id, int(wiring.clock.now_ms()))
+        found: StoredKey | None = wiring.api_keys.revoke(app, key_id, self.now())
         if found is None:
             raise Refused(
                 ErrorCode.UNKNOWN_KEY,
@@ -96,7 +97,7 @@ class KeyResource:
                 "list the keys: their ids are not secret",
                 about=Subject.KEY,
             )
-        return ShownKey(**key_fields(found))
+        return ShownKey.of(found)
 
 
 def _scopes(words: Sequence[str], may_have: frozenset[Scope]) -> frozenset[Scope]:
@@ -121,17 +122,3 @@ def _expiry(body: NewKeyBody, now: int) -> int | None:
     if expires_at <= now:
         raise Refused(ErrorCode.BAD_VALUE, "expiresAt", "it is past", "write a later moment, or leave it out")
     return expires_at
-
-
-def add_key_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of keys."""
-    resource = KeyResource(wiring)
-    add, of_app, of_operators = routes.add, "/apps/<path:app>/keys", "/operator-keys"
-    one = "<string:key_id>"
-    made, gone, wrap = {201: MadeKey}, {200: ShownKey}, refusing_callbacks
-    add("get", of_app, resource.page_of_app, "listAppKeys", {200: KeyPage})
-    add("post", of_app, resource.create_of_app, "createAppKey", made, wrap=wrap)
-    add("delete", f"{of_app}/{one}", resource.revoke_of_app, "revokeAppKey", gone)
-    add("get", of_operators, resource.page_of_operators, "listOperatorKeys", {200: KeyPage})
-    add("post", of_operators, resource.create_of_operators, "createOperatorKey", made, wrap=wrap)
-    add("delete", f"{of_operators}/{one}", resource.revoke_of_operators, "revokeOperatorKey", gone)

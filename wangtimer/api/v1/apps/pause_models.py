@@ -1,16 +1,15 @@
 """What requests and answers have of a pause."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit, plain
+from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.errors import Subject
-from wangtimer.core.flow.pauses import REASON_CHARACTERS, Pause
+from wangtimer.core.flow.pauses import REASON_CHARACTERS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
-from wangtimer.core.time.moment_text import show_moment
 
 PauseName = Annotated[
     str,
@@ -45,13 +44,6 @@ class PauseBody(Given):
     ] = ""
 
 
-class PauseListQuery(Given):
-    """Which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-
-
 class ShownPause(Sent):
     """Something that an operator paused."""
 
@@ -65,13 +57,3 @@ class PausePage(ListPage):
     """A page of pauses."""
 
     items: list[ShownPause]
-
-
-def pause_fields(pause: Pause) -> dict[str, Any]:
-    """Return the fields of a `ShownPause`."""
-    return {
-        "name": pause.name,
-        "app": pause.app,
-        "since": show_moment(pause.since),
-        "reason": pause.reason,
-    }

@@ -1,25 +1,18 @@
 """Pauses over v1: pause, list, let go on. For operators."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from operator import attrgetter
-
-from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.apps.host_names import host_port
 from wangtimer.api.v1.apps.pause_models import (
     PauseBody,
-    PauseListQuery,
     PausePage,
     PausePath,
     ShownPause,
-    pause_fields,
 )
 from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.pauses import EVERYTHING, Pause
 from wangtimer.core.timers.timer import TimerStatus
@@ -28,23 +21,25 @@ from wangtimer.wiring import Wiring
 # Ids fit into 53 bits.
 MOST_DIGITS = 16
 
+# A URL in place of a host is told what to write.
+ONE = "/pauses/<path:what>"
 
-@dataclass(frozen=True, slots=True)
-class PauseResource:
+
+class PauseResource(Resource):
     """The operations on pauses."""
 
-    wiring: Callable[[], Wiring]
-
-    def page(self, query: PauseListQuery) -> PausePage:
+    @Route("get", "/pauses", "listPauses")
+    def page(self, query: PageQuery) -> PausePage:
         """List what is paused, by name."""
-        listed = cursors.of_list("v1 pauses", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = [one for one in self.wiring().pauses.all() if one.name > after]
-        items, cursor = cursors.page_of(
-            listed, found, query.limit, attrgetter("name"), lambda one: ShownPause(**pause_fields(one))
+        pauses = self.wiring().pauses.all()
+        return PausePage.by_name(
+            query,
+            "pauses",
+            lambda after, most: [one for one in pauses if one.name > after][:most],
+            ShownPause.of,
         )
-        return PausePage(items=items, next_cursor=cursor)
 
+    @Route("put", ONE, "pause", (404, 409))
     def pause(self, path: PausePath, body: PauseBody) -> ShownPause:
         """Pause everything, an app, a target's host and port, or a timer.
 
@@ -54,15 +49,16 @@ class PauseResource:
         """
         wiring = self.wiring()
         name, app = _read(wiring, path.what)
-        pause = wiring.pauses.add(Pause(name, int(wiring.clock.now_ms()), app, body.reason))
+        pause = wiring.pauses.add(Pause(name, self.now(), app, body.reason))
         tell_soon(wiring.pauses_replica)
-        return ShownPause(**pause_fields(pause))
+        return ShownPause.of(pause)
 
-    def resume(self, path: PausePath) -> Reply:
+    @Route("delete", ONE, "resume", (404,))
+    def resume(self, path: PausePath) -> None:
         """Let what is paused go on: within 5 s firings that waited are called, or skipped by their misfire policies."""
         wiring = self.wiring()
         name = _written(path.what)
-        removed = wiring.pauses.remove(name, int(wiring.clock.now_ms()))
+        removed = wiring.pauses.remove(name, self.now())
         # In any case: the one before may have died before it told.
         tell_soon(wiring.pauses_replica)
         if removed is None:
@@ -73,7 +69,6 @@ class PauseResource:
                 "list the pauses",
                 about=Subject.PAUSE,
             )
-        return Reply(None, 204)
 
 
 def _read(wiring: Wiring, given: str) -> tuple[str, str | None]:
@@ -111,11 +106,3 @@ def _written(given: str) -> str:
         f"{shown(given)} names nothing that can be paused",
         "write all, app:NAME, host:NAME:PORT or timer:ID",
     )
-
-
-def add_pause_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes of pauses. A URL in place of a host is told what to write."""
-    resource, one = PauseResource(wiring), "/pauses/<path:what>"
-    routes.add("get", "/pauses", resource.page, "listPauses", {200: PausePage})
-    routes.add("put", one, resource.pause, "pause", {200: ShownPause}, 404, 409, wrap=refusing_callbacks)
-    routes.add("delete", one, resource.resume, "resume", {204: None}, 404)

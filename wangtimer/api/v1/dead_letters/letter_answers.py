@@ -4,12 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.firing_types import ShownKind
+from wangtimer.api.asked.shared_types import ShownKind
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.firings.firing_answers import ShownUrl
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.flow.dead_letter import DeadLetter
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.store.sql.dead_letters import MOST_COUNTED, DeadLetterCounts
 
 _Reason = Annotated[str, Field(description="why, in a word", examples=["http_503"])]
@@ -86,33 +85,16 @@ class Discarded(Sent):
     remaining: Annotated[int, Field(description="0: none is left; else repeat the request for the others")]
 
 
-def shown_letter(one: DeadLetter, url: str | None) -> ShownDeadLetter:
+def shown_letter(letter: DeadLetter, url: str | None) -> ShownDeadLetter:
     """Return a dead letter as answers show it; `url` is what its timer calls now."""
-    return ShownDeadLetter(
-        id=one.firing_id,
-        timer_id=one.timer_id,
-        timer_key=one.name,
-        app=one.app,
-        kind=one.kind.value,
-        fire_at=show_moment(one.fire_at),
-        failed_at=show_moment(one.failed_at),
-        attempt=one.attempt,
-        reason=one.reason,
-        http_status=one.http_status,
-        error=one.error,
-        host=one.host,
-        target=one.target,
-        url=url,
-    )
+    return ShownDeadLetter.of(letter, id=letter.firing_id, timer_key=letter.name, url=url)
 
 
 def shown_counts(counts: DeadLetterCounts) -> ShownDeadLetterCounts:
     """Return counts as answers show them."""
+    reasons, targets = counts.by_reason.items(), counts.by_target.items()
     return ShownDeadLetterCounts(
         total=counts.total,
-        by_reason=[OfReason(reason=reason, number=number) for reason, number in counts.by_reason.items()],
-        by_target=[
-            OfTarget(target=called.target, host=called.host, number=number)
-            for called, number in counts.by_target.items()
-        ],
+        by_reason=[OfReason(reason=reason, number=number) for reason, number in reasons],
+        by_target=[OfTarget.of(called, number=number) for called, number in targets],
     )

@@ -7,12 +7,13 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, GivenMoment, Limit, moment, number
+from wangtimer.api.http.field_types import Given, GivenMoment, moment, number
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.host_names import host_at_any_port
 from wangtimer.api.v1.firings.demand_models import MOST_NAMED, OnlyCountFirings, SpreadBody
 from wangtimer.api.v1.parameters import TimerPath
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.dead_letter import REASONS
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
@@ -100,11 +101,8 @@ class DeadLetterConditions(_Conditions):
     until: Annotated[GivenMoment, BeforeValidator(number), moment(_UNTIL)] = None
 
 
-class DeadLetterQuery(DeadLetterConditions):
+class DeadLetterQuery(PageQuery, DeadLetterConditions):
     """Which dead letters, and which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
 
 
 class _Chosen(_Conditions):

@@ -1,16 +1,12 @@
 """Dead letters over v1: list, count, replay, discard."""
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from operator import attrgetter
 
-from flask_openapi.blueprint import APIBlueprint
-
 from wangtimer.api.http import cursors
-from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.large_requests import begin_if_many
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.v1.dead_letters.letter_answers import (
     DeadLetterPage,
     Discarded,
@@ -27,26 +23,23 @@ from wangtimer.api.v1.dead_letters.letter_models import (
 )
 from wangtimer.api.v1.firings.demand_models import ReplayOutcome
 from wangtimer.api.v1.firings.demand_routes import key_of, shown_replays
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AnyAppHeader
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.work_budget import is_over
 from wangtimer.on_demand import MOST_AT_ONCE, NotReplayed, Replayed, pages_of
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
-from wangtimer.wiring import Wiring
 
 # The order of the list: when they failed, timer and moment, latest first.
 ORDER = "dead letters"
 _PLACE = re.compile("([0-9]{1,19})-([0-9]{1,19})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetterResource:
+class DeadLetterResource(Resource):
     """The operations on dead letters."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/dead-letters", "listDeadLetters", (404,))
     def page(self, header: AnyAppHeader, query: DeadLetterQuery) -> DeadLetterPage:
         """List dead letters.
 
@@ -72,6 +65,7 @@ class DeadLetterResource:
         )
         return DeadLetterPage(items=items, next_cursor=cursor)
 
+    @Route("get", "/dead-letters:count", "countDeadLetters", (404,))
     def count(self, header: AnyAppHeader, query: DeadLetterConditions) -> ShownDeadLetterCounts:
         """Count dead letters by reason, and by what they called.
 
@@ -80,6 +74,7 @@ class DeadLetterResource:
         wiring = self.wiring()
         return shown_counts(wiring.dead_letters.count(wanted_of(query, header.app, wiring)))
 
+    @Route("post", "/dead-letters:replay", "replayDeadLetters", (404,))
     def replay(self, header: ActingHeader, body: ReplayLettersBody) -> ReplayOutcome:
         """Replay dead letters.
 
@@ -110,6 +105,7 @@ class DeadLetterResource:
         done = wiring.on_demand.replay_dead(header.app, letters, body.rate, body.dry_run)
         return shown_replays(replace(done, left=(*unknown, *done.left)))
 
+    @Route("post", "/dead-letters:discard", "discardDeadLetters", (404,))
     def discard(self, header: ActingHeader, body: DiscardBody) -> Discarded:
         """Discard dead letters.
 
@@ -130,7 +126,7 @@ class DeadLetterResource:
             letters, unknown = list(found.values()), [key for key in keys if key not in found]
             if body.dry_run:
                 return _discarded(len(letters), unknown=unknown)
-        now = int(wiring.clock.now_ms())
+        now = self.now()
         discarded = tried = 0
         for page in pages_of(letters[:MOST_AT_ONCE], REPLAYS_A_TRANSACTION):
             discarded += wiring.dead_letters.discard(page, now)
@@ -163,41 +159,3 @@ def _discarded(remaining: int, discarded: int = 0, unknown: Sequence[MemberKey] 
         not_discarded=[f"{timer_id}-{fire_at}" for timer_id, fire_at in unknown],
         remaining=remaining,
     )
-
-
-def dead_letter_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of dead letters."""
-    resource = DeadLetterResource(wiring)
-    routes = Routes.of("dead_letters", "dead letters")
-    routes.add("get", "/dead-letters", resource.page, "listDeadLetters", {200: DeadLetterPage}, 404)
-    routes.add(
-        "get", "/dead-letters:count", resource.count, "countDeadLetters", {200: ShownDeadLetterCounts}, 404
-    )
-    # A callback of our own may only use a verb that stops firings; these do not.
-    replaying = once(wiring, resource.replay, "replayDeadLetters")
-    discarding = once(wiring, resource.discard, "discardDeadLetters")
-    routes.add(
-        "post",
-        "/dead-letters:replay",
-        replaying,
-        "replayDeadLetters",
-        {200: ReplayOutcome},
-        404,
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-    )
-    routes.add(
-        "post",
-        "/dead-letters:discard",
-        discarding,
-        "discardDeadLetters",
-        {200: Discarded},
-        404,
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-    )
-    return routes.blueprint

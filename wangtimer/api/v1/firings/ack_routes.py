@@ -1,21 +1,17 @@
 """What targets say of firings that they accepted, over v1: done, failed, still at it. The call's token is the key."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Text
 from wangtimer.api.v1.words_of_targets import OF_RESULTS
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.long_work import ERROR_CHARACTERS
-from wangtimer.wiring import Wiring
 
 TOKEN_CHARACTERS = 100
 # A traceback; what is longer is no word of what failed.
@@ -58,13 +54,11 @@ class Prolonged(Sent):
     ack_by: Annotated[Text, Field(description="until when the target is to say that it is done, or goes on")]
 
 
-@dataclass(frozen=True, slots=True)
-class AckResource:
+class AckResource(Resource):
     """The operations on accepted firings."""
 
-    wiring: Callable[[], Wiring]
-
-    def ack(self, path: FiringPath, body: AckBody) -> Reply:
+    @Route("post", f"{ONE}:ack", "ackFiring", (409,), is_for_callbacks=True)
+    def ack(self, path: FiringPath, body: AckBody) -> None:
         """Say that a firing is done.
 
         For a target that answered 202 to a call of a timer with `ackTimeout`. It needs no API key: the token of the
@@ -72,30 +66,21 @@ class AckResource:
         repeat it in a second, as also `:nack` and `:heartbeat`.
         """
         self.wiring().long_work.ack(*path.timer_and_moment, body.token)
-        return Reply(None, 204)
 
-    def nack(self, path: FiringPath, body: NackBody) -> Reply:
+    @Route("post", f"{ONE}:nack", "nackFiring", (409,), is_for_callbacks=True)
+    def nack(self, path: FiringPath, body: NackBody) -> None:
         """Say that a firing failed.
 
         It is tried again as after any failed attempt, unless that is final. It needs no API key, as `:ack`.
         """
         long_work = self.wiring().long_work
         long_work.nack(*path.timer_and_moment, body.token, body.error, is_final=body.final)
-        return Reply(None, 204)
 
+    @Route("post", f"{ONE}:heartbeat", "heartbeatFiring", (409,), is_for_callbacks=True)
     def heartbeat(self, path: FiringPath, body: AckBody) -> Prolonged:
         """Say that a firing goes on.
 
         The target has the whole `ackTimeout` from now on. It needs no API key, as `:ack`.
         """
         until = self.wiring().long_work.heartbeat(*path.timer_and_moment, body.token)
-        return Prolonged(ack_by=show_moment(until))
-
-
-def ack_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of accepted firings. A callback of our own may use them: they make no firings."""
-    resource, routes = AckResource(wiring), Routes.of("acks", "firings")
-    routes.add("post", f"{ONE}:ack", resource.ack, "ackFiring", {204: None}, 409)
-    routes.add("post", f"{ONE}:nack", resource.nack, "nackFiring", {204: None}, 409)
-    routes.add("post", f"{ONE}:heartbeat", resource.heartbeat, "heartbeatFiring", {200: Prolonged}, 409)
-    return routes.blueprint
+        return Prolonged.of(ack_by=until)

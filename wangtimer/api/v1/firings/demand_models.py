@@ -17,9 +17,7 @@ from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED, Rate
 MOST_NAMED = 1_000
 MOST_PER_SECOND = 1_000
 
-OnlyCountFirings = Annotated[
-    bool, Field(alias="dryRun", description="only count the matches; nothing is changed")
-]
+OnlyCountFirings = Annotated[bool, Field(description="only count the matches; nothing is changed")]
 _FirstDueAt = Annotated[Text | None, Field(description="null: nothing is due")]
 
 
@@ -34,7 +32,7 @@ class SpreadBody(Given):
 
     per_second: Annotated[
         int,
-        Field(alias="perSecond", ge=1, le=MOST_PER_SECOND, description="how many a second", examples=[50]),
+        Field(ge=1, le=MOST_PER_SECOND, description="how many a second", examples=[50]),
     ] = 50
     start_at: Annotated[
         GivenMoment,
@@ -42,7 +40,6 @@ class SpreadBody(Given):
             "the first firing is due at this moment, at most 7 days ahead; now by default. For the next part: "
             "lastDueAt of the previous one"
         ),
-        Field(alias="startAt"),
     ] = None
     dry_run: OnlyCountFirings = False
 

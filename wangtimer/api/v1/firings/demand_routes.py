@@ -1,18 +1,14 @@
 """Firings on demand over v1: fire now, replay, cancel, backfill."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from flask import Response
-from flask_openapi.blueprint import APIBlueprint
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.large_requests import begin_if_many, begin_large
 from wangtimer.api.http.moments import read_moment_field, read_range
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.firings.demand_models import (
     MOST_PER_SECOND,
     BackfillBody,
@@ -24,27 +20,30 @@ from wangtimer.api.v1.firings.demand_models import (
 )
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
-from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once, once_with_it
+from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import WHICH, TimerPath
-from wangtimer.api.v1.serving import Reply, Routes, View, response_of
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
-from wangtimer.core.time.durations import show_duration
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.on_demand import Rate, Replayed
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.store.sql.timer_lists import TimerLabel
-from wangtimer.wiring import Wiring
 
 
-@dataclass(frozen=True, slots=True)
-class DemandResource:
+class DemandResource(Resource):
     """The operations on demand."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route(
+        "post",
+        f"/timers/{WHICH}:fire",
+        "fireTimer",
+        (404,),
+        answers={201: ShownFiring},
+        headers=("Location",),
+        keeps_its_answer=True,
+    )
     def fire(self, path: TimerPath, header: ActingHeader) -> Reply | Response:
         """Fire a timer now.
 
@@ -67,6 +66,21 @@ class DemandResource:
 
         return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire_once)
 
+    @Route("post", f"/timers/{WHICH}:backfill", "backfillTimer", (404,))
+    def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:
+        """Backfill a past range.
+
+        The moments of the timer's current schedule in (since, until] that have no record fire now, even where the timer
+        is disabled.
+        """
+        begin_large()
+        wiring = self.wiring()
+        since, until = (read_moment_field(getattr(body, name), name) for name in ("since", "until"))
+        timer_id = path.id_in(header.app, wiring.timers)
+        done = wiring.on_demand.backfill(header.app, timer_id, since, until, body.rate, body.dry_run)
+        return BackfillOutcome.of(done, planned=len(done.firings), **_dues(done.firings))
+
+    @Route("post", f"{ONE}:cancel", "cancelFiring", (404,), is_for_callbacks=True)
     def cancel(self, path: FiringPath, header: ActingHeader) -> CancelledFiring:
         """Cancel a future firing.
 
@@ -74,10 +88,11 @@ class DemandResource:
         """
         wiring = self.wiring()
         record, is_told = wiring.on_demand.cancel(header.app, *path.timer_and_moment)
-        within = show_duration(counts_within_ms(is_told, wiring.settings.lead_ms))
+        within = counts_within_ms(is_told, wiring.settings.lead_ms)
         label = self._label_of(record.firing.timer_id, header.app)
-        return CancelledFiring(**firing_fields(record, label), counts_within=within)
+        return CancelledFiring.of(record, **firing_fields(record, label), counts_within=within)
 
+    @Route("post", f"{ONE}:replay", "replayFiring", (404,))
     def replay(self, path: FiringPath, header: ActingHeader) -> ReplayOutcome:
         """Replay a firing.
 
@@ -88,6 +103,7 @@ class DemandResource:
         )
         return shown_replays(done)
 
+    @Route("post", "/firings:replay", "replayFirings", (404,))
     def replay_many(self, header: ActingHeader, body: ReplayBody) -> ReplayOutcome:
         """Replay firings.
 
@@ -105,25 +121,6 @@ class DemandResource:
         keys = [key_of(text, index) for index, text in enumerate(body.ids)]
         return shown_replays(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
 
-    def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:
-        """Backfill a past range.
-
-        The moments of the timer's current schedule in (since, until] that have no record fire now, even where the timer
-        is disabled.
-        """
-        begin_large()
-        wiring = self.wiring()
-        since, until = (read_moment_field(getattr(body, name), name) for name in ("since", "until"))
-        timer_id = path.id_in(header.app, wiring.timers)
-        done = wiring.on_demand.backfill(header.app, timer_id, since, until, body.rate, body.dry_run)
-        return BackfillOutcome(
-            matched=done.matched,
-            planned=len(done.firings),
-            remaining=done.remaining,
-            next_since=None if done.next_since is None else show_moment(done.next_since),
-            **_dues(done.firings),
-        )
-
     def _label_of(self, timer_id: int, app: str) -> TimerLabel:
         return self.wiring().timer_lists.labels_of([timer_id]).get(timer_id, TimerLabel(app))
 
@@ -140,49 +137,15 @@ class DemandResource:
             None if timer is None else timer.id_in(app, wiring.timers),
             tuple(FiringStatus(word) for word in dict.fromkeys(body.statuses or ["failed"])),
             first,
-            int(wiring.clock.now_ms()) if last is None else last,
+            self.now() if last is None else last,
             is_living=True,
         )
-
-
-def demand_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of firings on demand."""
-    resource = DemandResource(wiring)
-    routes = Routes.of("demands", "firings")
-    made: dict[int, type[Sent] | None] = {201: ShownFiring}
-    replayed: dict[int, type[Sent] | None] = {200: ReplayOutcome}
-    _add(routes, f"/timers/{WHICH}:fire", resource.fire, "fireTimer", made)
-
-    def add_once(
-        rule: str, view: View, operation_id: str, answers: dict[int, type[Sent] | None], stops: bool = False
-    ) -> None:
-        _add(routes, rule, once(wiring, view, operation_id), operation_id, answers, stops)
-
-    add_once(f"/timers/{WHICH}:backfill", resource.backfill, "backfillTimer", {200: BackfillOutcome})
-    add_once(f"{ONE}:cancel", resource.cancel, "cancelFiring", {200: CancelledFiring}, stops=True)
-    add_once(f"{ONE}:replay", resource.replay, "replayFiring", replayed)
-    add_once("/firings:replay", resource.replay_many, "replayFirings", replayed)
-    return routes.blueprint
-
-
-def _add(
-    routes: Routes,
-    rule: str,
-    view: View,
-    operation_id: str,
-    answers: dict[int, type[Sent] | None],
-    stops: bool = False,
-) -> None:
-    """Add a verb. A callback of our own may only use a verb that stops firings."""
-    headers = ("Location", REPLAYED) if 201 in answers else (REPLAYED,)
-    wrap = None if stops else refusing_callbacks
-    routes.add("post", rule, view, operation_id, answers, 404, 409, 422, headers=headers, wrap=wrap)
 
 
 def _fired(firing: Firing, label: TimerLabel) -> Reply:
     record = FiringRecord(firing, None, None, None, None, "", "")
     headers = {"Location": f"/v1/firings/{firing.member.firing_id}"}
-    return Reply(ShownFiring(**firing_fields(record, label)), 201, headers)
+    return Reply(ShownFiring.of(record, **firing_fields(record, label)), 201, headers)
 
 
 def key_of(firing_id: str, index: int) -> MemberKey:
@@ -199,20 +162,10 @@ def _kept(firing: Firing, label: TimerLabel) -> str:
 
 def shown_replays(done: Replayed) -> ReplayOutcome:
     """Return replays as answers show them."""
-    return ReplayOutcome(
-        matched=done.matched,
-        replayed=len(done.firings),
-        not_replayed=[
-            NotReplayedFiring(id=f"{one.timer_id}-{one.fire_at}", detail=one.why) for one in done.left
-        ],
-        remaining=done.remaining,
-        **_dues(done.firings),
-    )
+    left = [NotReplayedFiring(id=f"{one.timer_id}-{one.fire_at}", detail=one.why) for one in done.left]
+    return ReplayOutcome.of(done, replayed=len(done.firings), not_replayed=left, **_dues(done.firings))
 
 
-def _dues(firings: Sequence[Firing]) -> dict[str, str | None]:
+def _dues(firings: Sequence[Firing]) -> dict[str, int | None]:
     dues = [firing.due_at for firing in firings]
-    return {
-        "first_due_at": show_moment(min(dues)) if dues else None,
-        "last_due_at": show_moment(max(dues)) if dues else None,
-    }
+    return {"first_due_at": min(dues, default=None), "last_due_at": max(dues, default=None)}

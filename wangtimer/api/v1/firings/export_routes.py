@@ -3,12 +3,10 @@
 import csv
 import io
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from typing import Annotated, Literal
 
 from flask import Response, request, stream_with_context
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import Field
 
 from wangtimer.api.http.answer_pace import PART_BYTES, earn_time
@@ -16,11 +14,10 @@ from wangtimer.api.http.envelope import serialized
 from wangtimer.api.v1.firings.firing_answers import ShownFiring
 from wangtimer.api.v1.firings.firing_routes import FiringConditions, shown_firings
 from wangtimer.api.v1.parameters import AnyAppHeader
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.at_once import AtOnce
 from wangtimer.spreadsheet_cells import defused
 from wangtimer.store.sql.firing_filter import FiringFilter
-from wangtimer.wiring import Wiring
 
 # Rows that an export reads at once.
 EXPORT_PAGE = 1_000
@@ -41,13 +38,15 @@ class ExportQuery(FiringConditions):
     ] = "jsonl"
 
 
-@dataclass(frozen=True, slots=True)
-class ExportResource:
+class ExportResource(Resource):
     """The operation that exports firings."""
 
-    wiring: Callable[[], Wiring]
-    exports: Callable[[], AtOnce]
+    @cached_property
+    def exports(self) -> AtOnce:
+        """How many exports run at once."""
+        return AtOnce(max(1, self.wiring().settings.http_threads // THREADS_AN_EXPORT))
 
+    @Route("get", "/firings:export", "exportFirings", (404,), answers={200: tuple(_TYPES.values())})
     def export(self, header: AnyAppHeader, query: ExportQuery) -> Response:
         """Export firings.
 
@@ -56,7 +55,7 @@ class ExportResource:
         operator who names no app exports those of all apps.
         """
         wanted = query.wanted_of(header.app, self.wiring())
-        end = self.exports().begin(header.app)
+        end = self.exports.begin(header.app)
         earn_time(request.environ)
         rows = self._all(wanted)
         lines = _as_csv(rows) if query.format == "csv" else _as_json_lines(rows)
@@ -71,15 +70,6 @@ class ExportResource:
         while page := self.wiring().firing_lists.page(wanted, EXPORT_PAGE, behind, is_patient=True):
             yield from shown_firings(self.wiring(), wanted.app, page)
             behind = (page[-1].firing.fire_at, page[-1].firing.timer_id)
-
-
-def export_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the route of exports."""
-    exports = cache(lambda: AtOnce(max(1, wiring().settings.http_threads // THREADS_AN_EXPORT)))
-    resource, routes = ExportResource(wiring, exports), Routes.of("exports", "firings")
-    answers = {200: tuple(_TYPES.values())}
-    routes.add("get", "/firings:export", resource.export, "exportFirings", answers, 404)
-    return routes.blueprint
 
 
 def _until_end(parts: Iterator[bytes], end: Callable[[], None]) -> Iterator[bytes]:

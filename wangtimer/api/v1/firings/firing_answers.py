@@ -4,13 +4,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.firing_types import LastOutput, Lateness, ShownKind, WaitedFor
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.asked.shared_types import LastOutput, Lateness, ShownKind, WaitedFor
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
@@ -56,8 +55,7 @@ class ShownFiring(Sent):
     next_attempt_at: Annotated[
         Text | None,
         Field(
-            exclude_if=is_none,
-            description="while it is pending: when its next attempt is due; `waitedFor` says what it waits for then",
+            description="while it is pending: when its next attempt is due; `waitedFor` says what it waits for then"
         ),
     ] = None
     waited_for: WaitedFor
@@ -70,27 +68,17 @@ class ShownFiring(Sent):
     ]
     accepted_at: Annotated[
         Text | None,
-        Field(
-            exclude_if=is_none,
-            description="its target answered 202, to say later that it is done; not there: it did not",
-        ),
+        Field(description="its target answered 202, to say later that it is done; not there: it did not"),
     ] = None
     ack_by: Annotated[
-        Text | None,
-        Field(
-            exclude_if=is_none,
-            description="while it is accepted: without a word by then its attempt has failed",
-        ),
+        Text | None, Field(description="while it is accepted: without a word by then its attempt has failed")
     ] = None
-    done_at: Annotated[
-        Text | None, Field(exclude_if=is_none, description="its target said that it is done")
-    ] = None
+    done_at: Annotated[Text | None, Field(description="its target said that it is done")] = None
     seq: Annotated[
         int | None,
         Field(
-            exclude_if=is_none,
             description="its number among the planned firings of its timer, from 1, as X-WangTimer-Sequence tells it; "
-            "not there: the timer was not numbered when it was planned, or somebody asked for it",
+            "not there: the timer was not numbered when it was planned, or somebody asked for it"
         ),
     ] = None
 
@@ -153,7 +141,7 @@ class FiringPage(ListPage):
 
 
 def firing_fields(record: FiringRecord, label: TimerLabel) -> dict[str, Any]:
-    """Return the fields of a `ShownFiring`; `label` is its timer's."""
+    """Return the fields of a `ShownFiring` that its record has elsewhere; `label` is its timer's."""
     firing = record.firing
     return {
         "id": firing.member.firing_id,
@@ -162,22 +150,14 @@ def firing_fields(record: FiringRecord, label: TimerLabel) -> dict[str, Any]:
         "url": label.url,
         "target": label.target,
         "app": label.app,
-        "fire_at": show_moment(firing.fire_at),
-        "status": firing.status.value,
-        "kind": firing.kind.value,
+        "fire_at": firing.fire_at,
+        "status": firing.status,
+        "kind": firing.kind,
         "attempt": firing.attempt,
-        "first_sent_at": _shown(record.first_sent_at),
-        "lateness_ms": record.lateness_ms,
         "duration_ms": record.cost_ms,
-        "http_status": record.http_status,
-        "output": record.output,
-        "error": record.error,
-        "next_attempt_at": _shown(firing.due_at if firing.status is FiringStatus.PENDING else None),
+        "next_attempt_at": firing.due_at if firing.status is FiringStatus.PENDING else None,
         "waited_for": SharedLane(firing.lane).shown,
-        "host_failing_ms": record.host_failing_ms,
-        "accepted_at": _shown(record.accepted_at),
-        "ack_by": _shown(firing.due_at if firing.status is FiringStatus.ACCEPTED else None),
-        "done_at": _shown(record.done_at),
+        "ack_by": firing.due_at if firing.status is FiringStatus.ACCEPTED else None,
         "seq": firing.seq,
     }
 
@@ -189,29 +169,16 @@ def shown_history(
 
     `calls` tells what its request was made of, with its secrets; they are not shown.
     """
-    fire_at = history.record.firing.fire_at
-    attempts = [ShownAttempt(**_attempt_fields(attempt, fire_at)) for attempt in history.attempts]
+    record = history.record
+    attempts = [_shown_attempt(attempt, record.firing.fire_at) for attempt in history.attempts]
     state, request = sent_request(history, timer, calls)
-    return ShownHistory(
-        **firing_fields(history.record, label), attempts=attempts, request=request, request_state=state
+    return ShownHistory.of(
+        record, **firing_fields(record, label), attempts=attempts, request=request, request_state=state
     )
 
 
-def _attempt_fields(attempt: AttemptRecord, fire_at: int) -> dict[str, Any]:
-    return {
-        "attempt": attempt.number,
-        "status": attempt.status.value,
-        "made_at": _shown(attempt.made_at),
-        "sent_at": _shown(attempt.sent_at),
-        "lateness_ms": None if attempt.sent_at is None else attempt.sent_at - fire_at,
-        "connect_ms": attempt.connect_ms,
-        "first_byte_ms": attempt.first_byte_ms,
-        "duration_ms": attempt.cost_ms,
-        "http_status": attempt.http_status,
-        "output": attempt.output,
-        "error": attempt.error,
-    }
-
-
-def _shown(moment_ms: int | None) -> str | None:
-    return None if moment_ms is None else show_moment(moment_ms)
+def _shown_attempt(attempt: AttemptRecord, fire_at: int) -> ShownAttempt:
+    lateness_ms = None if attempt.sent_at is None else attempt.sent_at - fire_at
+    return ShownAttempt.of(
+        attempt, attempt=attempt.number, duration_ms=attempt.cost_ms, lateness_ms=lateness_ms
+    )

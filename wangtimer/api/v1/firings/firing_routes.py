@@ -1,26 +1,23 @@
 """Firings over v1: search, count, read with their attempts."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Annotated, ClassVar
 
-from flask_openapi.blueprint import APIBlueprint
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.firing_types import KindWord
+from wangtimer.api.asked.shared_types import KindWord
 from wangtimer.api.http import cursors
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import (
     MOST_ID,
-    PAGE,
-    Cursor,
     Given,
+    GivenInPath,
     GivenMoment,
-    Limit,
     moment,
     number,
 )
@@ -36,7 +33,8 @@ from wangtimer.api.v1.firings.firing_answers import (
     shown_history,
 )
 from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.core.errors import Subject, UnknownTarget, UnknownTimer, UnopenedSecrets, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
@@ -53,7 +51,7 @@ ONE = "/firings/<string:firing_id>"
 _ID = re.compile(r"([0-9]{1,19})-([0-9]{1,15})", re.ASCII)
 
 
-class FiringPath(Given):
+class FiringPath(GivenInPath):
     """Which firing: by its id, the `webhook-id` of its callback."""
 
     named_by: ClassVar[Mapping[Subject, str]] = dict.fromkeys((Subject.FIRING, Subject.TIMER), "firing_id")
@@ -118,7 +116,6 @@ class FiringConditions(Given):
     later_than: Annotated[
         GivenDuration,
         duration("first sent later than this after their moment", "1s"),
-        Field(alias="laterThan"),
     ] = None
 
     def wanted_of(self, app: str | None, wiring: Wiring) -> FiringFilter:
@@ -140,11 +137,8 @@ class FiringConditions(Given):
         )
 
 
-class FiringListQuery(FiringConditions):
+class FiringListQuery(PageQuery, FiringConditions):
     """Which firings, and which page."""
-
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
 
 
 class FiringCounts(Sent):
@@ -157,12 +151,10 @@ class FiringCounts(Sent):
     skipped: int
 
 
-@dataclass(frozen=True, slots=True)
-class FiringResource:
+class FiringResource(Resource):
     """The operations that read firings."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/firings", "listFirings", (404,))
     def page(self, header: AnyAppHeader, query: FiringListQuery) -> FiringPage:
         """List firings.
 
@@ -183,6 +175,7 @@ class FiringResource:
             cursor = cursors.write(listed, last.fire_at, last.timer_id)
         return FiringPage(items=shown_firings(wiring, header.app, shown_rows), next_cursor=cursor)
 
+    @Route("get", "/firings:count", "countFirings", (404,))
     def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:
         """Count firings by status.
 
@@ -192,6 +185,7 @@ class FiringResource:
         counts = wiring.firing_counts.by_status(query.wanted_of(header.app, wiring))
         return FiringCounts(**{status.value: number for status, number in counts.items()})
 
+    @Route("get", ONE, "getFiring", (404,))
     def show(self, path: FiringPath, header: AppHeader) -> ShownHistory:
         """Read a firing.
 
@@ -254,15 +248,5 @@ def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord])
     return cursors.shown_each(
         rows,
         attrgetter("firing.key"),
-        lambda one: ShownFiring(**firing_fields(one, labels.get(one.firing.timer_id, unknown))),
+        lambda one: ShownFiring.of(one, **firing_fields(one, labels.get(one.firing.timer_id, unknown))),
     )
-
-
-def firing_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes that read firings."""
-    resource = FiringResource(wiring)
-    routes = Routes.of("firings", "firings")
-    routes.add("get", "/firings", resource.page, "listFirings", {200: FiringPage}, 404)
-    routes.add("get", "/firings:count", resource.count, "countFirings", {200: FiringCounts}, 404)
-    routes.add("get", ONE, resource.show, "getFiring", {200: ShownHistory}, 404)
-    return routes.blueprint

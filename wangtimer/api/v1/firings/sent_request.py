@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.callback.request import Request
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.call_order import CallOrder
@@ -32,7 +32,7 @@ class SentRequest(Sent):
     attempt: Annotated[int, Field(description="which attempt it was, from 1")]
     method: Annotated[
         Literal["GET", "POST", "PUT", "PATCH", "DELETE"] | None,
-        Field(exclude_if=is_none, description="not there: it was a message, which has none"),
+        Field(description="not there: it was a message, which has none"),
     ] = None
     url: Annotated[
         str,

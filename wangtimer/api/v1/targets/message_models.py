@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_url
 from wangtimer.api.http.refusals import Refused, of_pattern
@@ -57,12 +57,11 @@ class MessageQueue(Given):
 
     broker: _Broker
     exchange: Annotated[_Name, Field(description='"": the routing key is the name of the queue')] = None
-    routing_key: Annotated[_Name, Field(alias="routingKey", description="with exchange")] = None
+    routing_key: Annotated[_Name, Field(description="with exchange")] = None
     stream: Annotated[_Name, Field(description="key of a stream")] = None
     max_length: Annotated[
         int | None,
         Field(
-            alias="maxLength",
             ge=1,
             le=MOST_STREAM_LENGTH,
             description="with stream: about how many of the newest entries it keeps; all by default",
@@ -137,7 +136,6 @@ class ConsumersOf(Given):
     fallback_url: Annotated[
         str | None,
         Field(
-            alias="fallbackUrl",
             max_length=MOST_FALLBACK_CHARACTERS,
             description="is called by POST while no consumer of the group has been connected for 10 s",
             examples=["https://app.example/expire"],
@@ -160,7 +158,7 @@ class ConsumersOf(Given):
 
 def _shown(description: str, example: object, alias: str | None = None) -> Any:
     """Return the description of a part of a place that is shown where it has one."""
-    return Field(exclude_if=is_none, description=description, examples=[example], serialization_alias=alias)
+    return Field(description=description, examples=[example], serialization_alias=alias)
 
 
 ShownBroker = Annotated[str, Field(description="the broker that the operator named", examples=["orders"])]

@@ -7,15 +7,15 @@ from pydantic import Field
 
 from wangtimer.api.asked.call_forms import refuse_bad_form
 from wangtimer.api.asked.changed_call import changed_call
+from wangtimer.api.asked.longest_call import refuse_longer
 from wangtimer.api.http.allowed_places import check_place
 from wangtimer.api.http.allowed_targets import check_way_out
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
+from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.targets.message_models import CeleryQueue, ConsumersOf, MessageQueue
-from wangtimer.api.v1.timers.call_fields import call_fields_given
-from wangtimer.api.v1.timers.longest_call import refuse_longer
+from wangtimer.api.v1.timers.declared_fields import call_fields_given
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.timer_models import (
     CallChange,
@@ -27,7 +27,6 @@ from wangtimer.core.errors import Subject
 from wangtimer.core.messages.consumer_group import USUAL_ACK_MS
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.retry import changed_policy
-from wangtimer.core.timers.call_form import UNTOUCHED
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import (
@@ -42,7 +41,6 @@ from wangtimer.store.seals import Seals
 _KeepOutput = Annotated[
     Literal["always", "onFailure", "never"] | None,
     Field(
-        alias="keepOutput",
         description="when the start of its answers is kept on the record of a firing: always, the default; only of "
         "attempts that failed; or never. Where a timer says otherwise, what keeps less counts",
         examples=["onFailure"],
@@ -79,86 +77,74 @@ class TargetPath(Given):
     name: TargetName
 
 
-class TargetListQuery(Given):
-    """Which page."""
+class _OfTargets(Given):
+    """What a named target has beside its call."""
 
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
+    queue: _Queue = None
+    celery: _Celery = None
+    consumers: _Consumers = None
+    keep_output: _KeepOutput = None
+    retry: GivenRetry = None
+
+    def changed(
+        self, before: NamedTarget, asked: Notify, was: NamedTarget | None, seals: Seals
+    ) -> NamedTarget:
+        """Return the target with what the request gives, its call as `asked` for and with its secrets sealed.
+
+        `was` is the target that is there, if any; `before` that, or one with all defaults. Raises `InvalidInput`,
+        `UnopenedSecrets`.
+        """
+        _refuse_secret_query(asked)
+        check_place_or_way_out(asked.url, before.app)
+        refuse_other_kind(asked.url, was)
+        given = call_fields_given(self)
+        timeouts = _acknowledged(asked.url, changed_timeouts(before.timeouts, given))
+        refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts)
+        form = changed_form(before.form, given)
+        refuse_bad_form(asked, form, may_have_seq=True)
+        refuse_without_answer(asked.url, timeouts, form)
+        refuse_headers_that_route(asked.url, asked.headers)
+        changes: dict[str, Any] = {"timeouts": timeouts, "form": form}
+        if "keep_output" in self.model_fields_set:
+            changes["keep_output"] = KeepOutput(self.keep_output or KeepOutput.ALWAYS)
+        if "retry" in self.model_fields_set:
+            changes["retry"] = (
+                None if self.retry is None else changed_policy(before.retry, self.retry.given())
+            )
+        if was is None:
+            seals.refuse_new(asked)
+            call = seals.seal(asked, before.app, before.name)
+        else:
+            call = seals.changed(asked, was, _check)
+        return before.changed_to(call, **changes)
 
 
-class TargetBody(CallFields):
+class TargetBody(_OfTargets, CallFields):
     """A whole target: a field that is absent gets its default."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**CallFields.meant_elsewhere, **ELSEWHERE_THAN_TARGETS}
     is_call: ClassVar[bool] = True
 
-    queue: _Queue = None
-    celery: _Celery = None
-    consumers: _Consumers = None
-    keep_output: _KeepOutput = None
-    retry: GivenRetry = None
-
-    def target_of(
-        self, app: str, name: str, was: NamedTarget | None, seals: Seals, most_ms: int
-    ) -> NamedTarget:
-        """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
+    def target_of(self, app: str, name: str, was: NamedTarget | None, seals: Seals) -> NamedTarget:
+        """Return what the target is to be; raises `InvalidInput`, `UnopenedSecrets`."""
         asked = self.call_to(_url_of(self, None))
-        _refuse_secret_query(asked)
-        check_place_or_way_out(asked.url, app)
-        refuse_other_kind(asked.url, was)
-        if was is None:
-            seals.refuse_new(asked)
-            call = seals.seal(asked, app, name)
-        else:
-            call = seals.changed(asked, was, _check)
-        given_fields = call_fields_given(self)
-        timeouts = _acknowledged(asked.url, changed_timeouts(AS_DEPLOYED, given_fields))
-        refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts, most_ms)
-        retry = None if self.retry is None else changed_policy(None, self.retry.given())
-        form = changed_form(UNTOUCHED, given_fields)
-        refuse_bad_form(asked, form, may_have_seq=True)
-        refuse_without_answer(asked.url, timeouts, form)
-        refuse_headers_that_route(asked.url, asked.headers)
-        return NamedTarget(app, name, 0, call, timeouts, _keep_output(self.keep_output), retry, form)
+        return self.changed(NamedTarget(app, name, 0, asked), asked, was, seals)
 
 
-class TargetPatch(CallChange):
+class TargetPatch(_OfTargets, CallChange):
     """Changes of a target (JSON merge patch, RFC 7396): what is absent stays, null gives it its default."""
 
     meant_elsewhere: ClassVar[Mapping[str, str]] = {**CallFields.meant_elsewhere, **ELSEWHERE_THAN_TARGETS}
     is_call: ClassVar[bool] = True
 
-    queue: _Queue = None
-    celery: _Celery = None
-    consumers: _Consumers = None
-    keep_output: _KeepOutput = None
-    retry: GivenRetry = None
-
-    def target_of(self, was: NamedTarget, seals: Seals, most_ms: int) -> NamedTarget:
-        """Return what the target is to be, its secrets sealed; raises `InvalidInput`, `UnopenedSecrets`."""
-        given = self.model_fields_set
-        given_fields = call_fields_given(self)
-        timeouts = _acknowledged(was.call.url, changed_timeouts(was.timeouts, given_fields))
-        refuse_longer(timeouts, was.timeouts, most_ms)
-        changed: dict[str, Any] = {"timeouts": timeouts}
-        if "keep_output" in given:
-            changed["keep_output"] = _keep_output(self.keep_output)
-        if "retry" in given:
-            changed["retry"] = None if self.retry is None else changed_policy(was.retry, self.retry.given())
+    def target_of(self, was: NamedTarget, seals: Seals) -> NamedTarget:
+        """Return what the target is to be; raises `InvalidInput`, `UnopenedSecrets`."""
         asked = changed_call(self.given(), was.call)
         if self.queue is not None or self.celery is not None or self.consumers is not None:
             asked = asked._replace(url=_url_of(self, was))
-        elif "method" in given:
+        elif "method" in self.model_fields_set:
             _refuse_method(was.call.url)
-        _refuse_secret_query(asked)
-        check_place_or_way_out(asked.url, was.app)
-        refuse_other_kind(asked.url, was)
-        changed["form"] = changed_form(was.form, given_fields)
-        refuse_bad_form(asked, changed["form"], may_have_seq=True)
-        refuse_without_answer(asked.url, timeouts, changed["form"])
-        refuse_headers_that_route(asked.url, asked.headers)
-        call = seals.changed(asked, was, _check)
-        return was.changed_to(call, **changed)
+        return self.changed(was, asked, was, seals)
 
 
 def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
@@ -220,10 +206,6 @@ def _acknowledged(url: str, timeouts: Timeouts) -> Timeouts:
         return timeouts
     is_consumers = place_from(url).kind is PlaceKind.CONSUMERS
     return timeouts._replace(ack_ms=USUAL_ACK_MS) if is_consumers else timeouts
-
-
-def _keep_output(word: str | None) -> KeepOutput:
-    return KeepOutput(word or KeepOutput.ALWAYS)
 
 
 def _check(call: Notify, kept_from: Notify | None) -> None:

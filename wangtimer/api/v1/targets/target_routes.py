@@ -1,15 +1,12 @@
 """Named targets over v1: list, read, make, change, delete."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from operator import attrgetter
+from functools import partial
 
-from flask_openapi.blueprint import APIBlueprint
-
-from wangtimer.api.http import cursors
-from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.parameters import ETAG, AppHeader, ChangeHeader, etag
-from wangtimer.api.v1.serving import Reply, Routes
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.shown import PageQuery
 from wangtimer.api.v1.targets.target_answers import (
     ListedTargets,
     ShownNamedTarget,
@@ -17,33 +14,38 @@ from wangtimer.api.v1.targets.target_answers import (
     shown_change,
     shown_target,
 )
-from wangtimer.api.v1.targets.target_models import TargetBody, TargetListQuery, TargetPatch, TargetPath
+from wangtimer.api.v1.targets.target_models import TargetBody, TargetPatch, TargetPath
 from wangtimer.core.errors import UnknownTarget, VersionChanged
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.target_changes import TargetChange
-from wangtimer.wiring import Wiring
+
+ONE = "/targets/<string:name>"
 
 
-@dataclass(frozen=True, slots=True)
-class TargetResource:
+class TargetResource(Resource):
     """The operations on named targets."""
 
-    wiring: Callable[[], Wiring]
-
-    def page(self, header: AppHeader, query: TargetListQuery) -> ListedTargets:
+    @Route("get", "/targets", "listTargets")
+    def page(self, header: AppHeader, query: PageQuery) -> ListedTargets:
         """List targets, by name."""
-        listed = cursors.of_list(f"v1 {header.app} targets", query)
-        after = cursors.name_behind(listed, query.cursor)
-        found = self.wiring().target_store.page(header.app, after, query.limit + 1)
-        items, cursor = cursors.page_of(listed, found, query.limit, attrgetter("name"), shown_target)
-        return ListedTargets(items=items, next_cursor=cursor)
+        find = partial(self.wiring().target_store.page, header.app)
+        return ListedTargets.by_name(query, f"{header.app} targets", find, shown_target)
 
+    @Route("get", ONE, "getTarget", (404,), answers={200: ShownNamedTarget}, headers=(ETAG,))
     def get(self, path: TargetPath, header: AppHeader) -> Reply:
         """Read a target, and how many timers name it."""
         store = self.wiring().target_store
         target = store.get(header.app, path.name)
         return _tagged(shown_target(target, store.timers_of(header.app, path.name)))
 
+    @Route(
+        "put",
+        ONE,
+        "putTarget",
+        (409,),
+        answers={200: ShownTargetChange, 201: ShownTargetChange},
+        headers=(ETAG,),
+    )
     def put(self, path: TargetPath, header: ChangeHeader, body: TargetBody) -> Reply:
         """Make a target, or replace it.
 
@@ -51,35 +53,34 @@ class TargetResource:
         secret that is there; where scheme, host or port of the URL change, each secret must be given anew. An app has
         1,000 targets at most (409).
         """
-        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_longest_timeout_ms
 
         def change(was: NamedTarget | None) -> NamedTarget:
             if was is None and header.if_match is not None:
                 reason = f"app {header.app!r} has no target {path.name!r}"
                 raise VersionChanged("version", reason, "leave the condition on its version out")
-            return body.target_of(header.app, path.name, was, seals, most_ms)
+            return body.target_of(header.app, path.name, was, self.wiring().seals)
 
         return self._changed(path, header, change)
 
+    @Route("patch", ONE, "patchTarget", (404, 409), answers={200: ShownTargetChange}, headers=(ETAG,))
     def patch(self, path: TargetPath, header: ChangeHeader, body: TargetPatch) -> Reply:
         """Change a target.
 
         The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too). What it changes counts
         for all timers that name the target.
         """
-        seals, most_ms = self.wiring().seals, self.wiring().settings.callback_longest_timeout_ms
 
         def change(was: NamedTarget | None) -> NamedTarget:
             if was is None:
                 raise UnknownTarget(header.app, path.name)
-            return body.target_of(was, seals, most_ms)
+            return body.target_of(was, self.wiring().seals)
 
         return self._changed(path, header, change)
 
-    def delete(self, path: TargetPath, header: ChangeHeader) -> Reply:
+    @Route("delete", ONE, "deleteTarget", (404, 409))
+    def delete(self, path: TargetPath, header: ChangeHeader) -> None:
         """Delete a target that no timer names; where timers name it, 409 says how many."""
         self.wiring().target_changes.remove(header.app, path.name, header.version)
-        return Reply(None, 204)
 
     def _changed(
         self, path: TargetPath, header: ChangeHeader, change: Callable[[NamedTarget | None], NamedTarget]
@@ -88,41 +89,6 @@ class TargetResource:
             header.app, path.name, change, header.version
         )
         return _tagged(shown_change(changed), 201 if changed.is_made else 200)
-
-
-def target_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of named targets."""
-    resource = TargetResource(wiring)
-    routes = Routes.of("targets", "targets")
-    add, one, headers = routes.add, "/targets/<string:name>", (ETAG,)
-    changed, made = {200: ShownTargetChange}, {201: ShownTargetChange}
-    add("get", "/targets", resource.page, "listTargets", {200: ListedTargets})
-    add("get", one, resource.get, "getTarget", {200: ShownNamedTarget}, 404, headers=headers)
-    add(
-        "put",
-        one,
-        resource.put,
-        "putTarget",
-        changed | made,
-        409,
-        412,
-        headers=headers,
-        wrap=refusing_callbacks,
-    )
-    add(
-        "patch",
-        one,
-        resource.patch,
-        "patchTarget",
-        changed,
-        404,
-        409,
-        412,
-        headers=headers,
-        wrap=refusing_callbacks,
-    )
-    add("delete", one, resource.delete, "deleteTarget", {204: None}, 404, 409, 412)
-    return routes.blueprint
 
 
 def _tagged(shown: ShownNamedTarget, status: int = 200) -> Reply:

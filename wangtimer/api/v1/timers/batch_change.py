@@ -1,31 +1,26 @@
 """Many timers of an app, enabled, disabled or deleted over v1."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from dataclasses import replace
+from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.conditions import NameText
+from wangtimer.api.asked.shared_types import NameText
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MOST_ID, Id
-from wangtimer.api.http.kept_answer import REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import Span
 from wangtimer.api.v1.timers.many_timers import MOST_CHANGED, Action, Changed, ManyAsked, ManyTimers
 from wangtimer.api.v1.timers.schedule_model import OfTimers
-from wangtimer.api.v1.timers.timer_answers import ShownStop, shown_stop
+from wangtimer.api.v1.timers.timer_answers import ShownStop
 from wangtimer.api.v1.timers.timer_conditions import TimerConditions
-from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.timer_lists import TimerFilter
-from wangtimer.wiring import Wiring
 
 
 class ManyTimersBody(OfTimers):
@@ -43,14 +38,13 @@ class ManyTimersBody(OfTimers):
         Field(description="timers that meet all these conditions and that the verb would change"),
     ] = None
     all: Annotated[bool, Field(description="true: every timer of the app that the verb would change")] = False
-    dry_run: Annotated[bool, Field(alias="dryRun", description="only count")] = False
+    dry_run: Annotated[bool, Field(description="only count")] = False
     limit: Annotated[
         int, Field(ge=1, le=MOST_CHANGED, description="at most this many timers in this request")
     ] = MOST_CHANGED
     after_id: Annotated[
         int,
         Field(
-            alias="afterId",
             ge=0,
             le=MOST_ID,
             description="only timers with a larger id: lastId of the previous answer",
@@ -109,10 +103,7 @@ class ManyTimersOutcome(OfMany):
     ]
     unknown_keys: Annotated[
         list[str] | None,
-        Field(
-            exclude_if=is_none,
-            description="with keys: the keys that no timer of the app had when the request began",
-        ),
+        Field(description="with keys: the keys that no timer of the app had when the request began"),
     ] = None
     counts_within: Span
 
@@ -122,12 +113,10 @@ class ManyTimersOutcome(OfMany):
         return [one.problem for one in self.failed]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchChangeResource:
+class BatchChangeResource(Resource):
     """Changes many timers."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("post", "/timers:batchEnable", "batchEnableTimers")
     def enable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Enable many timers.
 
@@ -137,6 +126,7 @@ class BatchChangeResource:
         """
         return self._outcome(self._change(header, body, "enable"), stops=False)
 
+    @Route("post", "/timers:batchDisable", "batchDisableTimers", is_for_callbacks=True)
     def disable(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Disable many timers.
 
@@ -144,6 +134,7 @@ class BatchChangeResource:
         """
         return self._outcome(self._change(header, body, "disable"), stops=True)
 
+    @Route("post", "/timers:batchDelete", "batchDeleteTimers", is_for_callbacks=True)
     def delete(self, header: ActingHeader, body: ManyTimersBody) -> ManyTimersOutcome:
         """Delete many timers.
 
@@ -155,7 +146,7 @@ class BatchChangeResource:
         return ManyTimers(self.wiring()).change(body.asked(header.app, action))
 
     def _outcome(self, done: Changed, stops: bool) -> ManyTimersOutcome:
-        return ManyTimersOutcome(
+        return ManyTimersOutcome.of(
             matched=done.chosen.matched,
             done=len(done.changed),
             remaining=done.remaining,
@@ -166,24 +157,12 @@ class BatchChangeResource:
             ],
             stopped=self._stopped(done.changed) if stops else [],
             unknown_keys=done.chosen.unknown_names,
-            counts_within=show_duration(done.counts_within_ms),
+            counts_within=done.counts_within_ms,
         )
 
     def _stopped(self, timers: list[Timer]) -> list[StoppedTimer]:
         found = self.wiring().stops.of(timers)
-        shown = ((timer_id, shown_stop(found[timer_id])) for timer_id in sorted(found))
-        return [StoppedTimer(id=timer_id, **dict(one)) for timer_id, one in shown if one is not None]
-
-
-def add_batch_change_routes(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the routes that change many timers."""
-    resource = BatchChangeResource(wiring)
-    answers: dict[int, Any] = {200: ManyTimersOutcome}
-    for verb, view, wrap in (
-        ("Enable", resource.enable, refusing_callbacks),
-        ("Disable", resource.disable, None),
-        ("Delete", resource.delete, None),
-    ):
-        rule, name = f"/timers:batch{verb}", f"batch{verb}Timers"
-        kept = once(wiring, view, name)
-        routes.add("post", rule, kept, name, answers, 409, 422, headers=(REPLAYED,), wrap=wrap)
+        stopped = ((timer_id, found[timer_id]) for timer_id in sorted(found))
+        return [
+            StoppedTimer.of(one, id=timer_id, at=one.at_ms) for timer_id, one in stopped if one is not None
+        ]

@@ -1,7 +1,6 @@
 """Many new timers over v1, each accepted or refused on its own."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cache, partial
 from hashlib import sha256
 from itertools import count
@@ -10,17 +9,14 @@ from typing import Annotated
 
 from pydantic import Field, SkipValidation
 
+from wangtimer.api.asked.asked_schedule import find_calendar
 from wangtimer.api.asked.asked_timer import new_timer
-from wangtimer.api.asked.named_calendar import find_calendar
 from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.kept_answer import REPLAYED
 from wangtimer.api.http.large_requests import begin_if_many
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import MOST_BODY, read_model
-from wangtimer.api.v1.kept_replies import ActingHeader, once
+from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
-from wangtimer.api.v1.serving import Routes
-from wangtimer.api.v1.timers.longest_call import new_within
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.timers.new_timers import (
     MOST_BATCH_BYTES,
     MOST_TIMERS,
@@ -31,13 +27,12 @@ from wangtimer.api.v1.timers.new_timers import (
 )
 from wangtimer.api.v1.timers.schedule_model import OfTimers
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
-from wangtimer.api.v1.timers.timer_answers import ShownWarning, shown_warnings
+from wangtimer.api.v1.timers.timer_answers import ShownWarning
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.batches import Result
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.schedule import rule_of
 from wangtimer.core.timers.timer import Timer
-from wangtimer.wiring import Wiring
 
 
 class NewTimersBody(OfTimers):
@@ -86,12 +81,10 @@ class NewTimersOutcome(OfMany):
         return [item.problem for item in self.items if item.problem is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class BatchCreateResource:
+class BatchCreateResource(Resource):
     """Makes many timers."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("post", "/timers:batchCreate", "batchCreateTimers", most_bytes=MOST_BATCH_BYTES)
     def create(self, header: ActingHeader, body: NewTimersBody) -> NewTimersOutcome:
         """Make many timers.
 
@@ -100,8 +93,7 @@ class BatchCreateResource:
         """
         begin_if_many(body.timers)
         wiring = self.wiring()
-        now = int(wiring.clock.now_ms())
-        most_ms = wiring.settings.callback_longest_timeout_ms
+        now = self.now()
         made_up = _made_up_keys(header)
         find = once_each(partial(find_calendar, wiring.calendars, header.app))
 
@@ -111,7 +103,7 @@ class BatchCreateResource:
             asked = read_model(NewTimerBody, given)
             refuse_task_elsewhere(asked.target, header.app, find_target)
             terms = asked.asked(asked.key or next(made_up))
-            return ToMake(new_within(new_timer(header.app, terms, now, find), most_ms), asked.enabled)
+            return ToMake(new_timer(header.app, terms, now, find), asked.enabled)
 
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
         return NewTimersOutcome(
@@ -119,23 +111,6 @@ class BatchCreateResource:
             created=sum(isinstance(one, Timer) for one in made),
             failed=sum(not isinstance(one, Timer) for one in made),
         )
-
-
-def add_batch_create_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the route that makes many timers."""
-    operation = "batchCreateTimers"
-    routes.add(
-        "post",
-        "/timers:batchCreate",
-        once(wiring, BatchCreateResource(wiring).create, operation),
-        operation,
-        {200: NewTimersOutcome},
-        409,
-        422,
-        headers=(REPLAYED,),
-        wrap=refusing_callbacks,
-        most_bytes=MOST_BATCH_BYTES,
-    )
 
 
 def _made_up_keys(header: ActingHeader) -> Iterator[str]:
@@ -148,8 +123,8 @@ def _made_up_keys(header: ActingHeader) -> Iterator[str]:
 def _shown(index: int, made: Result) -> NewTimerOutcome:
     if isinstance(made, Timer):
         rule = rule_of(made.definition.schedule)
-        warnings = shown_warnings(kind_of(rule).quick_warnings(rule))
-        return NewTimerOutcome(
+        warnings = list(kind_of(rule).quick_warnings(rule))
+        return NewTimerOutcome.of(
             index=index, id=made.id, key=made.name, created=True, problem=None, warnings=warnings
         )
     return NewTimerOutcome(

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, text_or_none
-from wangtimer.api.v1.shown import Span
+from wangtimer.api.v1.shown import Span, SpanText
 from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_RETRIES, OF_BACKOFFS, OF_RETRIES
 from wangtimer.core.retry import (
     LEAST_PAUSE_MS,
@@ -67,7 +67,6 @@ class Retry(Given):
             "or `pause` where that is longer",
             "5m",
         ),
-        Field(alias="longestPause"),
     ] = None
     pauses: Annotated[
         list[Annotated[str, Field(max_length=64), BeforeValidator(text_or_none)]] | None,
@@ -89,7 +88,6 @@ class Retry(Given):
     final_statuses: Annotated[
         _Statuses,
         Field(
-            alias="finalStatuses",
             description="answers after which a call is not tried again: statuses, or classes of them",
             examples=[["4xx"]],
         ),
@@ -97,7 +95,6 @@ class Retry(Given):
     retried_statuses: Annotated[
         _Statuses,
         Field(
-            alias="retriedStatuses",
             description="answers after which it is, though finalStatuses has their class",
             examples=[["409", "429"]],
         ),
@@ -157,39 +154,29 @@ class ShownRetry(Sent):
     """When a failed call is tried again."""
 
     attempts: Annotated[int, Field(description="how often a call is made at most", examples=[11])]
-    backoff: Annotated[
-        Backoff | None, Field(exclude_if=is_none, description="not there where pauses are listed")
-    ] = None
+    backoff: Annotated[Backoff | None, Field(description="not there where pauses are listed")] = None
     pause: Annotated[
         Span | None,
-        Field(exclude_if=is_none, description="after the first attempt, or with fixed after each"),
+        Field(description="after the first attempt, or with fixed after each"),
     ] = None
     longest_pause: Annotated[
-        Span | None, Field(exclude_if=is_none, description="pauses grow up to this; not there with fixed")
+        Span | None, Field(description="pauses grow up to this; not there with fixed")
     ] = None
     pauses: Annotated[
-        list[str] | None,
-        Field(exclude_if=is_none, description="each pause, where they are listed", examples=[["1s", "1m"]]),
+        list[SpanText] | None,
+        Field(description="each pause, where they are listed", examples=[["1s", "1m"]]),
     ] = None
     within: Annotated[
         Span | None,
-        Field(exclude_if=is_none, description="the pauses together are at most so long"),
+        Field(description="the pauses together are at most so long"),
     ] = None
     final_statuses: Annotated[
         list[str] | None,
-        Field(
-            exclude_if=is_none,
-            description="answers after which there is no other attempt",
-            examples=[["4xx"]],
-        ),
+        Field(description="answers after which there is no other attempt", examples=[["4xx"]]),
     ] = None
     retried_statuses: Annotated[
         list[str] | None,
-        Field(
-            exclude_if=is_none,
-            description="answers after which there is one all the same",
-            examples=[["409"]],
-        ),
+        Field(description="answers after which there is one all the same", examples=[["409"]]),
     ] = None
 
 
@@ -199,13 +186,13 @@ def shown_retry(policy: RetryPolicy | None) -> ShownRetry | None:
         return None
     grows = not policy.pauses
     is_exponential = policy.backoff is Backoff.EXPONENTIAL
-    return ShownRetry(
+    return ShownRetry.of(
         attempts=policy.most,
         backoff=policy.backoff if grows else None,
-        pause=show_duration(policy.pause_ms) if grows else None,
-        longest_pause=show_duration(policy.longest_pause_ms) if grows and is_exponential else None,
-        pauses=[show_duration(one) for one in policy.pauses] or None,
-        within=None if policy.within_ms is None else show_duration(policy.within_ms),
-        final_statuses=list(policy.final) or None,
-        retried_statuses=list(policy.retried) or None,
+        pause=policy.pause_ms if grows else None,
+        longest_pause=policy.longest_pause_ms if grows and is_exponential else None,
+        pauses=policy.pauses or None,
+        within=policy.within_ms,
+        final_statuses=policy.final or None,
+        retried_statuses=policy.retried or None,
     )

@@ -6,12 +6,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from wangtimer.api.asked.asked_schedule import BOUNDS
-from wangtimer.api.asked.bound_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
+from wangtimer.api.asked.shared_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.timers.schedule_rules import ASKED_BY, SPANS, taking_rules
+from wangtimer.api.v1.timers.declared_fields import ASKED_BY, SPANS, taking_rules
 from wangtimer.core.kinds.kinds import asked_fields
 from wangtimer.core.timers.fields import FIELDS
 

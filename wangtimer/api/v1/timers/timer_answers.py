@@ -6,19 +6,25 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.owned_fields import showing_v1_fields, shown_v1_values
-from wangtimer.api.http.envelope import Sent, is_none
+from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import Span, Text
-from wangtimer.api.v1.timers.call_fields import OF_CALLS, OF_TIMERS_ALONE, call_fields_shown, showing
+from wangtimer.api.v1.timers.declared_fields import (
+    OF_CALLS,
+    OF_TIMERS_ALONE,
+    call_fields_shown,
+    showing,
+    showing_rules,
+    showing_timers,
+    shown_rule,
+    shown_values,
+)
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
-from wangtimer.api.v1.timers.schedule_rules import showing_rules, shown_rule
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.previews.warnings import warnings_of_call
-from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.schedule import Bounded, bounds_in, rule_of
 from wangtimer.core.schedules.schedule import Schedule as Moments
+from wangtimer.core.schedules.schedule import as_bounded, rule_of
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.call_form import CallForm
@@ -39,25 +45,24 @@ Status = Literal["enabled", "disabled", "finished", "deleted"]
 class ShownSchedule(Sent):
     """When: {shown}; and what bounds them."""
 
-    timezone: Annotated[str | None, Field(exclude_if=is_none, examples=["Asia/Shanghai"])] = None
-    start_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
-    end_at: Annotated[Text | None, Field(exclude_if=is_none)] = None
-    max_firings: Annotated[int | None, Field(exclude_if=is_none)] = None
-    jitter: Annotated[Span | None, Field(exclude_if=is_none)] = None
-    exclude_calendar: Annotated[str | None, Field(exclude_if=is_none, examples=["weekends"])] = None
+    timezone: Annotated[str | None, Field(examples=["Asia/Shanghai"])] = None
+    start_at: Text | None = None
+    end_at: Text | None = None
+    max_firings: int | None = None
+    jitter: Span | None = None
+    exclude_calendar: Annotated[str | None, Field(examples=["weekends"])] = None
 
 
-WhichHeadersSecret = Annotated[
-    list[str] | None,
-    Field(exclude_if=is_none, description="headers that were marked as secret", examples=[["x-tenant"]]),
-]
-WhetherQuerySecret = Annotated[
-    bool | None,
-    Field(exclude_if=is_none, description="true: all of the URL's query was marked as secret"),
-]
-WhetherBodySecret = Annotated[
-    bool | None, Field(exclude_if=is_none, description="true: the body was marked as secret")
-]
+class ShownMarks(Sent):
+    """Which parts of an HTTP call were marked as secret."""
+
+    secret_headers: Annotated[
+        list[str] | None, Field(description="headers that were marked as secret", examples=[["x-tenant"]])
+    ] = None
+    secret_query: Annotated[
+        bool | None, Field(description="true: all of the URL's query was marked as secret")
+    ] = None
+    secret_body: Annotated[bool | None, Field(description="true: the body was marked as secret")] = None
 
 
 @partial(showing, fields=(*OF_CALLS, *OF_TIMERS_ALONE))
@@ -67,39 +72,28 @@ class _ShownCall(Sent):
     url: Annotated[
         str | None,
         Field(
-            exclude_if=is_none,
             description="not there: the call goes through a named target",
             examples=["https://shop.example/orders/expire"],
         ),
     ] = None
     name: Annotated[
         str | None,
-        Field(exclude_if=is_none, description="the named target of the app", examples=["shop"]),
+        Field(description="the named target of the app", examples=["shop"]),
     ] = None
     path: Annotated[
         str | None,
-        Field(
-            exclude_if=is_none,
-            description="what stands behind the URL of the target",
-            examples=["/orders/expire?order=7"],
-        ),
+        Field(description="what stands behind the URL of the target", examples=["/orders/expire?order=7"]),
     ] = None
-    method: Annotated[
-        MethodWord | None, Field(exclude_if=is_none, description="not there: that of the named target")
-    ] = None
+    method: Annotated[MethodWord | None, Field(description="not there: that of the named target")] = None
     headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
     body: str
 
 
-class ShownTarget(_ShownCall):
+class ShownTarget(ShownMarks, _ShownCall):
     """The HTTP call a timer makes; `***` stands in place of each secret.
 
     With a `name` it goes through that target of the app, and has what the timer gives itself.
     """
-
-    secret_headers: WhichHeadersSecret = None
-    secret_query: WhetherQuerySecret = None
-    secret_body: WhetherBodySecret = None
 
 
 class ShownMisfire(Sent):
@@ -144,7 +138,7 @@ class ShownPreview(Sent):
     warnings: list[ShownWarning]
 
 
-@showing_v1_fields
+@showing_timers
 class ShownTimer(Sent):
     """A timer."""
 
@@ -158,10 +152,7 @@ class ShownTimer(Sent):
     misfire: ShownMisfire
     retry: Annotated[
         ShownRetry | None,
-        Field(
-            exclude_if=is_none,
-            description="not there: as its target says, else as its app does, else as the deployment does",
-        ),
+        Field(description="not there: as its target says, else as its app does, else as the deployment does"),
     ] = None
     next_fire_at: Annotated[Text | None, Field(description="null while disabled, or when no moment is left")]
     version: Annotated[int, Field(description="grows with every change; the ETag holds it")]
@@ -209,22 +200,20 @@ class SwitchedOffTimer(Sent):
 def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     """Return the fields of a `ShownTimer` as they are at `now` (ms UTC)."""
     one = timer.definition
-    next_at = one.schedule.first_after(now) if one.is_enabled else None
-    return {
+    return shown_values(timer) | {
         "id": timer.id,
         "key": timer.name,
         "app": one.app,
         "status": "finished" if timer.is_finished(now) else one.status.value,
         "enabled": one.is_enabled,
-        "schedule": ShownSchedule(**schedule_fields(one.schedule), **_ending_fields(timer.ending)),
-        "target": ShownTarget(**call_fields(one.notify, one.timeouts, one.form)),
+        "schedule": _schedule_fields(timer),
+        "target": call_fields(one.notify, one.timeouts, one.form),
         "misfire": _misfire(one.misfire),
         "retry": shown_retry(one.retry),
-        **shown_v1_values(timer),
-        "next_fire_at": _shown(next_at),
+        "next_fire_at": one.schedule.first_after(now) if one.is_enabled else None,
         "version": one.version,
-        "created_at": show_moment(timer.created_at),
-        "updated_at": show_moment(timer.updated_at),
+        "created_at": timer.created_at,
+        "updated_at": timer.updated_at,
     }
 
 
@@ -239,9 +228,9 @@ def changed_timer(
     of_call = warnings_of_call(one.notify, one.form, is_once=one.schedule.only_moment is not None)
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
-    return ShownTimerChange(
+    return ShownTimerChange.of(
         **timer_fields(timer, now),
-        counts_within=show_duration(counts_within_ms),
+        counts_within=counts_within_ms,
         preview=preview(one.schedule, now, count, (*warnings, *of_call)),
     )
 
@@ -249,43 +238,27 @@ def changed_timer(
 def preview(schedule: Moments, now: int, count: int, warnings: Iterable[Warning]) -> ShownPreview:
     """Return the next `count` moments after `now` (ms UTC), words and the schedule's warnings before the others."""
     found = preview_of(schedule, now, count)
-    return ShownPreview(
-        next_moments=[
-            ShownMoment(at=show_moment(moment, found.zone), utc=show_moment(moment))
-            for moment in found.moments
-        ],
-        words=ShownWords(en=found.words[Language.EN], zh=found.words[Language.ZH]),
-        warnings=shown_warnings((*found.warnings, *warnings)),
-    )
-
-
-def shown_warnings(warnings: Iterable[Warning]) -> list[ShownWarning]:
-    """Return warnings as answers show them."""
-    return [ShownWarning(code=one.code, text=one.text, text_zh=one.text_zh) for one in warnings]
+    moments = [{"at": show_moment(moment, found.zone), "utc": moment} for moment in found.moments]
+    words = ShownWords(en=found.words[Language.EN], zh=found.words[Language.ZH])
+    return ShownPreview.of(next_moments=moments, words=words, warnings=[*found.warnings, *warnings])
 
 
 def shown_stop(stopped: StoppedMoment | None) -> ShownStop | None:
     """Return a stopped moment as answers show it."""
-    return None if stopped is None else ShownStop(at=show_moment(stopped.at_ms), state=stopped.state)
+    return None if stopped is None else ShownStop.of(stopped, at=stopped.at_ms)
 
 
-def schedule_fields(schedule: Moments) -> dict[str, Any]:
-    """Return the fields of a `ShownSchedule` but for the ending."""
-    bounds = bounds_in(schedule)
-    return shown_rule(rule_of(schedule)) | ({} if bounds is None else _bounds_fields(bounds))
-
-
-def _bounds_fields(bounds: Bounded) -> dict[str, Any]:
-    jitter_ms = bounds.jitter_ms
-    return {
-        "start_at": _shown(bounds.start_ms),
-        "jitter": None if jitter_ms is None else show_duration(jitter_ms),
+def _schedule_fields(timer: Timer) -> dict[str, Any]:
+    """Return the fields of a `ShownSchedule`."""
+    schedule, ending = timer.definition.schedule, timer.ending
+    bounds = as_bounded(schedule)
+    return shown_rule(rule_of(schedule)) | {
+        "start_at": bounds.start_ms,
+        "jitter": bounds.jitter_ms,
         "exclude_calendar": None if bounds.excluded is None else bounds.excluded.name,
+        "end_at": ending.end_ms,
+        "max_firings": ending.most,
     }
-
-
-def _ending_fields(ending: Ending) -> dict[str, Any]:
-    return {"end_at": _shown(ending.end_ms), "max_firings": ending.most}
 
 
 def call_fields(notify: Notify, timeouts: Timeouts, form: CallForm) -> dict[str, Any]:
@@ -308,10 +281,5 @@ def call_fields(notify: Notify, timeouts: Timeouts, form: CallForm) -> dict[str,
     }
 
 
-def _misfire(rule: MisfireRule) -> ShownMisfire:
-    grace, window = show_duration(rule.grace_ms), show_duration(rule.window_ms)
-    return ShownMisfire(policy=rule.policy, grace=grace, catchup_window=window)
-
-
-def _shown(moment_ms: int | None) -> str | None:
-    return None if moment_ms is None else show_moment(moment_ms)
+def _misfire(rule: MisfireRule) -> dict[str, Any]:
+    return {"policy": rule.policy, "grace": rule.grace_ms, "catchup_window": rule.window_ms}

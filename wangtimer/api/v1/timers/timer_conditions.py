@@ -1,16 +1,16 @@
 """The conditions that select an app's timers for a list or a bulk change in v1."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from wangtimer.api.asked.conditions import NameText, NextBefore, StatusWord, TagText, wanted_timers
+from wangtimer.api.asked.shared_types import NameText, NextBefore, StatusWord, TagText
 from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.v1.apps.host_names import host_at_any_port
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
-from wangtimer.store.sql.timer_lists import TimerFilter
+from wangtimer.store.sql.timer_lists import ListedStatus, TimerFilter
 
 
 class TimerConditions(Given):
@@ -30,11 +30,9 @@ class TimerConditions(Given):
     }
 
     key: Annotated[NameText | None, Field(description="this very key")] = None
-    key_prefix: Annotated[
-        NameText | None, Field(alias="keyPrefix", description="the key begins with this")
-    ] = None
+    key_prefix: Annotated[NameText | None, Field(description="the key begins with this")] = None
     key_contains: Annotated[
-        NameText | None, Field(alias="keyContains", description="the key contains this; case does not matter")
+        NameText | None, Field(description="the key contains this; case does not matter")
     ] = None
     status: Annotated[StatusWord | None, Field(description="timers with this status")] = None
     tag: Annotated[TagText | None, Field(description="timers with this tag")] = None
@@ -53,17 +51,18 @@ class TimerConditions(Given):
 
         `path` is the prefix of these fields' names, such as "filter.".
         """
-        wanted = wanted_timers(
+        before = (
+            None if self.next_before is None else read_moment_field(self.next_before, f"{path}nextBefore")
+        )
+        if self.host is not None:
+            host_at_any_port(self.host, f"{path}host")
+        return TimerFilter(
             app,
             self.key,
             self.key_prefix,
             self.key_contains,
-            self.status,
+            None if self.status is None else ListedStatus(self.status),
             self.tag,
-            self.next_before,
-            path,
+            before,
+            host=None if self.host is None else self.host.lower(),
         )
-        if self.host is None:
-            return wanted
-        host_at_any_port(self.host, f"{path}host")
-        return replace(wanted, host=self.host.lower())

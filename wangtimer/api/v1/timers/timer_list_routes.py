@@ -1,9 +1,8 @@
 """Lists of timers over v1: filtered, sorted and in pages."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -14,15 +13,13 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import PAGE, Cursor, Limit
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.parameters import AnyAppHeader
-from wangtimer.api.v1.serving import Routes
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
 from wangtimer.api.v1.timers.timer_conditions import TimerConditions
-from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import Order, SortKey
-from wangtimer.wiring import Wiring
 
 # Names of sort keys here, and in the store.
 _SORTS = {"id": "id", "key": "name", "createdAt": "createdAt", "updatedAt": "updatedAt"}
@@ -69,12 +66,10 @@ class ListedTimers(ListPage):
     items: list[ListedTimer]
 
 
-@dataclass(frozen=True, slots=True)
-class TimerListResource:
+class TimerListResource(Resource):
     """The list of an app's timers."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route("get", "/timers", "listTimers")
     def page(self, header: AnyAppHeader, query: TimerListQuery) -> ListedTimers:
         """List timers.
 
@@ -85,7 +80,7 @@ class TimerListResource:
         if header.app is None:
             _refuse_of_one_app(query)
         wiring = self.wiring()
-        now, order = int(wiring.clock.now_ms()), query.order
+        now, order = self.now(), query.order
         listed = cursors.of_list(f"v1 {header.app} {query.sort}", query)
         kind = str if order.key is SortKey.NAME else int
         behind = None if query.cursor is None else cursors.read(listed, query.cursor, kind)
@@ -108,24 +103,12 @@ def _refuse_of_one_app(query: TimerListQuery) -> None:
             )
 
 
-def add_list_route(routes: Routes, wiring: Callable[[], Wiring]) -> None:
-    """Add the route of the list of timers. All routes of one path must be in one blueprint."""
-    routes.add("get", "/timers", TimerListResource(wiring).page, "listTimers", {200: ListedTimers})
-
-
 def listed_timer(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimer:
     """Return a timer as it is at `now` (ms UTC), with its last outcome, which is among these by timers' ids."""
-    return ListedTimer(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
+    return ListedTimer.of(**timer_fields(timer, now), last_outcome=_last(outcomes.get(timer.id)))
 
 
 def _last(record: FiringRecord | None) -> ShownLastOutcome | None:
     if record is None:
         return None
-    outcome: dict[str, Any] = {
-        "fire_at": show_moment(record.firing.fire_at),
-        "status": record.firing.status.value,
-        "lateness_ms": record.lateness_ms,
-        "http_status": record.http_status,
-        "error": record.error,
-    }
-    return ShownLastOutcome(**outcome)
+    return ShownLastOutcome.of(record, fire_at=record.firing.fire_at, status=record.firing.status.value)

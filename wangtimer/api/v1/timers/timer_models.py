@@ -7,8 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
-from wangtimer.api.asked.call_types import Body, ChangedBody, ChangedUrl, Url
-from wangtimer.api.asked.owned_fields import OF_OVERLAPS, OF_V1, taking_v1_fields
+from wangtimer.api.asked.shared_types import OF_OVERLAPS, Body, ChangedBody, ChangedUrl, Url
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
@@ -23,11 +22,16 @@ from wangtimer.api.http.field_types import (
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.timers.call_fields import OF_CALLS as FIELDS_OF_CALLS
-from wangtimer.api.v1.timers.call_fields import OF_TIMERS_ALONE, call_fields_given, taking
+from wangtimer.api.v1.timers.declared_fields import (
+    ASKED_BY,
+    OF_TIMERS,
+    OF_TIMERS_ALONE,
+    call_fields_given,
+    taking,
+)
+from wangtimer.api.v1.timers.declared_fields import OF_CALLS as FIELDS_OF_CALLS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
 from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
-from wangtimer.api.v1.timers.schedule_rules import ASKED_BY
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CALLS,
     ELSEWHERE_THAN_TASKS,
@@ -66,7 +70,6 @@ def _header_names(names: list[str] | None) -> list[str] | None:
 _SecretHeaders = Annotated[
     list[str] | None,
     Field(
-        alias="secretHeaders",
         max_length=MOST_HEADERS,
         description="names of headers whose values are secret, beside those that are by their names (Authorization, "
         "Cookie, and any with token, key, secret, password or the like in it): they are stored encrypted, and shown as "
@@ -78,11 +81,10 @@ _SecretHeaders = Annotated[
 _SecretQuery = Annotated[
     bool | None,
     Field(
-        alias="secretQuery",
         description="true: all of the URL's query is secret, not only the values of parameters that are by their names",
     ),
 ]
-_SecretBody = Annotated[bool | None, Field(alias="secretBody", description="true: the body is secret")]
+_SecretBody = Annotated[bool | None, Field(description="true: the body is secret")]
 
 # Words of other schedulers for what `retry` says, which stands beside the target.
 _OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
@@ -127,8 +129,9 @@ class GivenTask(Given):
         ),
     ]
     args: Annotated[list[Any] | None, Field(description="its arguments in order", examples=[[7]])] = None
-    kwargs: Annotated[
-        dict[str, Any] | None, Field(description="its arguments by name", examples=[{"notify": True}])
+    kwargs_: Annotated[
+        dict[str, Any] | None,
+        Field(alias="kwargs", description="its arguments by name", examples=[{"notify": True}]),
     ] = None
     queue: Annotated[
         str | None, Field(description="another queue than the target's, if the operator allows it")
@@ -136,7 +139,7 @@ class GivenTask(Given):
 
     def text(self) -> str:
         """Return it as the body of a timer."""
-        return CeleryTask(self.task, self.args or [], self.kwargs or {}, self.queue or "").text()
+        return CeleryTask(self.task, self.args or [], self.kwargs_ or {}, self.queue or "").text()
 
 
 _TASK_IN_PATCH = (
@@ -150,6 +153,18 @@ _Task = Annotated[
 ]
 
 
+class _Marks(Given):
+    """Which parts of an HTTP call are secret."""
+
+    example: ClassVar[str] = _CALL
+    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
+    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
+
+    secret_headers: _SecretHeaders = None
+    secret_query: _SecretQuery = None
+    secret_body: _SecretBody = None
+
+
 @taking
 class _CallParts(Given):
     """An HTTP call without its marks."""
@@ -161,16 +176,8 @@ class _CallParts(Given):
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
 
 
-class CallFields(_CallParts):
+class CallFields(_Marks, _CallParts):
     """An HTTP call."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
-
-    secret_headers: _SecretHeaders = None
-    secret_query: _SecretQuery = None
-    secret_body: _SecretBody = None
 
     def call_to(self, url: str, target: str = "") -> Notify:
         """Return the call to a URL, or through a target to what stands behind its URL; raises `Refused`."""
@@ -216,16 +223,8 @@ class _ChangedParts(Given):
     json_: Annotated[Any, _JSON, Field(alias="json")] = None
 
 
-class CallChange(_ChangedParts):
+class CallChange(_Marks, _ChangedParts):
     """What is to change of an HTTP call (RFC 7396): what is not given stays, null gives a part its default."""
-
-    example: ClassVar[str] = _CALL
-    words_here: ClassVar[Mapping[str, str]] = OF_CALLS
-    meant_elsewhere: ClassVar[Mapping[str, str]] = {**_OF_ATTEMPTS, **ELSEWHERE_THAN_CALLS}
-
-    secret_headers: _SecretHeaders = None
-    secret_query: _SecretQuery = None
-    secret_body: _SecretBody = None
 
     def given(self) -> dict[str, Any]:
         """Return what is given of the call itself, as `changed_call` takes it; raises `Refused`."""
@@ -318,7 +317,6 @@ class Misfire(Given):
     catchup_window: Annotated[
         GivenDuration,
         duration("firings found later than this are never made; 0s, the default, means no limit", "1h"),
-        Field(alias="catchupWindow"),
     ] = None
 
     def given(self) -> dict[str, Any]:
@@ -349,7 +347,7 @@ _OF_VERSIONS = dict.fromkeys(
 )
 
 
-@taking_v1_fields
+@partial(taking, fields=OF_TIMERS)
 class TimerFields(OfTimers):
     """A timer's fields beside its schedule and target."""
 
@@ -362,7 +360,7 @@ class TimerFields(OfTimers):
     def given(self) -> dict[str, Any]:
         """Return what is given, by the names in core; raises `Refused`."""
         given = self.model_fields_set
-        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_V1 if one.name in given}
+        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_TIMERS if one.name in given}
         if "retry" in given:
             asked["retry"] = None if self.retry is None else self.retry.given()
         return asked | ({} if self.misfire is None else self.misfire.given())

@@ -1,24 +1,17 @@
 """Timers over v1: make, read, change, replace, delete, enable, disable, fire."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from secrets import token_hex
 
 from flask import Response
-from flask_openapi.blueprint import APIBlueprint
 
-from wangtimer.api.asked.asked_schedule import FindCalendar, schedule_of
+from wangtimer.api.asked.asked_schedule import FindCalendar, find_calendar, schedule_of
 from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
-from wangtimer.api.asked.named_calendar import find_calendar
-from wangtimer.api.http.kept_answer import REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once, once_with_it
+from wangtimer.api.http.serving import Reply, response_of
+from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
-from wangtimer.api.v1.serving import Reply, Routes, response_of
-from wangtimer.api.v1.timers.batch_change import add_batch_change_routes
-from wangtimer.api.v1.timers.batch_create import add_batch_create_route
-from wangtimer.api.v1.timers.longest_call import edited_within, new_within
+from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.timers.schedule_model import Schedule
 from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
 from wangtimer.api.v1.timers.timer_answers import (
@@ -31,38 +24,42 @@ from wangtimer.api.v1.timers.timer_answers import (
     shown_stop,
     timer_fields,
 )
-from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, add_list_route, listed_timer
+from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, listed_timer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
 from wangtimer.core.kinds.clock_warnings import warnings_of_moment
-from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.core.words.warning import Warning
 from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.kept_answers import Asked, ToKeep
-from wangtimer.wiring import Wiring
+
+ONE = f"/timers/{WHICH}"
 
 
-@dataclass(frozen=True, slots=True)
-class TimerResource:
+class TimerResource(Resource):
     """The operations on one timer."""
 
-    wiring: Callable[[], Wiring]
-
+    @Route(
+        "post",
+        "/timers",
+        "createTimer",
+        answers={201: ShownTimerChange},
+        headers=("Location", ETAG),
+        keeps_its_answer=True,
+    )
     def create(self, header: ActingHeader, body: NewTimerBody) -> Reply | Response:
         """Make a timer.
 
         It is enabled in the same commit and fires from its next moment on, unless `enabled` is false. The answer shows
         the next five moments.
         """
-        wiring, now = self.wiring(), self._now()
+        wiring, now = self.wiring(), self.now()
         terms = body.asked(body.key or token_hex(12))
 
         def create(keep: ToKeep | None = None) -> Timer:
             registrar: Registrar = wiring.registrar
             refuse_task_elsewhere(body.target, header.app, wiring.target_store.get)
             new = new_timer(header.app, terms, now, self._calendars_of(header.app))
-            new = new_within(new, wiring.settings.callback_longest_timeout_ms)
             return registrar.create_enabled(new, keep) if body.enabled else registrar.create(new, keep)
 
         if header.idempotency_key is None:
@@ -74,68 +71,74 @@ class TimerResource:
 
         return once_with_it(self.wiring, "create", {"header": header, "body": body}, create_once)
 
+    @Route("get", ONE, "getTimer", (404,), answers={200: ListedTimer}, headers=(ETAG,))
     def get(self, path: TimerPath, header: AppHeader) -> Reply:
         """Read a timer.
 
         The answer has its next moment and its last outcome.
         """
-        wiring, now = self.wiring(), self._now()
+        wiring, now = self.wiring(), self.now()
         timer = wiring.timers.get(header.app, self._id_of(path, header))
         outcomes = wiring.firing_lists.last_outcomes([timer.id], now)
         return Reply(listed_timer(now, timer, outcomes), headers=_tagged(timer))
 
+    @Route(
+        "put",
+        ONE,
+        "putTimer",
+        (404, 409),
+        answers={200: ShownTimerChange, 201: ShownTimerChange},
+        headers=(ETAG,),
+    )
     def put(self, path: TimerPath, header: ChangeHeader, body: WholeTimerBody) -> Reply:
         """Make a timer, or replace an existing one.
 
         With `key:` it is made where the app has no timer of this key (201). A repeat of the same request changes
         nothing, except that `delay` counts from each request.
         """
-        now, find = self._now(), self._calendars_of(header.app)
+        now, find = self.now(), self._calendars_of(header.app)
         refuse_task_elsewhere(body.target, header.app, self.wiring().target_store.get)
         registrar: Registrar = self.wiring().registrar
-        seals = self.wiring().seals
-        most_ms = self.wiring().settings.callback_longest_timeout_ms
+
+        def change(was: Timer) -> Timer:
+            return replaced_timer(body.asked(was.name), was, now, find, self.wiring().seals)
+
         if path.key is None:
             timer_id = self._id_of(path, header)
-
-            def change(was: Timer) -> Timer:
-                return edited_within(
-                    replaced_timer(body.asked(was.name), was, now, find, seals), was, most_ms
-                )
-
             timer = registrar.edit(header.app, timer_id, change, header.version, body.enabled)
             return self._changed(timer, now, body.schedule)
         terms = body.asked(path.key)
         timer, created = registrar.put(
             header.app,
             path.key,
-            lambda: new_within(new_timer(header.app, terms, now, find), most_ms),
-            lambda was: edited_within(replaced_timer(terms, was, now, find, seals), was, most_ms),
+            lambda: new_timer(header.app, terms, now, find),
+            change,
             header.version,
             enabled=body.enabled,
             must_exist=header.if_match is not None,
         )
         return (self._made if created else self._changed)(timer, now, body.schedule)
 
+    @Route("patch", ONE, "patchTimer", (404, 409), answers={200: ShownTimerChange}, headers=(ETAG,))
     def patch(self, path: TimerPath, header: ChangeHeader, body: TimerPatch) -> Reply:
         """Change a timer.
 
         The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too), applied in one commit.
         Moments of the old schedule more than `countsWithin` away no longer fire; those of the new one do.
         """
-        now, find = self._now(), self._calendars_of(header.app)
+        now, find = self.now(), self._calendars_of(header.app)
         asked = body.asked()
         seals = self.wiring().seals
-        most_ms = self.wiring().settings.callback_longest_timeout_ms
         timer = self.wiring().registrar.edit(
             header.app,
             self._id_of(path, header),
-            lambda was: edited_within(edited_timer(asked, was, now, find, seals), was, most_ms),
+            lambda was: edited_timer(asked, was, now, find, seals),
             header.version,
             body.enabled,
         )
         return self._changed(timer, now, body.schedule)
 
+    @Route("delete", ONE, "deleteTimer", (404,), answers={200: SwitchedOffTimer}, headers=(ETAG,))
     def delete(self, path: TimerPath, header: ChangeHeader) -> Reply:
         """Delete a timer.
 
@@ -145,14 +148,24 @@ class TimerResource:
         timer_id = self._id_of(path, header)
         return self._off(wiring.registrar.delete(header.app, timer_id, path.key, header.version))
 
+    @Route("post", f"{ONE}:enable", "enableTimer", (404,), answers={200: ShownTimerChange}, headers=(ETAG,))
     def enable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
         """Enable a timer.
 
         A one-shot up to a minute past fires at once; an older one is refused. A repeat changes nothing.
         """
         timer = self.wiring().registrar.enable(header.app, self._id_of(path, header), header.version)
-        return self._changed(timer, self._now())
+        return self._changed(timer, self.now())
 
+    @Route(
+        "post",
+        f"{ONE}:disable",
+        "disableTimer",
+        (404,),
+        answers={200: SwitchedOffTimer},
+        headers=(ETAG,),
+        is_for_callbacks=True,
+    )
     def disable(self, path: TimerPath, header: ActingChangeHeader) -> Reply:
         """Disable a timer.
 
@@ -163,20 +176,18 @@ class TimerResource:
             self.wiring().registrar.disable(header.app, self._id_of(path, header), header.version)
         )
 
+    @Route("post", "/schedules:preview", "previewSchedule", is_for_callbacks=True)
     def preview(self, header: AppHeader, body: PreviewBody) -> ShownPreview:
         """Preview a schedule.
 
         The answer has its next moments, the schedule in words, and warnings. Nothing is stored.
         """
-        now = self._now()
+        now = self.now()
         find = self._calendars_of(header.app)
         asked = schedule_of(body.schedule.whole(), now, find, must_fire=False)
         refuse_past(asked.schedule, now)
         schedule = replace(asked.ending, counted_from=now).applied_to(asked.schedule)
         return preview(schedule, now, body.count, _warnings_of(body.schedule))
-
-    def _now(self) -> int:
-        return int(self.wiring().clock.now_ms())
 
     def _id_of(self, path: TimerPath, header: AppHeader) -> int:
         return path.id_in(header.app, self.wiring().timers)
@@ -185,7 +196,7 @@ class TimerResource:
         return partial(find_calendar, self.wiring().calendars, app)
 
     def _plain(self, timer: Timer) -> ShownTimer:
-        return ShownTimer(**timer_fields(timer, self._now()))
+        return ShownTimer.of(**timer_fields(timer, self.now()))
 
     def _shown(self, timer: Timer, now: int, asked: Schedule | None) -> ShownTimerChange:
         return changed_timer(timer, now, self._counts_within_ms(timer), _warnings_of(asked))
@@ -198,82 +209,12 @@ class TimerResource:
 
     def _off(self, timer: Timer) -> Reply:
         stopped = shown_stop(self.wiring().stops.of([timer]).get(timer.id))
-        within = show_duration(self._counts_within_ms(timer))
-        answer = SwitchedOffTimer(timer=self._plain(timer), stopped=stopped, counts_within=within)
+        within_ms = self._counts_within_ms(timer)
+        answer = SwitchedOffTimer.of(timer=self._plain(timer), stopped=stopped, counts_within=within_ms)
         return Reply(answer, headers=_tagged(timer))
 
     def _counts_within_ms(self, timer: Timer) -> int:
         return counts_within_ms(timer.is_told, self.wiring().settings.lead_ms)
-
-
-def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of timers."""
-    resource = TimerResource(wiring)
-    routes = Routes.of("timers", "timers")
-    one, many = f"/timers/{WHICH}", "/timers"
-    add, headers = routes.add, (ETAG,)
-    made, changed, stopped = {201: ShownTimerChange}, {200: ShownTimerChange}, {200: SwitchedOffTimer}
-    of_made = ("Location", ETAG, REPLAYED)
-    add(
-        "post", many, resource.create, "createTimer", made, 409, 422, headers=of_made, wrap=refusing_callbacks
-    )
-    add("get", one, resource.get, "getTimer", {200: ListedTimer}, 404, headers=headers)
-    add(
-        "put",
-        one,
-        resource.put,
-        "putTimer",
-        changed | made,
-        404,
-        409,
-        412,
-        headers=headers,
-        wrap=refusing_callbacks,
-    )
-    add(
-        "patch",
-        one,
-        resource.patch,
-        "patchTimer",
-        changed,
-        404,
-        409,
-        412,
-        headers=headers,
-        wrap=refusing_callbacks,
-    )
-    add("delete", one, resource.delete, "deleteTimer", stopped, 404, 412, headers=headers)
-    on, off = "enableTimer", "disableTimer"
-    add(
-        "post",
-        f"{one}:enable",
-        once(wiring, resource.enable, on),
-        on,
-        changed,
-        404,
-        409,
-        412,
-        422,
-        headers=(*headers, REPLAYED),
-        wrap=refusing_callbacks,
-    )
-    add(
-        "post",
-        f"{one}:disable",
-        once(wiring, resource.disable, off),
-        off,
-        stopped,
-        404,
-        409,
-        412,
-        422,
-        headers=(*headers, REPLAYED),
-    )
-    add("post", "/schedules:preview", resource.preview, "previewSchedule", {200: ShownPreview})
-    add_list_route(routes, wiring)
-    add_batch_create_route(routes, wiring)
-    add_batch_change_routes(routes, wiring)
-    return routes.blueprint
 
 
 def _tagged(timer: Timer) -> dict[str, str]:

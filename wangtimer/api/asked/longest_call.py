@@ -1,37 +1,29 @@
 """No time-out of a timer or a target may be longer than the operator allows: a call that hangs holds a connection."""
 
+from flask import has_app_context
+
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
-from wangtimer.core.timers.timer import NewTimer, Timer
 
 # In the order of `Timeouts`, the first three of them.
 CALL_FIELDS = ("target.timeout", "target.connectTimeout", "target.firstByteTimeout")
 ACK_FIELD = "target.ackTimeout"
 
 
-def new_within(new: NewTimer, most_ms: int) -> NewTimer:
-    """Return the timer to make; raises `Refused` for a time-out that is longer than `most_ms`."""
-    refuse_longer(new.timeouts, AS_DEPLOYED, most_ms)
-    return new
+def refuse_longer(given: Timeouts, was: Timeouts = AS_DEPLOYED) -> None:
+    """Raise `Refused` for a time-out that is longer than this deployment allows.
 
-
-def edited_within(edited: Timer, was: Timer, most_ms: int) -> Timer:
-    """Return the timer as it is to be; raises `Refused` for a new time-out that is longer than `most_ms`.
-
-    One that it had before stays, although the deployment may allow less since.
+    One that was there before stays, although the deployment may allow less since. A file of timers is checked without a
+    deployment, and so without its settings.
     """
-    refuse_longer(edited.definition.timeouts, was.definition.timeouts, most_ms)
-    return edited
-
-
-def refuse_longer(given: Timeouts, was: Timeouts, most_ms: int) -> None:
-    """Raise `Refused` for a time-out that is longer than `most_ms` and is not as it `was`."""
-    if given == AS_DEPLOYED:
+    if given == AS_DEPLOYED or not has_app_context():
         return
-    if given.ack_ms is not None and given.ack_ms != was.ack_ms and not settings_in_use().secret_key_ring:
+    settings = settings_in_use()
+    most_ms = settings.callback_longest_timeout_ms
+    if given.ack_ms is not None and given.ack_ms != was.ack_ms and not settings.secret_key_ring:
         raise Refused(
             ErrorCode.BAD_VALUE,
             ACK_FIELD,

@@ -1,0 +1,110 @@
+"""The types of fields that requests and answers of all paths have: of schedules, calls, firings and lists.
+
+Only v1 spells spans of time in another way.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from wangtimer.api.http.field_types import GivenMoment, moment, number
+from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
+from wangtimer.core.schedules.calendars import NAME_CHARACTERS as CALENDAR_CHARACTERS
+from wangtimer.core.timers.fields import TAG_CHARACTERS
+from wangtimer.core.timers.timer import NAME_CHARACTERS
+
+# Finding the 10,000th moment of a rare cron takes half a second.
+MOST_FIRINGS = 10_000
+JITTER = "each moment is delayed by at most this, never past the next one; its delay is always the same"
+
+Timezone = Annotated[
+    str | None,
+    Field(
+        description="IANA zone of cron, of excluded days, and of moments written without an offset; UTC by default",
+        examples=["Asia/Shanghai"],
+    ),
+]
+StartAt = Annotated[GivenMoment, moment("nothing fires before")]
+EndAt = Annotated[GivenMoment, moment("nothing fires after; then the timer is finished")]
+MaxFirings = Annotated[
+    int | None,
+    Field(
+        ge=1,
+        le=MOST_FIRINGS,
+        description="the timer is finished after this many moments of its schedule, counted from startAt, or else from "
+        "the first enable. Moments that pass while it is disabled count",
+    ),
+]
+ExcludeCalendar = Annotated[
+    str | None,
+    Field(
+        max_length=CALENDAR_CHARACTERS,
+        description="nothing fires on the days of this calendar: weekends, cn-off-days, or one the app uploaded",
+        examples=["weekends"],
+    ),
+]
+
+# The length of a URL is in the schema for readers; `check_url` says it better.
+_URL = {"minLength": 1, "maxLength": MOST_URL_CHARACTERS}
+Url = Annotated[
+    str,
+    Field(
+        description="http or https, ASCII, no user name in it",
+        json_schema_extra=dict(_URL),
+        examples=["https://shop.example/orders/expire"],
+    ),
+    AfterValidator(check_url),
+]
+ChangedUrl = Annotated[
+    str | None,
+    Field(
+        description="as in a new timer; null is refused, since every call has a URL",
+        json_schema_extra=dict(_URL),
+    ),
+    AfterValidator(check_changed_url),
+]
+Body = Annotated[str | None, Field(description="sent as it is, in UTF-8", examples=['{"order":7}'])]
+ChangedBody = Annotated[str | None, Field(description="null: none")]
+
+KindWord = Literal["scheduled", "manual", "backfill"]
+
+ShownKind = Annotated[KindWord, Field(description="planned by its timer's schedule, or requested")]
+Lateness = Annotated[int | None, Field(description="first send minus scheduled moment")]
+LastOutput = Annotated[str, Field(description="the start of the target's last answer")]
+WaitedFor = Annotated[
+    str,
+    Field(
+        description="what its last attempt waits or waited for: a place at its target (`host:` with the host, the "
+        "part of it that is called and the app), a connection of its app's share (`app:` and the app), or a limit of "
+        "callbacks (`limit:` and the app, "
+        "`host-limit:` and the host, `app-at-host:` with both): "
+        "then it was throttled, and `latenessMs` says for how long; `pause:all`, or `pause:` with `app:`, `host:` or "
+        "`timer:` and a name: an operator had paused that; empty: it did not wait"
+    ),
+]
+
+# Other schedulers' words for `overlap`.
+OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
+    (
+        "allowOverlap",
+        "concurrency",
+        "concurrencyPolicy",
+        "maxInstances",
+        "maxConcurrent",
+        "maxConcurrency",
+        "coalesce",
+        "singleton",
+    ),
+    "overlap says what becomes of a firing while another one of the timer is not done: allow, skip, queueOne or "
+    "cancelOlder",
+)
+
+NameText = Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)]
+TagText = Annotated[str, Field(min_length=1, max_length=TAG_CHARACTERS)]
+StatusWord = Literal["disabled", "enabled", "finished"]
+NextBefore = Annotated[
+    GivenMoment,
+    BeforeValidator(number),
+    moment("only timers whose next moment is at or before this"),
+]

@@ -1,0 +1,104 @@
+"""Makes Flask views: the types of a view say what it takes and answers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import wraps
+from typing import Any, NamedTuple, get_type_hints
+
+from flask import Response, g
+from pydantic import BaseModel
+from werkzeug.datastructures import Headers
+
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.large_requests import ending_large
+from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
+from wangtimer.api.http.refusals import Part, Refused
+from wangtimer.api.http.settings_in_use import work_s
+from wangtimer.core.work_budget import work_budget
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """An answer with a status other than 200, or with headers."""
+
+    body: Sent
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+class Named(NamedTuple):
+    """Something that a request names: in which part, and how it spells that; dotted in a body."""
+
+    part: Part
+    name: str
+
+
+View = Callable[..., Sent | Reply | Response | None]
+# A part of requests, its name, its model, and what reads it.
+_Reading = tuple[Part, str, type[BaseModel], Callable[[dict[str, Any]], Any]]
+
+
+class Whole(Response):
+    """An answer with a body and all its headers, so werkzeug need not check each again."""
+
+    def get_wsgi_headers(self, _environ: Any) -> Headers:
+        """Return the headers. They have the length of the body, and locations are ASCII."""
+        return self.headers
+
+
+def serving(view: View, most_bytes: int = MOST_BODY_BYTES) -> Callable[..., Response]:
+    """Return a Flask view: it calls `view` with the `path`, `header`, `query` and `body` it takes, and answers."""
+    hints = get_type_hints(view)
+    readers: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "path": lambda given: given,
+        "header": lambda _: read_header(hints["header"]),
+        "query": lambda _: read_query(),
+        "body": lambda _: read_body(most_bytes),
+    }
+    parts = [part for part in Part if part.value in hints]
+    # The first part that names something.
+    named = {
+        subject: Named(part, name)
+        for part in reversed(parts)
+        for subject, name in hints[part.value].named_by.items()
+    }
+    fields_in = Part.BODY if "body" in hints else Part.QUERY
+    is_call = "body" in hints and hints["body"].is_call
+    readings = [(part, part.value, hints[part.value], readers[part.value]) for part in parts]
+
+    @wraps(view)
+    def read_and_answer(**given: Any) -> Response:
+        # How this request names what an error may be about, and which part has its fields. `is_call`: the body itself
+        # is an HTTP call, which in other requests is the `target`.
+        g.named, g.fields_in, g.is_call = named, fields_in, is_call
+        with work_budget(work_s()), ending_large():
+            taken = _read(readings, given)
+            return response_of(view(**taken))
+
+    # With this flask-openapi reads the types for the document only. Its own validation would build the query's JSON
+    # schema on each request, keep only the last of two equal keys, and call broken JSON a missing body.
+    read_and_answer.__delay_validate_request__ = True  # type: ignore[attr-defined]
+    return read_and_answer
+
+
+def _read(readings: Sequence[_Reading], given: dict[str, Any]) -> dict[str, Any]:
+    """Return the parts of a request as models, by their names; raises `Refused`, which says where it stands."""
+    taken = {}
+    for part, name, model, read in readings:
+        try:
+            taken[name] = read_model(model, read(given))
+        except Refused as refused:
+            refused.part = part
+            raise
+    return taken
+
+
+def response_of(answer: Sent | Reply | Response | None) -> Response:
+    """Return what a view answers as an HTTP response; None: 204."""
+    if isinstance(answer, Response):
+        return answer
+    if answer is None:
+        return Response(status=204)
+    reply = answer if isinstance(answer, Reply) else Reply(answer)
+    text = reply.body.__pydantic_serializer__.to_json(reply.body, by_alias=True)
+    return Whole(text, reply.status, dict(reply.headers), mimetype="application/json")

@@ -1,0 +1,142 @@
+"""The resources of v1: each operation is a method, and its route stands beside it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from inspect import getdoc
+from types import NoneType
+from typing import Any, TypeVar, get_type_hints
+
+from flask_openapi.blueprint import APIBlueprint
+from flask_openapi.models.schema import Schema
+from flask_openapi.models.tag import Tag
+from flask_openapi.utils import get_model_schema, normalize_name
+from pydantic import BaseModel
+
+from wangtimer.api.http.documented import TOO_LONG
+from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.kept_answer import HEADER, REPLAYED
+from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.reading import MOST_BODY_BYTES
+from wangtimer.api.http.serving import View, serving
+from wangtimer.api.v1.kept_replies import once
+from wangtimer.api.v1.parameters import ETAG, IF_MATCH
+from wangtimer.api.v1.problems import MEDIA_TYPE, Problem
+from wangtimer.wiring import Wiring
+
+# What the document says of a successful answer: its model, or the content types of a text; None: it has no body.
+Answering = type[Sent] | tuple[str, ...] | None
+Declared = TypeVar("Declared", bound=View)
+
+_ALWAYS = (400, 401, 403, 404, 429, 500, 503)
+# Descriptions of the headers that answers may have.
+_HEADERS = {
+    "Location": "where the timer or firing is",
+    ETAG: f"the timer's version, for {IF_MATCH}",
+    REPLAYED: f"true: this is the answer of the first request with this {HEADER}",
+}
+# The attribute of a method that has its route.
+_ROUTE = "route_in_v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """The operations on one thing, as methods. `wiring` returns the parts of the process."""
+
+    wiring: Callable[[], Wiring]
+
+    def now(self) -> int:
+        """Return the present moment in ms UTC."""
+        return int(self.wiring().clock.now_ms())
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Decorates a method of a `Resource` with its route; the types and the docstring of the method document it.
+
+    `errors` are the HTTP statuses beyond those of every operation and those that its headers bring about. `answers` has
+    for each successful status the model, or the content types of a text (None: no body); by default 200 with what the
+    method returns, or 204 where that is None. `headers` are the headers of these answers.
+
+    A method that takes an `Idempotency-Key` is called once for each key; `keeps_its_answer`: it sees to that itself. A
+    callback of our own may read and delete, and use what `is_for_callbacks`.
+    """
+
+    method: str
+    rule: str
+    operation_id: str
+    errors: tuple[int, ...] = ()
+    answers: Mapping[int, Answering] | None = None
+    headers: tuple[str, ...] = ()
+    is_for_callbacks: bool = False
+    keeps_its_answer: bool = False
+    most_bytes: int = MOST_BODY_BYTES
+
+    def __call__(self, view: Declared) -> Declared:
+        """Return the method, which has this route from then on."""
+        setattr(view, _ROUTE, self)
+        return view
+
+
+def add_resource(routes: APIBlueprint, tag: str, resource: Resource) -> None:
+    """Add the routes of a resource's operations, in their order; `tag` is its section of the document."""
+    for name, view in vars(type(resource)).items():
+        if hasattr(view, _ROUTE):
+            _add(routes, tag, resource, getattr(resource, name), getattr(view, _ROUTE))
+
+
+def _add(routes: APIBlueprint, tag: str, resource: Resource, view: View, route: Route) -> None:
+    hints, operation_id = get_type_hints(view), route.operation_id
+    header = hints.get("header")
+    taken = () if header is None else header.model_fields.keys()
+    answers = route.answers or ({204: None} if hints["return"] is NoneType else {200: hints["return"]})
+    errors, headers = {*_ALWAYS, *route.errors}, route.headers
+    if "body" in hints:
+        errors |= {413, 415}
+    if "if_match" in taken:
+        errors |= {412}
+    if "idempotency_key" in taken:
+        errors, headers = errors | {409, 422}, (*headers, REPLAYED)
+        view = view if route.keeps_its_answer else once(resource.wiring, view, operation_id)
+    summary, _, description = (getdoc(view) or "").partition("\n")
+    may_call_back = route.is_for_callbacks or route.method in ("get", "delete")
+    served = serving(view, route.most_bytes)
+    getattr(routes, route.method)(
+        route.rule,
+        endpoint=operation_id,
+        tags=[Tag(name=tag)],
+        operation_id=f"v1{operation_id[0].upper()}{operation_id[1:]}",
+        summary=summary.rstrip("."),
+        description=" ".join(description.split()),
+        responses={status: _success(routes, model, headers) for status, model in answers.items()}
+        | {status: _content(routes, Problem, MEDIA_TYPE) for status in sorted(errors)}
+        | ({414: TOO_LONG} if "query" in hints else {}),
+    )(served if may_call_back else refusing_callbacks(served))
+
+
+def _success(routes: APIBlueprint, answering: Answering, headers: tuple[str, ...]) -> dict[str, Any]:
+    described = {name: {"description": _HEADERS[name], "schema": {"type": "string"}} for name in headers}
+    match answering:
+        case None:
+            content = {}
+        case tuple():
+            content = {"content": {one: {"schema": {"type": "string"}} for one in answering}}
+        case _:
+            content = _content(routes, answering, "application/json")
+    return content | ({"headers": described} if headers else {})
+
+
+def _content(routes: APIBlueprint, model: type[BaseModel], media_type: str) -> dict[str, Any]:
+    name, schemas = _schemas_of(model)
+    routes.components_schemas.update(schemas)
+    return {"content": {media_type: {"schema": {"$ref": f"#/components/schemas/{name}"}}}}
+
+
+# Cached, as each operation needs the schema of problems five times.
+@cache
+def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
+    """Return a model's name in the document, and the schemas it needs."""
+    schema = get_model_schema(model, mode="serialization")
+    name = normalize_name(schema.get("title") or model.__name__)
+    inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
+    return name, {one: Schema(**value) for one, value in ({name: schema} | inner).items()}

@@ -1,0 +1,141 @@
+"""The fields of a timer, its call and its rule in requests and answers of v1: core describes them, with their places.
+
+No field is named here: what a kind of schedule or a field of a timer declares in core is taken and shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from wangtimer.api.asked.field_models import (
+    Model,
+    always_shown_type,
+    given_type,
+    shown_type,
+    with_fields,
+    with_fields_first,
+)
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.v1.shown import Span, Text
+from wangtimer.core.api_field import ApiField, Shown, ValueType
+from wangtimer.core.kinds.kinds import KINDS, asked_fields, kind_of, shown_fields
+from wangtimer.core.schedules.rule import Rule
+from wangtimer.core.time.durations import show_duration
+from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.fields import FIELDS, FORM, NUMBERED, TIMEOUTS
+from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.timer import Timer
+
+_OF_CALLS = (*TIMEOUTS.asked, *FORM.asked)
+# How long a call may take and how it is written; and what of that no named target has.
+OF_CALLS = tuple(one for one in _OF_CALLS if one.name != NUMBERED)
+OF_TIMERS_ALONE = tuple(one for one in _OF_CALLS if one.name == NUMBERED)
+# Those that stand in a timer under their own names; what has another place there stands in a model of its own.
+OF_TIMERS = tuple(one for field in FIELDS for one in field.asked if not one.v1)
+# By the name in core: those of which exactly one says what the rule is, and those that are spans of time.
+ASKED_BY = {field.name: field.place for kind in KINDS for field in kind.asked_by}
+SPANS = {field.name: field.place for field in asked_fields() if field.holds is ValueType.SPAN}
+
+_SHOWN: dict[ValueType, Any] = {
+    ValueType.TEXT: str,
+    ValueType.NUMBER: int,
+    ValueType.MOMENT: Text,
+    ValueType.SPAN: Span,
+    ValueType.FLAG: bool,
+}
+
+
+def taking(model: type[Model], fields: Sequence[ApiField] = OF_CALLS) -> type[Model]:
+    """Return a request's model with these fields after its own; none is required."""
+    return with_fields(model, {one.name: (_given(one), None) for one in fields})
+
+
+def showing(model: type[Model], fields: Sequence[ApiField] = OF_CALLS) -> type[Model]:
+    """Return an answer's model with these fields after its own; each is shown where it is set."""
+    return with_fields(model, {one.name: (_shown(one), None) for one in fields})
+
+
+def showing_timers(model: type[Model]) -> type[Model]:
+    """Return an answer's model with the fields that stand in a timer itself after its own."""
+    shown = {
+        one.name: (shown_type(one), None) if one.shown is Shown.WHERE_SET else (always_shown_type(one), ...)
+        for one in OF_TIMERS
+    }
+    return with_fields(model, shown)
+
+
+def taking_rules(model: type[Model]) -> type[Model]:
+    """Return a request's model with the fields of every kind of rule before its own; none is required.
+
+    `{asked}` in its docstring becomes the names of those of which one says what the rule is.
+    """
+    model.__doc__ = (model.__doc__ or "").format(asked=", ".join(f"`{name}`" for name in ASKED_BY.values()))
+    return with_fields_first(model, {field.name: (_given(field), None) for field in asked_fields()})
+
+
+def showing_rules(model: type[Model]) -> type[Model]:
+    """Return an answer's model with the fields of every kind of rule before its own; a rule has those of its kind.
+
+    `{shown}` in its docstring becomes their names.
+    """
+    names = (" and ".join(f"`{field.place}`" for field in kind.shown_by if field.is_in_v1) for kind in KINDS)
+    model.__doc__ = (model.__doc__ or "").format(shown=", or ".join(names))
+    shown = (field for field in shown_fields() if field.is_in_v1)
+    return with_fields_first(model, {field.name: (_shown(field), None) for field in shown})
+
+
+def call_fields_given(target: BaseModel) -> dict[str, Any]:
+    """Return what a request gives of the fields of calls, by their names in core, spans in ms; raises `Refused`."""
+    given = target.model_fields_set
+    return {one.name: _read(getattr(target, one.name), one) for one in _OF_CALLS if one.name in given}
+
+
+def call_fields_shown(timeouts: Timeouts, form: CallForm) -> dict[str, Any]:
+    """Return the values of the fields of calls."""
+    return TIMEOUTS.shown(timeouts) | FORM.shown(form)
+
+
+def shown_values(timer: Timer) -> dict[str, Any]:
+    """Return the values of all fields of a timer, by their names in core."""
+    return {name: value for field in FIELDS for name, value in field.shown(timer.value_of(field)).items()}
+
+
+def shown_rule(rule: Rule) -> dict[str, Any]:
+    """Return what an answer shows of a rule, by the names in core; its zone where it recurs."""
+    kind = kind_of(rule)
+    values = kind.shown(rule)
+    shown = {field.name: values[field.name] for field in kind.shown_by if field.is_in_v1}
+    return shown if rule.only_moment is not None else shown | {"timezone": rule.timezone}
+
+
+def _read(value: Any, field: ApiField) -> Any:
+    if value is None or field.holds is not ValueType.SPAN:
+        return value
+    span_ms = read_duration_field(value, field.place)
+    if field.least is None or field.most is None or field.least <= span_ms <= field.most:
+        return span_ms
+    bounds = f"{show_duration(field.least)} to {show_duration(field.most)}"
+    raise Refused(ErrorCode.BAD_VALUE, field.place, f"it is {value[:30]}", f"write {bounds}")
+
+
+def _given(field: ApiField) -> Any:
+    description = field.v1_description or field.description or ""
+    if field.holds is ValueType.SPAN:
+        of: Any = Annotated[GivenDuration, duration(description, str(field.v1_example or field.example))]
+    else:
+        of = given_type(replace(field, description=description))
+    return Annotated[of, Field(alias=_name(field))]
+
+
+def _shown(field: ApiField) -> Any:
+    of = _SHOWN[field.holds] if field.choices is None else Literal[tuple(one.value for one in field.choices)]
+    examples = None if field.example is None or field.holds is ValueType.FLAG else [field.example]
+    return Annotated[of | None, Field(alias=_name(field), description=field.meaning, examples=examples)]
+
+
+def _name(field: ApiField) -> str:
+    return field.place.rpartition(".")[2]
