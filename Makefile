@@ -174,7 +174,9 @@ clean: ## remove .venv and every cache (the data in .wangtimer stay)
 
 .venv/.installed: .venv/bin/python pyproject.toml
 	@echo "installing into .venv ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@$(BIN)/python -m pip install --disable-pip-version-check -e .
+	@echo "compiling ..."
+	@$(BIN)/python -m compileall -q wangtimer celeryconfig.py
 	@touch $@
 
 .venv/.installed-dev: .venv/bin/python pyproject.toml .ci/system-packages

@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from sqlalchemy import create_engine, select
 
+from tests.stack.running_up import running_up
 from wangtimer.cli.bench.bench import bench
 from wangtimer.cli.bench.bench_verdict import Verdict, judge
 from wangtimer.stack.arrivals import Arrival
-from wangtimer.stack.embedded import EmbeddedStack, embedded_stack
+from wangtimer.stack.embedded import EmbeddedStack
 from wangtimer.stack.ports import free_port
-from wangtimer.stack.supervisor import StopRequest
 from wangtimer.store.sql.tables import timers
 
 pytestmark = pytest.mark.processes
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.processes
 
 @pytest.fixture
 def stack(tmp_path: Path) -> Iterator[EmbeddedStack]:
-    with embedded_stack(tmp_path / "data", free_port(), StopRequest(), print) as running:
+    with running_up(tmp_path) as running:
         yield running
 
 

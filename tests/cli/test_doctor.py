@@ -14,6 +14,7 @@ from redis import Redis
 from tests.patience import wait_for
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
+from tests.stack.running_up import running_up
 from wangtimer.cli.doctor.apps_checkup import queues_in
 from wangtimer.cli.doctor.broker_checkup import judge_beat
 from wangtimer.cli.doctor.clock_checkup import judged
@@ -24,11 +25,11 @@ from wangtimer.cli.terminal.output import printable
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
-from wangtimer.stack.embedded import embedded_stack, said
+from wangtimer.stack.embedded import said
 from wangtimer.stack.ports import free_port
 from wangtimer.stack.procfile import read_commands
 from wangtimer.stack.service import Service
-from wangtimer.stack.supervisor import StopRequest, Supervisor
+from wangtimer.stack.supervisor import Supervisor
 from wangtimer.store.sql.database import Database
 
 WORKERS = ("beat", "scheduler", "migrate", "trigger", "callback")
@@ -141,7 +142,7 @@ def test_it_finds_the_embedded_service_by_its_data_directory(tmp_path: Path) -> 
     missing = doctor({}, "--data-dir", str(tmp_path))
     assert (missing.returncode, missing.stdout) == (1, "")
     assert "wangtimer up has not run" in missing.stderr
-    with StopRequest() as stop, embedded_stack(tmp_path / "data", free_port(), stop) as stack:
+    with running_up(tmp_path) as stack:
         assert f"wangtimer doctor --data-dir {stack.directory.path}" in said(stack)
         assert f"API      {stack.api_url}/v1/timers\n" in said(stack)
         assert f"check    .venv/bin/wangtimer doctor --data-dir {stack.directory.path}\n" in said(

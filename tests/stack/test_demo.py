@@ -10,6 +10,7 @@ import requests
 
 from tests.patience import wait_for
 from tests.stack.commands import Command
+from tests.stack.running_up import up
 from wangtimer.client.api_key import Bearer, key_in_file
 from wangtimer.stack.ports import free_port
 
@@ -23,19 +24,9 @@ def demo(tmp_path: Path) -> Iterator[Command]:
     command.end()
 
 
-UP = (
-    "import sys; from pathlib import Path; from wangtimer.stack.embedded import run_embedded; "
-    "sys.exit(run_embedded(Path(sys.argv[1]), int(sys.argv[2])))"
-)
-
-
 def with_keys() -> dict[str, str]:
     """Return an environment in which every request needs a key, as a newcomer's does."""
     return {name: value for name, value in os.environ.items() if name != "WANGTIMER_AUTH"}
-
-
-def up(tmp_path: Path, port: int) -> Command:
-    return Command(tmp_path, "-c", UP, str(tmp_path / "data"), str(port), environment=with_keys())
 
 
 @pytest.mark.timeout(90)
@@ -63,7 +54,7 @@ def test_nobody_else_reads_the_files_of_a_data_directory_that_was_there_before(t
     data = tmp_path / "data"
     data.mkdir()
     data.chmod(0o755)
-    running = up(tmp_path, free_port())
+    running = up(tmp_path, free_port(), with_keys())
     try:
         running.await_line("Ctrl-C", seconds=60)
         files = {path.name: path.stat().st_mode & 0o077 for path in data.rglob("*") if path.is_file()}
@@ -76,7 +67,7 @@ def test_nobody_else_reads_the_files_of_a_data_directory_that_was_there_before(t
 def test_a_timer_is_still_there_after_a_restart_even_after_sigkill(tmp_path: Path) -> None:
     port = free_port()
     url = f"http://127.0.0.1:{port}/api/timer/v1/def"
-    first = up(tmp_path, port)
+    first = up(tmp_path, port, with_keys())
     try:
         first.await_line("Ctrl-C", seconds=30)
         notify = {"url": "http://127.0.0.1:9/", "method": "POST"}
@@ -88,7 +79,7 @@ def test_a_timer_is_still_there_after_a_restart_even_after_sigkill(tmp_path: Pat
         first.process.kill()
         first.process.wait()
         assert wait_for(lambda: not first.living(), seconds=10), "SIGKILL of the supervisor left orphans"
-        second = up(tmp_path, port)
+        second = up(tmp_path, port, with_keys())
         second.await_line("Ctrl-C", seconds=30)
         # The key still counts.
         answer = requests.get(url, params={"id": timer_id}, auth=key, timeout=5).json()

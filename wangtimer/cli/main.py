@@ -1,100 +1,159 @@
 """The `wangtimer` command and its sub-commands; docs/cli.md has their exit codes."""
 
+import gc
 import io
 import sys
-from pathlib import Path
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from typing import cast
 
 import click
 
-from wangtimer.cli.admin.backup_commands import backup, restore
-from wangtimer.cli.admin.certificate_commands import client_certificate
-from wangtimer.cli.admin.schema_command import schema
-from wangtimer.cli.admin.secrets_commands import secrets
-from wangtimer.cli.admin.settings import settings
-from wangtimer.cli.admin.signing_commands import signing
-from wangtimer.cli.admin.store_commands import lanes, store
-from wangtimer.cli.apps.alert_commands import alerts
-from wangtimer.cli.apps.app_commands import apps
-from wangtimer.cli.apps.audit_command import audit
-from wangtimer.cli.apps.host_commands import hosts
-from wangtimer.cli.apps.key_commands import keys
-from wangtimer.cli.apps.pause_commands import pause, pauses, resume
-from wangtimer.cli.as_code.apply_command import apply
-from wangtimer.cli.bench.bench import bench
-from wangtimer.cli.doctor.doctor import doctor
-from wangtimer.cli.firings.dead_letter_commands import dead_letters
-from wangtimer.cli.firings.failing_hosts_command import failing_hosts
-from wangtimer.cli.firings.firing_commands import firings
-from wangtimer.cli.firings.load_command import load
-from wangtimer.cli.importing.import_commands import import_timers
-from wangtimer.cli.terminal.asking import EXIT_CODES
-from wangtimer.cli.terminal.once import OnceGroup
-from wangtimer.cli.timers.brokers_command import brokers
-from wangtimer.cli.timers.cron_command import cron
-from wangtimer.cli.timers.target_commands import targets
-from wangtimer.cli.timers.timer_commands import timers
+from wangtimer.cli.terminal.once import EXIT_CODES, OnceGroup
 from wangtimer.core.errors import WangTimerError
-from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
-from wangtimer.stack.own_keys import DEFAULT_APP
+
+# Each command: the module under `wangtimer.cli` that has a function of its name, and its line in the list of commands.
+# A command is imported when it is run. The list imports none of them: together they need a second.
+COMMANDS = {
+    "alerts": (
+        "apps.alert_commands",
+        "List, set, try and delete alert rules: of which trouble an app is told, by webhook, mail or chat robot.",
+    ),
+    "apply": (
+        "as_code.apply_command",
+        "Make an app's timers what files say: those that are missing are created, those that differ are changed.",
+    ),
+    "apps": (
+        "apps.app_commands",
+        "Make, list, limit and disable apps, set their way out and their retries; for operators.",
+    ),
+    "audit": ("apps.audit_command", "Show who changed what, latest first; for operators."),
+    "backup": (
+        "admin.backup_commands",
+        "Write the database into FILE (`-`: standard output) while everything runs; it must not exist yet.",
+    ),
+    "bench": (
+        "bench.bench",
+        "Make one-shot timers, receive their callbacks, print their lateness, delete the timers.",
+    ),
+    "brokers": (
+        "timers.brokers_command",
+        "Show the message brokers that the app may use, and what it may send there.",
+    ),
+    "client-certificate": (
+        "admin.certificate_commands",
+        "Show, set and remove the certificate that an app's callbacks show to targets which ask for one (mTLS).",
+    ),
+    "cron": (
+        "timers.cron_command",
+        "Show the next moments of a cron EXPRESSION, the schedule in words, and warnings.",
+    ),
+    "dead-letters": (
+        "firings.dead_letter_commands",
+        "Show, replay and discard firings that have failed for good.",
+    ),
+    "doctor": (
+        "doctor.doctor",
+        "Look at servers, processes, clocks, calendars and certificates, and say what is wrong and what to do.",
+    ),
+    "failing-hosts": (
+        "firings.failing_hosts_command",
+        "Show the hosts that fail each call of an app, of all apps or of one, the longest failing first.",
+    ),
+    "firings": (
+        "firings.firing_commands",
+        "Show and request firings; a FIRING is its webhook-id, TIMER-MOMENT: 7-1795207483000.",
+    ),
+    "hosts": ("apps.host_commands", "Limit the calls to target hosts, over all apps; for operators."),
+    "import": (
+        "importing.import_commands",
+        "Show what another scheduler's entries become, and write them as a file of timers.",
+    ),
+    "keys": ("apps.key_commands", "Make, list and revoke API keys; for operators."),
+    "lanes": (
+        "admin.store_commands",
+        "List the lanes: for what firings wait, and how many, the fullest first.",
+    ),
+    "load": (
+        "firings.load_command",
+        "Show the firings planned in each future minute, of all apps or of one.",
+    ),
+    "pause": (
+        "apps.pause_commands",
+        "Pause all, an app NAME, a target's host NAME:PORT, or a timer ID; for operators.",
+    ),
+    "pauses": ("apps.pause_commands", "List what is paused; for operators."),
+    "restore": ("admin.backup_commands", "Load a backup into an empty database."),
+    "resume": (
+        "apps.pause_commands",
+        "Let go on what is paused: all, an app NAME, a target's host NAME:PORT, or a timer ID; for operators.",
+    ),
+    "schema": ("admin.schema_command", "The tables of the database that the settings name."),
+    "secrets": ("admin.secrets_commands", "The keys that secrets of timers are encrypted with."),
+    "settings": ("admin.settings", "Show every setting: its variable, its value, its meaning."),
+    "signing": (
+        "admin.signing_commands",
+        "Show, rotate and end the secrets that sign an app's callbacks; switch signing off and on.",
+    ),
+    "store": (
+        "admin.store_commands",
+        "The two Redis servers, as the settings name them; with the account `operator`.",
+    ),
+    "targets": (
+        "timers.target_commands",
+        "List, show, set and delete named targets: calls in one place, which timers go through.",
+    ),
+    "timers": (
+        "timers.timer_commands",
+        "Make, show, change and follow timers; a TIMER is its id or its key (key:NUMBER for a key that is a number).",
+    ),
+    "up": (
+        "admin.up_command",
+        "Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C.",
+    ),
+}
+# The functions that cannot have the name of their command.
+_FUNCTIONS = {"import": "import_timers"}
 
 
-@click.group(cls=OnceGroup, context_settings={"help_option_names": ["-h", "--help"]}, epilog=EXIT_CODES)
+class ImportedWhenRun(Mapping[str, click.Command]):
+    """The commands by name; looking one up imports its module."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        module, _ = COMMANDS[name]
+        function = _FUNCTIONS.get(name, name.replace("-", "_"))
+        # A tenth of the time went into looking for garbage, and imports leave none.
+        gc.disable()
+        command: click.Command = getattr(import_module(f"wangtimer.cli.{module}"), function)
+        gc.enable()
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+class CommandList(OnceGroup):
+    """The group of all commands."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list from the lines above."""
+        lines = [click.Command(name, help=line) for name, (_, line) in COMMANDS.items()]
+        click.Group(commands=lines).format_commands(ctx, formatter)
+
+
+@click.group(
+    cls=CommandList,
+    # click only looks up what is in it.
+    commands=cast("MutableMapping[str, click.Command]", ImportedWhenRun()),
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EXIT_CODES,
+)
 @click.version_option(package_name="wangtimer")
 def commands() -> None:
     """WangTimer: an alarm clock for other services."""
-
-
-@commands.command()
-@click.option(
-    "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=DEFAULT_DATA_DIRECTORY,
-    show_default=True,
-    help="Where timers, firings and logs are kept.",
-)
-@click.option("--port", type=click.IntRange(1, 65_535), default=DEFAULT_PORT, show_default=True)
-@click.option(
-    "--app",
-    envvar="WANGTIMER_APP",
-    show_envvar=True,
-    default=DEFAULT_APP,
-    show_default=True,
-    help="An app to make, with a key in the file `key` of the data directory.",
-)
-def up(data_dir: Path, port: int, app: str) -> None:
-    """Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C."""
-    sys.exit(run_embedded(data_dir, port, sys.argv[0], app))
-
-
-commands.add_command(settings)
-commands.add_command(bench)
-commands.add_command(cron)
-commands.add_command(timers)
-commands.add_command(targets)
-commands.add_command(brokers)
-commands.add_command(firings)
-commands.add_command(dead_letters)
-commands.add_command(load)
-commands.add_command(failing_hosts)
-commands.add_command(alerts)
-commands.add_command(apps)
-commands.add_command(keys)
-commands.add_command(signing)
-commands.add_command(client_certificate)
-commands.add_command(audit)
-commands.add_command(hosts)
-commands.add_command(pause)
-commands.add_command(resume)
-commands.add_command(pauses)
-commands.add_command(apply)
-commands.add_command(import_timers)
-commands.add_command(schema)
-commands.add_command(secrets)
-commands.add_command(backup)
-commands.add_command(restore)
-commands.add_command(store)
-commands.add_command(lanes)
-commands.add_command(doctor)
 
 
 def main() -> None:

@@ -12,9 +12,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
-_PR_SET_PDEATHSIG = 1
+from wangtimer.stack.fork import Fork, fork, run_module
+
+_PR_SET_PDEATHSIG, _PR_SET_NAME = 1, 15
 # Looked up before any fork: loading a library between fork and exec is not safe.
 _LIBC = ctypes.CDLL(None)
 
@@ -34,6 +37,8 @@ class ChildSpec:
     ready_file: Path | None = None
     # File descriptors the child keeps open.
     kept_open: tuple[int, ...] = ()
+    # The module that `argv` runs, if the child is to be a fork of this process; None: the program is run.
+    forked_module: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class Child:
     """A running or ended process that has not been buried yet."""
 
     spec: ChildSpec
-    process: "subprocess.Popen[bytes]"
+    process: "subprocess.Popen[bytes] | Fork"
 
     @property
     def pid(self) -> int:
@@ -85,18 +90,34 @@ def launch(spec: ChildSpec) -> Child:
         spec.ready_file.parent.mkdir(parents=True, exist_ok=True)
         spec.ready_file.unlink(missing_ok=True)
     with spec.log.open("ab") as log:
-        process = subprocess.Popen(
-            spec.argv,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            cwd=spec.working_directory,
-            env=dict(spec.environment),
-            pass_fds=spec.kept_open,
-            start_new_session=True,  # Ctrl-C in a terminal reaches the supervisor alone, which ends in order
-            preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 -- one system call; no allocation, no lock
-        )
-    return Child(spec, process)
+        if spec.forked_module is None:
+            return Child(spec, _run(spec, log.fileno()))
+        return Child(spec, fork(log.fileno(), partial(_be, spec, spec.forked_module, os.getpid())))
+
+
+def _run(spec: ChildSpec, log: int) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen(
+        spec.argv,
+        stdin=subprocess.DEVNULL,
+        stdout=log,
+        stderr=subprocess.STDOUT,
+        cwd=spec.working_directory,
+        env=dict(spec.environment),
+        pass_fds=spec.kept_open,
+        start_new_session=True,  # Ctrl-C in a terminal reaches the supervisor alone, which ends in order
+        preexec_fn=dying_with(os.getpid()),  # noqa: PLW1509 -- one system call; no allocation, no lock
+    )
+
+
+def _be(spec: ChildSpec, module: str, parent: int) -> None:
+    """Be the child, in the fork."""
+    dying_with(parent)()
+    # `ps -o comm`, `top` and `pgrep` show it; the kernel keeps 15 bytes.
+    _LIBC.prctl(_PR_SET_NAME, spec.name.encode(), 0, 0, 0)
+    os.chdir(spec.working_directory)
+    os.environ.clear()
+    os.environ.update(spec.environment)
+    run_module(module, spec.argv)
 
 
 def dying_with(parent: int) -> Callable[[], None]:

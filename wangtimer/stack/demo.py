@@ -45,12 +45,9 @@ def main() -> int:
 
 
 def _run(folder: Path, stop: StopRequest) -> int:
-    began = time.monotonic()
-    _say("starting web, beat, scheduler, migrate, trigger, callback on SQLite and an embedded Valkey ...")
     with embedded_stack(folder / "data", free_port(), stop, _say, APP) as stack:
         if stop.has_come:
             return 130
-        _say(f"ready after {time.monotonic() - began:.1f} s at {stack.api_url}")
         target = _start_receiver(stack, folder / "requests.jsonl", stop)
         cron, once = _make_timers(stack, target)
         arrivals = list(_listen(stack, Journal(folder / "requests.jsonl"), (cron, once), stop))

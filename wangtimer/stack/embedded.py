@@ -4,6 +4,7 @@ import contextlib
 import os
 import shlex
 import socket
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from wangtimer.own_servers import SETTING
 from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
+from wangtimer.stack.fork import import_once
 from wangtimer.stack.own_keys import DEFAULT_APP, provide_keys
 from wangtimer.stack.own_secret_key import own_key_setting
 from wangtimer.stack.ports import HOST
@@ -29,7 +31,34 @@ DEFAULT_PORT = 5000
 # Consumers connect to the port behind that of the API.
 STREAM_BEHIND = 1
 PROGRAM = "wangtimer"
-PROCESSES = ("web", "beat", "scheduler", "migrate", "trigger", "callback", "stream")
+# What is imported, all that their programs would, and the processes that are forked then. So each module is read once,
+# and is in memory once. Workers start while the API is imported. Beat is last: its first ticks bring work.
+STAGES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
+    (
+        (
+            *(
+                "wangtimer.tasks",
+                "celery.bin.celery",
+                "celery.apps.worker",
+                "celery.apps.beat",
+                "celery.beat",
+            ),
+            *("celery.app.amqp", "celery.app.control", "celery.app.events", "celery.app.log"),
+            *("celery.concurrency.thread", "celery.worker.autoscale", "celery.worker.components"),
+            *("celery.worker.consumer.delayed_delivery", "celery.worker.strategy", "celery.utils.static"),
+            *("kombu.pidbox", "kombu.transport.redis", "billiard.dummy", "billiard.pool"),
+        ),
+        ("scheduler", "migrate", "trigger", "callback"),
+    ),
+    (
+        (
+            *("wangtimer.api.http.web_worker", "gunicorn.app.wsgiapp", "gunicorn.arbiter"),
+            *("wangtimer.stream.stream_server", "uvicorn.loops.asyncio", "uvicorn.lifespan.on"),
+        ),
+        ("web", "stream", "beat"),
+    ),
+)
+PROCESSES = tuple(name for _, names in STAGES for name in names)
 
 # An append-only file of some hundred MB takes this long to read.
 VALKEY_SECONDS = 60.0
@@ -55,8 +84,10 @@ def embedded_stack(
     """Hold the data directory, start everything and wait until it is ready (or `stop` has come); end it afterwards.
 
     `app` and its key are made unless they are there. Raises `Conflict` when the directory is in use, `BadSetting` when
-    the port is or a setting is wrong, `StartError`.
+    the port is or a setting is wrong, `StartError`. The processes are forks of this one, which has one thread: their
+    settings are set in its environment.
     """
+    began = time.monotonic()
     settings = read_settings()
     require_mail_server(settings)
     stop_seconds = seconds_to_stop(settings.drain_s)
@@ -70,8 +101,11 @@ def embedded_stack(
         try:
             own_key_setting(held.directory.path)
             provide_keys(held.directory, app)
+            say(f"starting Valkey, {', '.join(PROCESSES)} in {held.directory.path} ...")
             _start_valkey(held, supervisor, stop)
             _start_service(stack, port, stop)
+            if not stop.has_come:
+                say(f"ready after {time.monotonic() - began:.1f} s")
             yield stack
         finally:
             supervisor.stop(stop_seconds)
@@ -153,8 +187,12 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         "WANGTIMER_HTTP_WORKERS": "1",  # each takes a second of CPU at the start; one serves a machine of its own
     }
     commands = read_commands()
-    service = Service(stack.supervisor, directory.path, environment)
-    service.start(commands[name] for name in PROCESSES)
+    service = Service(stack.supervisor, directory.path, environment, are_forked=True)
+    # Some modules read settings when they are imported.
+    os.environ.update(environment)
+    for modules, names in STAGES:
+        import_once(modules)
+        service.start(commands[name] for name in names)
     service.await_ready(stack.api_url, stop)
 
 

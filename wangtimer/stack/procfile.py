@@ -9,6 +9,9 @@ from wangtimer.core.errors import BadSetting
 
 _LINE = re.compile(r"(?P<name>[A-Za-z0-9_-]+):\s*(?P<command>\S.*)")
 
+# Programs that are Python modules of the same name.
+_MODULES = ("celery", "gunicorn")
+
 
 @dataclass(frozen=True, slots=True)
 class Command:
@@ -16,6 +19,13 @@ class Command:
 
     name: str
     argv: tuple[str, ...]
+
+    @property
+    def module(self) -> str | None:
+        """The Python module that it runs; None: another program."""
+        if self.argv[:2] == ("python", "-m"):
+            return self.argv[2]
+        return self.argv[0] if self.argv[0] in _MODULES else None
 
     def numbered(self, number: int) -> "Command":
         """Return the command of another process of this kind; its Celery node gets its own name."""

@@ -1,6 +1,7 @@
 """The Procfile's processes under a supervisor: started together, awaited, ended together."""
 
 import http.client
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,17 +15,28 @@ MAKERS_RANK, WORKERS_RANK, SERVERS_RANK = 0, 1, 2
 
 # A laptop that does other work too may need a minute; a process that ends says so at once.
 START_SECONDS = 120.0
+SAY_EVERY_SECONDS = 5.0
 
 READY_FILE_VARIABLE = "WANGTIMER_READY_FILE"
 
 
 class Service:
-    """The processes of `commands`, each with a log file and an announcement of its own in `directory`."""
+    """The processes of `commands`, each with a log file and an announcement of its own in `directory`.
 
-    def __init__(self, supervisor: Supervisor, directory: Path, environment: Mapping[str, str]) -> None:
+    If they `are_forked`, those that run a Python module are forks of this process.
+    """
+
+    def __init__(
+        self,
+        supervisor: Supervisor,
+        directory: Path,
+        environment: Mapping[str, str],
+        are_forked: bool = False,
+    ) -> None:
         self._supervisor = supervisor
         self._directory = directory
         self._environment = inherited_environment() | dict(environment)
+        self._are_forked = are_forked
 
     def start(self, commands: Iterable[Command]) -> None:
         """Start every process; `await_ready` says when they do their work."""
@@ -41,9 +53,12 @@ class Service:
         def all_ready() -> bool:
             return stop.has_come or (self._supervisor.all_ready() and is_ready(api_url))
 
-        if not wait_for(all_ready, seconds):
+        deadline = time.monotonic() + seconds
+        while not wait_for(all_ready, SAY_EVERY_SECONDS):
             missing = ", ".join(self._supervisor.unready()) or f"/readyz says {readiness(api_url)[1]}"
-            raise StartError(f"not ready after {seconds:g} s: {missing}; see {self._directory / 'log'}")
+            if time.monotonic() > deadline:
+                raise StartError(f"not ready after {seconds:g} s: {missing}; see {self._directory / 'log'}")
+            self._supervisor.say(f"not ready yet: {missing}")
 
     def _spec(self, command: Command) -> ChildSpec:
         ready_file = self._directory / "run" / f"{command.name}.ready"
@@ -56,6 +71,7 @@ class Service:
             working_directory=self._directory,
             environment=self._environment | variables,
             ready_file=ready_file if announces else None,
+            forked_module=command.module if self._are_forked else None,
         )
 
 

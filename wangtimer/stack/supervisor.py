@@ -10,7 +10,8 @@ from types import FrameType, TracebackType
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.child import Child, ChildSpec, launch
 
-POLL_SECONDS = 0.05
+# While a stack starts or ends, and while it runs. A look costs ten system calls.
+POLL_SECONDS, TEND_SECONDS = 0.025, 0.2
 
 # A child that keeps dying is started again after 0.5, 1, 2, 4, at most 8 s, so that it does not overload the machine.
 # After a run of 30 s the pauses begin at 0.5 s again.
@@ -73,7 +74,7 @@ class Supervisor:
     def __init__(
         self, say: Callable[[str], None] = print, longest_pause: float = LONGEST_PAUSE_SECONDS
     ) -> None:
-        self._say = say
+        self.say = say
         self._longest_pause = longest_pause
         self._watched: dict[str, _Watched] = {}
 
@@ -121,7 +122,7 @@ class Supervisor:
         """Keep the children running until `has_come` says so."""
         while not has_come():
             self.restart_dead()
-            time.sleep(POLL_SECONDS)
+            time.sleep(TEND_SECONDS)
 
     def stop(self, seconds: float = STOP_SECONDS) -> None:
         """End all, rank by rank: SIGTERM, then after `seconds` SIGKILL to those that are left."""
@@ -136,7 +137,7 @@ class Supervisor:
         watched.deaths = 1 if now - watched.launched_at > SOUND_AFTER_SECONDS else watched.deaths + 1
         pause = watched.pause_seconds(self._longest_pause)
         watched.resume_at = now + pause
-        self._say(f"{name} {_ending(code)}; it is started again in {pause:g} s, see {watched.child.spec.log}")
+        self.say(f"{name} {_ending(code)}; it is started again in {pause:g} s, see {watched.child.spec.log}")
 
     def _resume(self, watched: _Watched) -> None:
         now = time.monotonic()
@@ -156,7 +157,7 @@ class Supervisor:
         wait_for(lambda: all(child.has_ended() for child in children), seconds)
         for child in children:
             if not child.has_ended():
-                self._say(f"{child.spec.name} did not end within {seconds:g} s and is killed")
+                self.say(f"{child.spec.name} did not end within {seconds:g} s and is killed")
             child.bury()
 
 
@@ -170,5 +171,5 @@ def wait_for(condition: Callable[[], bool], seconds: float) -> bool:
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(POLL_SECONDS / 2)
+        time.sleep(POLL_SECONDS)
     return True

@@ -23,6 +23,8 @@ from wangtimer.wiring import build, spare_long_collections
 DEAD_AFTER_MS = 20_000
 # s that a stopping process gives its requests; connections of consumers are ended at once.
 STOP_S = 5
+# s; how old the date in a reply may be.
+LOOK_S = 1.0
 # s that an idle connection is kept; most load balancers keep one for 60 s.
 KEEPALIVE_S = 75
 # Of a request's head: bytes, and s until it is whole.
@@ -95,6 +97,7 @@ class StreamServer(uvicorn.Server):
 
     def __init__(self, settings: Settings) -> None:
         self._stream: Stream | None = None
+        self._has_signal = asyncio.Event()
         self._ready_file = settings.ready_file
         app = create_app(build(settings, celery_app), self.abort, self._note_start)
         super().__init__(_config(app, settings))
@@ -104,6 +107,13 @@ class StreamServer(uvicorn.Server):
         super().handle_exit(sig, frame)
         if self._stream is not None:
             self._loop.call_soon_threadsafe(self._stream.send_all_away)
+            self._loop.call_soon_threadsafe(self._has_signal.set)
+
+    async def main_loop(self) -> None:
+        """Look once a second, and at a signal; uvicorn looks ten times a second."""
+        while not await self.on_tick(0):
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._has_signal.wait(), LOOK_S)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Listen, then tell the supervisor."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from wangtimer.cli.terminal.once import EXIT_CODES as EXIT_CODES
 from wangtimer.cli.terminal.output import printable, show_json
 from wangtimer.client import BadAnswer, Client, ClientError, Refused, Unreachable
 from wangtimer.client.api_key import APP_KEY_FILE, OPERATOR_KEY_FILE, found_key
@@ -22,10 +23,6 @@ KEY_WAS_SENT = "; --url is the service's address; the key was sent there: revoke
 CALLED_BY = {"url_to_call": "--target", "post_to": "--post-to"}
 MISSING_FIELD, SCOPE_MISSING = 40005, 40301
 APP_HINT = "; in a command write --app shop, or set WANGTIMER_APP"
-EXIT_CODES = (
-    "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
-    "3 partly done (some of many failed), or in doubt (the answer to a change was lost)."
-)
 
 
 OF_KEY = "That of the API key by default."

@@ -8,6 +8,11 @@ import click
 from wangtimer.core.errors import WangTimerError
 from wangtimer.core.near_misses import near_miss
 
+EXIT_CODES = (
+    "Exit codes: 0 done; 1 the service refused or cannot be reached; 2 wrong use; "
+    "3 partly done (some of many failed), or in doubt (the answer to a change was lost)."
+)
+
 # The parameters that are cron expressions.
 _CRONS = ("schedule_cron", "expression")
 # Other programs' words for our commands.
