@@ -11,7 +11,7 @@ import pytest
 from tests.docs.blocks import Block, blocks, name_of, pages
 from tests.docs.terminals import SECONDS, Page, Place
 from tests.patience import wait_for
-from tests.stack.test_demo import up
+from tests.stack.test_demo import up, with_keys
 from wangtimer.client import Client
 from wangtimer.client.api_key import key_in_file
 from wangtimer.stack.ports import free_port
@@ -51,7 +51,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with pytest.MonkeyPatch.context() as patch:
         # A call that fails has failed after a second.
         patch.setenv("WANGTIMER_MOST_ATTEMPTS", "2")
-        running = up(folder, port)
+        running = up(folder, port, with_keys())
     try:
         running.await_line("Ctrl-C", seconds=60)
         yield Service(port, folder / "data")

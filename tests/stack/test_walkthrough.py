@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.patience import wait_for
-from tests.stack.test_demo import up
+from tests.stack.test_demo import up, with_keys
 from wangtimer.stack.ports import free_port
 
 pytestmark = pytest.mark.processes
@@ -41,7 +41,7 @@ def target(tmp_path: Path) -> Iterator[tuple[int, Path]]:
 @pytest.mark.timeout(180)
 def test_the_walkthrough_runs_as_it_is_pasted(tmp_path: Path, target: tuple[int, Path]) -> None:
     port, (target_port, out) = free_port(), target
-    service = up(tmp_path, port)
+    service = up(tmp_path, port, with_keys())
     try:
         service.await_line("Ctrl-C", seconds=60)
         for page in PAGES:

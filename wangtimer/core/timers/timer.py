@@ -109,9 +109,8 @@ class Definition(NamedTuple):
 
     def surely_wants(self, fire_at: int) -> bool:
         """Whether `still_wants` is true and `has_stopped` is not, seen without a look at the schedule's moments."""
-        schedule, is_as_planned = self.schedule, not self.edited_at and fire_at > self.disabled_at
-        has_cancelled = isinstance(schedule, Bounded) and fire_at in schedule.cancelled
-        return is_as_planned and self.status is TimerStatus.ENABLED and not has_cancelled
+        is_as_planned = not self.edited_at and fire_at > self.disabled_at
+        return is_as_planned and self.status is TimerStatus.ENABLED and not self.has_cancelled(fire_at)
 
     def with_schedule(self, schedule: Schedule, now: int) -> "Definition":
         """Return it with another schedule, as of `now` (ms UTC)."""
