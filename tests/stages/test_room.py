@@ -12,7 +12,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.executor.claim import Claim
 from wangtimer.executor.executor import part_of
 from wangtimer.executor.room import PART_BYTES, Room
-from wangtimer.store.redis.definitions import READ_BYTES, Told
+from wangtimer.store.redis.definitions import READ_BYTES, DefinitionsRead
 
 MakeWorld = Callable[..., World]
 
@@ -68,8 +68,8 @@ def test_a_request_that_is_not_made_takes_no_room_though_its_firing_is_held_unti
     assert room.held == 0
 
 
-def told(sizes: dict[int, int]) -> Told:
-    return Told({}, None, sizes)
+def told(sizes: dict[int, int]) -> DefinitionsRead:
+    return DefinitionsRead({}, None, sizes)
 
 
 def test_a_part_ends_where_nothing_was_read_and_where_it_is_full() -> None:

@@ -35,8 +35,8 @@ class Case:
     """What the steps before a call read and write. All firings are of one claim, and are due in this order.
 
     `unwanted` are those of `asked` that do not seem to be wanted. `definitions`, by timer, and `shared` are what is
-    known without SQL; steps add what SQL has. `read` was read already of these and perhaps of others; None: it is to be
-    read. A firing without a verdict was not judged yet. `paused` wait in these lanes, whatever is paused later.
+    known without SQL; steps add what SQL has. `rows` were read already, of these and perhaps of others; None: they are
+    to be read. A firing without a verdict was not judged yet. `paused` wait in these lanes, whatever is paused later.
     `continuities` are told by calls of numbered timers.
     """
 
@@ -45,7 +45,7 @@ class Case:
     unwanted: list[DueMember]
     definitions: dict[int, Definition]
     shared: SharedParts
-    read: RowsAndParked | None = None
+    rows: RowsAndParked | None = None
     verdicts: dict[Member, Verdict] = field(default_factory=dict)
     paused: dict[Member, SharedLane] = field(default_factory=dict)
     continuities: Mapping[MemberKey, Continuity] = field(default_factory=dict)

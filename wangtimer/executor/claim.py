@@ -151,13 +151,13 @@ class Held(NamedTuple):
 class Fired:
     """What became of members that were fired.
 
-    `sent` were handed to the engine, `elsewhere` of them to call another target than the lane's. `waiting` found no
+    `sent` were handed to the engine, `to_other_host` of them to call another target than the lane's. `waiting` found no
     room and wait again, the first of them due at `waits_since`. `put_off` could not be judged now. All others were
     skipped, dropped or moved. `last` is the last moment of all members looked at.
     """
 
     sent: int = 0
-    elsewhere: int = 0
+    to_other_host: int = 0
     waiting: int = 0
     put_off: int = 0
     waits_since: int | None = None

@@ -23,7 +23,7 @@ from wangtimer.executor.ready import Ready
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import NONE_PAUSED, Sender, Sent, within_room
 from wangtimer.executor.verdicts import Drop, Fail, PutBack, Skip, Verdict
-from wangtimer.store.redis.definitions import READ_BYTES, Told
+from wangtimer.store.redis.definitions import READ_BYTES, DefinitionsRead
 from wangtimer.store.redis.slices import Taken
 
 log = structlog.get_logger()
@@ -187,10 +187,10 @@ class Executor:
 
         Members that need no question to SQL go first: SQL may hang, and then its answer takes seconds.
         """
-        told = self._judge.read([due.member.timer_id for due in dues], ahead)
-        number, sizes = part_of(dues, told)
+        read = self._judge.read([due.member.timer_id for due in dues], ahead)
+        number, sizes = part_of(dues, read)
         claim.fill(self._room, sizes)
-        plain, case = self._judge.look(claim, dues[:number], taken[:number], told, ahead)
+        plain, case = self._judge.look(claim, dues[:number], taken[:number], read, ahead)
         deaths = {one.member: one.deaths for one in taken if one.deaths}
         if plain:
             self._send(claim, plain, deaths, most, fired)
@@ -213,13 +213,13 @@ class Executor:
         paused: Mapping[Member, SharedLane] = NONE_PAUSED,
     ) -> None:
         """Send what is ready, up to `most` in all; the rest waits again."""
-        going, staying = within_room(ready, most - fired.sent + fired.elsewhere)
+        going, staying = within_room(ready, most - fired.sent + fired.to_other_host)
         if staying:
             claim.empty([one.held.member for one in staying])
         with self._one_at_a_time(len(ready)):
             sent = self._sender.send(going, deaths, paused)
         fired.sent += sent.calls
-        fired.elsewhere += sent.elsewhere
+        fired.to_other_host += sent.to_other_host
         self._leave_waiting(claim, [one.due for one in staying], fired)
         if sent.unmade or sent.unopened:
             self._leave_unsent(claim, going, sent, fired)
@@ -278,7 +278,7 @@ class Executor:
             )
 
 
-def part_of(dues: Sequence[DueMember], told: Told) -> tuple[int, dict[Member, int]]:
+def part_of(dues: Sequence[DueMember], read: DefinitionsRead) -> tuple[int, dict[Member, int]]:
     """Return how many of these, from the first on, make one part, and the bytes that each request takes.
 
     A part has at least one firing, and no more than were read and fit. A body that several firings share counts for
@@ -287,7 +287,7 @@ def part_of(dues: Sequence[DueMember], told: Told) -> tuple[int, dict[Member, in
     sizes: dict[Member, int] = {}
     total = 0
     for due in dues:
-        size = told.sizes.get(due.member.timer_id)
+        size = read.sizes.get(due.member.timer_id)
         if sizes and (size is None or total + size > READ_BYTES):
             break
         sizes[due.member] = size or 0

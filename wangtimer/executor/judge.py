@@ -17,7 +17,7 @@ from wangtimer.executor.shared import SharedSource
 from wangtimer.executor.verdicts import PutBack, Send, Verdict
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.wanted import Wanted
-from wangtimer.store.redis.definitions import Told
+from wangtimer.store.redis.definitions import DefinitionsRead
 from wangtimer.store.redis.slices import Taken
 
 log = structlog.get_logger()
@@ -47,11 +47,11 @@ class Judge:
         self._clock = clock
         self._one_at_a_time = one_at_a_time
 
-    def read(self, timer_ids: Sequence[int], ahead: ReadAhead | None) -> Told:
+    def read(self, timer_ids: Sequence[int], ahead: ReadAhead | None) -> DefinitionsRead:
         """Return the definitions of these timers, or of the first of them."""
-        told = None if ahead is None else ahead.told_of(timer_ids, self._clock.monotonic())
-        if told is not None:
-            return told
+        read = None if ahead is None else ahead.definitions_of(timer_ids, self._clock.monotonic())
+        if read is not None:
+            return read
         with self._one_at_a_time(len(timer_ids)):
             return self._wanted.read(timer_ids)
 
@@ -61,8 +61,8 @@ class Judge:
         read_at = self._clock.monotonic()
         try:
             with self._one_at_a_time(len(members)):
-                told = self._wanted.read(member.timer_id for member in members)
-            return ReadAhead(told, self._verifier.read(members), read_at)
+                read = self._wanted.read(member.timer_id for member in members)
+            return ReadAhead(read, self._verifier.read(members), read_at)
         except Exception:
             log.exception("not_read_ahead", lanes=len(batches))
             return None
@@ -72,7 +72,7 @@ class Judge:
         claim: Claim,
         dues: Sequence[DueMember],
         taken: Sequence[Taken],
-        told: Told,
+        read: DefinitionsRead,
         ahead: ReadAhead | None,
     ) -> tuple[list[Ready], Case]:
         """Return those that go without a question, and the case of the others.
@@ -80,13 +80,13 @@ class Judge:
         SQL is asked about members that seem unwanted, that the misfire policy may stop, that may have been sent
         already, or for which a secret or a target is not known; and of timers that concern a step.
         """
-        definitions = self._wanted.current(told)
-        shared = self._shared.known(definitions.values(), told.signing_mark)
+        definitions = self._wanted.current(read)
+        shared = self._shared.known(definitions.values(), read.signing_mark)
         case = Case(claim, [], [], definitions, shared)
         with self._one_at_a_time(len(dues)):
             plain = self._parted(case, dues, {one.member for one in taken if one.is_suspect})
         if case.asked and ahead is not None:
-            case.read = ahead.rows_by(self._clock.monotonic())
+            case.rows = ahead.rows_by(self._clock.monotonic())
         return plain, case
 
     def _parted(self, case: Case, dues: Sequence[DueMember], suspects: set[Member]) -> list[Ready]:

@@ -350,7 +350,7 @@ class Puller:
         self._most.pop(lane, None)
         if fired.waits_since is not None:
             self._known[lane] = min(fired.waits_since, self._known[lane] or fired.waits_since)
-        sent_here = fired.sent - fired.elsewhere
+        sent_here = fired.sent - fired.to_other_host
         if sent_here + fired.waiting + fired.put_off < taken:
             self._pull_soon(lane)
             if not sent_here:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from wangtimer.executor.case import RowsAndParked
-from wangtimer.store.redis.definitions import Told
+from wangtimer.store.redis.definitions import DefinitionsRead
 
 # What was read so long ago is read again: in between a timer may have been changed.
 AHEAD_LASTS_S = 0.3
@@ -13,19 +13,19 @@ AHEAD_LASTS_S = 0.3
 class ReadAhead(NamedTuple):
     """Definitions and rows, read at `read_at` (s of the stop-watch); `rows` None: SQL did not answer."""
 
-    told: Told
+    read: DefinitionsRead
     rows: RowsAndParked | None
     read_at: float
 
-    def told_of(self, timer_ids: Sequence[int], now: float) -> Told | None:
+    def definitions_of(self, timer_ids: Sequence[int], now: float) -> DefinitionsRead | None:
         """Return what was read of these timers; None if they are to be read again."""
-        told = self.told
-        if not self._lasts(now) or told.until is None or any(one not in told.sizes for one in timer_ids):
+        read = self.read
+        if not self._lasts(now) or read.until is None or any(one not in read.sizes for one in timer_ids):
             return None
         mine = set(timer_ids)
-        return told._replace(
-            definitions={one: told.definitions[one] for one in mine if one in told.definitions},
-            sizes={one: told.sizes[one] for one in mine},
+        return read._replace(
+            definitions={one: read.definitions[one] for one in mine if one in read.definitions},
+            sizes={one: read.sizes[one] for one in mine},
         )
 
     def rows_by(self, now: float) -> RowsAndParked | None:

@@ -34,13 +34,13 @@ NONE_PAUSED: Mapping[Member, SharedLane] = {}
 
 
 class Sent(NamedTuple):
-    """How many of a part were handed to the engine, `elsewhere` of them to call another target than their lane's.
+    """How many of a part were handed to the engine, `to_other_host` of them to call another target than their lane's.
 
     `unmade`: members for which no request could be made, and why; `unopened`: those whose secrets could not be opened.
     """
 
     calls: int
-    elsewhere: int
+    to_other_host: int
     unmade: dict[Member, str]
     unopened: dict[Member, str]
 
@@ -142,11 +142,11 @@ class Sender:
         if quarantined:
             self._quarantine.take(quarantined)
             claim.hand_on([one.held.member for one in quarantined])
-        elsewhere = 0
+        to_other_host = 0
         if isinstance(claim.stands_in, SharedLane):
             requests = [(one.held, one.request) for one in calls]
-            elsewhere = sum(_leads_elsewhere(held, it.host, it.app, it.part) for held, it in requests)
-        return Sent(len(calls) + len(quarantined), elsewhere, unmade, unopened)
+            to_other_host = sum(_leads_to_other_host(held, it.host, it.app, it.part) for held, it in requests)
+        return Sent(len(calls) + len(quarantined), to_other_host, unmade, unopened)
 
     def _disabled_for(self, one: Ready) -> HostKey | None:
         return self._disabled_hosts.held_by(one.order.where.way)
@@ -225,7 +225,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     going: list[Ready] = []
     staying: list[Ready] = []
     for one in ready:
-        if _leads_elsewhere(one.held, one.order.where.host, one.order.app, one.order.where.part):
+        if _leads_to_other_host(one.held, one.order.where.host, one.order.app, one.order.where.part):
             going.append(one)
         elif most > 0:
             most -= 1
@@ -235,7 +235,7 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
     return going, staying
 
 
-def _leads_elsewhere(held: Held, host: str, app: str, part: str) -> bool:
+def _leads_to_other_host(held: Held, host: str, app: str, part: str) -> bool:
     """Tell whether a call leads to another target than its lane's, because the timer's URL has changed since."""
     lane = held.claim.stands_in
     if not isinstance(lane, SharedLane) or lane.paused is not None:

@@ -39,7 +39,7 @@ class Verifier:
 
     def rule(self, case: Case) -> None:
         """Stop those that are over, or stand elsewhere; all wait where nothing can be read, or SQL hangs."""
-        case.verdicts.update(self.verify(case.claim.stands_in, case.asked, case.read))
+        case.verdicts.update(self.verify(case.claim.stands_in, case.asked, case.rows))
 
     def verify(
         self, slice_: SliceOrLane, members: Sequence[DueMember], read: RowsAndParked | None = None

@@ -12,7 +12,7 @@ from wangtimer.executor.asker import Asker
 from wangtimer.executor.case import Case
 from wangtimer.executor.verdicts import Send, Skip
 from wangtimer.executor.verifier import Verifier
-from wangtimer.store.redis.definitions import UNKNOWN_BYTES, DefinitionStore, Told
+from wangtimer.store.redis.definitions import UNKNOWN_BYTES, DefinitionsRead, DefinitionStore
 from wangtimer.store.sql.timers import TimerStore
 
 
@@ -27,7 +27,7 @@ class Wanted:
     # How far ahead moments are planned.
     ahead_ms: int
 
-    def read(self, timer_ids: Iterable[int]) -> Told:
+    def read(self, timer_ids: Iterable[int]) -> DefinitionsRead:
         """Return the definitions Redis holds, and the time of the last change told to it; nothing while it is away.
 
         If the texts are long, only the first timers are read: those that have a size.
@@ -36,9 +36,9 @@ class Wanted:
         try:
             return self.definitions.get_first(asked)
         except StoreAway:
-            return Told({}, None, dict.fromkeys(asked, UNKNOWN_BYTES))
+            return DefinitionsRead({}, None, dict.fromkeys(asked, UNKNOWN_BYTES))
 
-    def current(self, told: Told) -> dict[int, Definition]:
+    def current(self, read: DefinitionsRead) -> dict[int, Definition]:
         """Return those of the definitions just read that can be believed.
 
         * None, if Redis has not been told yet of the changes made while it was away: SQL is asked about each firing.
@@ -47,12 +47,12 @@ class Wanted:
         * Else those of Redis.
         """
         now = self.verifier.clock.now_ms()
-        if told.until is None or told.until <= now - self.definitions.seconds_since_reconnect * 1_000:
+        if read.until is None or read.until <= now - self.definitions.seconds_since_reconnect * 1_000:
             return {}
-        if is_believed(told.until, now, self.verifier.lead_ms):
-            return told.definitions
-        newest = self.asker.ask(told.definitions)
-        return told.definitions if newest is None else newest
+        if is_believed(read.until, now, self.verifier.lead_ms):
+            return read.definitions
+        newest = self.asker.ask(read.definitions)
+        return read.definitions if newest is None else newest
 
     def renew_seals(self, held: Mapping[int, Definition]) -> set[int]:
         """Tell Redis what SQL has sealed otherwise than in the definitions `held`; return the ids of those timers.

@@ -218,7 +218,9 @@ PROMISES = (
         "who-moved-away-waits-behind-nobody",
         "what waits for a target that hangs is called within seconds once its timer's URL leads elsewhere.",
         breaks="A call to another target counts as one of the lane's.",
-        by=Mutation("Puller._go_on", "sent_here = fired.sent - fired.elsewhere", "sent_here = fired.sent"),
+        by=Mutation(
+            "Puller._go_on", "sent_here = fired.sent - fired.to_other_host", "sent_here = fired.sent"
+        ),
         red="tests/stages/test_dead_lanes.py::test_what_waits_for_a_host_that_hangs_is_called_within_seconds_once_its_url_leads_elsewhere",
     ),
 )

@@ -286,7 +286,7 @@ PROMISES = (
         breaks="All that was pulled is sent.",
         by=Mutation(
             "Executor._send",
-            "going, staying = within_room(ready, most - fired.sent + fired.elsewhere)",
+            "going, staying = within_room(ready, most - fired.sent + fired.to_other_host)",
             "going, staying = list(ready), list[Ready]()",
         ),
         red="tests/stages/test_dead_lanes.py::test_what_lives_behind_them_is_sent_as_there_is_room_and_else_waits_on_with_its_attempt",

@@ -46,7 +46,7 @@ _KEEP_OUTPUT = {one.value: one for one in KeepOutput}
 _OVERLAPS = {one.value: one for one in Overlap}
 
 
-class Told(NamedTuple):
+class DefinitionsRead(NamedTuple):
     """Definitions as Redis has them, and the time up to which it was told of every change, ms UTC; None: unknown.
 
     `sizes` are the bytes of the texts of all timers that were read; later timers in the list were not read.
@@ -116,7 +116,7 @@ class DefinitionStore:
         if keys:
             self._connection.command(lambda client: client.delete(*keys))
 
-    def get(self, timer_ids: Sequence[int]) -> Told:
+    def get(self, timer_ids: Sequence[int]) -> DefinitionsRead:
         """Return the current definitions of these timers, and the time up to which Redis was told.
 
         Unknown and unreadable ones are absent.
@@ -130,11 +130,11 @@ class DefinitionStore:
             number += read
         return told
 
-    def get_first(self, timer_ids: Sequence[int]) -> Told:
+    def get_first(self, timer_ids: Sequence[int]) -> DefinitionsRead:
         """Return the same for the first of these timers: as many as `READ_BYTES` allow, at least one."""
         return self._read(timer_ids)[0]
 
-    def _read(self, timer_ids: Sequence[int]) -> tuple[Told, int]:
+    def _read(self, timer_ids: Sequence[int]) -> tuple[DefinitionsRead, int]:
         definitions = (self._keys.definition(timer_id) for timer_id in timer_ids)
         keys = [self._keys.told, self._keys.signing, *definitions]
         told, mark, *texts = self._connection.run_for_bytes("define_read", keys, [READ_BYTES])
@@ -148,7 +148,7 @@ class DefinitionStore:
         if found.bad:
             self._bad_timers.note(found.bad)
         until = None if told is None else int(told)
-        return Told(found, until, sizes, None if mark is None else mark.decode()), len(texts)
+        return DefinitionsRead(found, until, sizes, None if mark is None else mark.decode()), len(texts)
 
     def note_off(self, since: Mapping[int, int], at: int) -> None:
         """Note for some seconds that Redis knew at `at` that timers are off, each since its moment; ms UTC.

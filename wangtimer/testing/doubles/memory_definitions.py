@@ -5,7 +5,7 @@ from itertools import accumulate
 
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import UNREAD, Definition
-from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, Told, lives_s
+from wangtimer.store.redis.definitions import READ_BYTES, UNKNOWN_BYTES, DefinitionsRead, lives_s
 from wangtimer.store.redis.marked_copies import MARK_FIELD
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.testing.doubles.memory_server import MemoryServer
@@ -32,11 +32,11 @@ class MemoryDefinitions:
 
         self._server.call(work)
 
-    def get(self, timer_ids: Sequence[int]) -> Told:
+    def get(self, timer_ids: Sequence[int]) -> DefinitionsRead:
         return self._server.call(lambda: self._told(timer_ids))
 
-    def get_first(self, timer_ids: Sequence[int]) -> Told:
-        def work() -> Told:
+    def get_first(self, timer_ids: Sequence[int]) -> DefinitionsRead:
+        def work() -> DefinitionsRead:
             total = accumulate(self._size(timer_id, 0) for timer_id in timer_ids)
             number = sum(1 for size in total if size <= READ_BYTES)
             return self._told(timer_ids[: max(1, number)])
@@ -78,12 +78,12 @@ class MemoryDefinitions:
     def seconds_since_reconnect(self) -> float:
         return self._server.seconds_since_reconnect
 
-    def _told(self, timer_ids: Sequence[int]) -> Told:
+    def _told(self, timer_ids: Sequence[int]) -> DefinitionsRead:
         found = {timer_id: self._living(timer_id) for timer_id in timer_ids}
         definitions = {timer_id: one for timer_id, one in found.items() if one is not None}
         sizes = {timer_id: self._size(timer_id, UNKNOWN_BYTES) for timer_id in timer_ids}
         mark = self._server.table("signing").get(MARK_FIELD)
-        return Told(Readable(definitions), self._server.table("told").get("until"), sizes, mark)
+        return DefinitionsRead(Readable(definitions), self._server.table("told").get("until"), sizes, mark)
 
     def _size(self, timer_id: int, unknown: int) -> int:
         one = self._living(timer_id)
