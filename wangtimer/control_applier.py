@@ -66,8 +66,10 @@ class ControlApplier:
     pace: ControlPace
     audit: AuditLog
     # Disables an app's timers whose targets are gone, by id with what was called.
-    stop_gone: Callable[[str, Mapping[int, ReplyControl]], None]
+    stop_gone: Callable[[str, Mapping[int, ReplyControl]], Mapping[int, StoreAway]]
     _is_asked: bool = field(default=False, init=False)
+    # When the sweep under way ends, s of the stop-watch; each that asks for one meanwhile puts it off.
+    _ends_at: float = field(default=0.0, init=False)
     _busy: Lock = field(default_factory=Lock, init=False)
     _behind: MemberKey = field(default=FIRST_KEY, init=False)
 
@@ -78,21 +80,25 @@ class ControlApplier:
         first one on again behind the last. Raises `StoreAway`, also where SQL is away for a few timers only: those stay
         on record.
         """
-        ends_at, self._is_asked = self.clock.monotonic() + LONGEST_S, True
+        self._ends_at, self._is_asked = self.clock.monotonic() + LONGEST_S, True
         while self._is_asked and self._busy.acquire(blocking=False):
             try:
                 self._is_asked = False
-                self._apply_all(ends_at)
+                self._apply_all()
             finally:
                 self._busy.release()
 
-    def _apply_all(self, ends_at: float) -> None:
+    @property
+    def _is_over(self) -> bool:
+        return self.clock.monotonic() >= self._ends_at
+
+    def _apply_all(self) -> None:
         number = 0
         all_away: dict[int, StoreAway] = {}
-        while self.clock.monotonic() < ends_at:
+        while not self._is_over:
             page = self.controls.behind(self._behind, PAGE)
             last = _last_of_each(page)
-            applied = self._apply({timer_id: page[key] for timer_id, key in last.items()}, ends_at)
+            applied = self._apply({timer_id: page[key] for timer_id, key in last.items()})
             told = {last[one]: _why_not(page[last[one]], fault) for one, fault in applied.faults.items()}
             stays = applied.away.keys() | applied.left
             done = [key for key in page if key[0] not in stays]
@@ -111,12 +117,16 @@ class ControlApplier:
             log.info("controls_applied", firings=number)
         _raise_one_of(all_away)
 
-    def _apply(self, controls: Mapping[int, str], ends_at: float) -> _Applied:
-        """Change timers in the order of their ids, until then (s, of the stop-watch), or SQL is away for several."""
+    def _apply(self, controls: Mapping[int, str]) -> _Applied:
+        """Change timers in the order of their ids, until the sweep is over, or SQL is away for several.
+
+        Those whose targets are gone come last: of an app they go together, and another app's do not wait for them.
+        """
         faults: dict[int, str] = {}
+        away: dict[int, StoreAway] = {}
         apps = self.lists.apps_of(controls) if controls else {}
-        gone, away = self._apply_gone(controls, apps)
-        left = deque(sorted(apps.keys() - gone))
+        gone = _gone_of_apps(controls, apps)
+        left = deque(sorted(apps.keys() - {timer_id for called in gone.values() for timer_id in called}))
         while left and len(away) < MOST_AWAY:
             timer_id = left.popleft()
             try:
@@ -131,30 +141,26 @@ class ControlApplier:
                 log.error("control_not_applied", timer_id=timer_id, error=repr(fault))
                 is_told = isinstance(fault, WangTimerError)
                 faults[timer_id] = str(fault) if is_told else "a fault of the service; its log says which"
-            if self.clock.monotonic() >= ends_at:
+            if self._is_over:
                 break
-        return _Applied(faults, away, set(left))
+        stay = set(left)
+        for app, called in gone.items():
+            if self._is_over:
+                stay |= called.keys()
+            else:
+                away |= self._disable(app, called)
+        return _Applied(faults, away, stay)
 
-    def _apply_gone(
-        self, controls: Mapping[int, str], apps: Mapping[int, str]
-    ) -> tuple[set[int], dict[int, StoreAway]]:
-        """Disable timers whose targets are gone, an app's together; return these, and those for which SQL is away."""
-        of_apps: defaultdict[str, dict[int, ReplyControl]] = defaultdict(dict)
-        for timer_id, app in apps.items():
-            with suppress(ValueError):
-                control = control_from(controls[timer_id])
-                if control.kind is ControlKind.GONE:
-                    of_apps[app][timer_id] = control
-        away: dict[int, StoreAway] = {}
-        for app, called in of_apps.items():
-            try:
-                self.stop_gone(app, called)
-            except StoreAway as error:
-                away |= dict.fromkeys(called, error)
-            except Exception as fault:
-                # Others wait behind them; their next answer asks for it again.
-                log.error("gone_timers_not_disabled", app=app, timers=len(called), error=repr(fault))
-        return {timer_id for called in of_apps.values() for timer_id in called}, away
+    def _disable(self, app: str, called: Mapping[int, ReplyControl]) -> Mapping[int, StoreAway]:
+        """Disable an app's timers whose targets are gone; return those for which SQL is away."""
+        try:
+            return self.stop_gone(app, called)
+        except StoreAway as error:
+            return dict.fromkeys(called, error)
+        except Exception as fault:
+            # Others wait behind them; their next answer asks for it again.
+            log.error("gone_timers_not_disabled", app=app, timers=len(called), error=repr(fault))
+            return {}
 
     def _is_on_record(self, timer_id: int, control: ReplyControl) -> bool:
         """Tell whether an answer's change of this timer went on record within a minute: then this one does not.
@@ -225,6 +231,19 @@ def put_off(timer: Timer, control: ReplyControl) -> Timer:
 
 def _with_schedule(timer: Timer, schedule: Schedule) -> Timer:
     return replace(timer, definition=timer.definition._replace(schedule=schedule))
+
+
+def _gone_of_apps(
+    controls: Mapping[int, str], apps: Mapping[int, str]
+) -> dict[str, dict[int, ReplyControl]]:
+    """Return the timers whose targets are gone, by app and id."""
+    of_apps: defaultdict[str, dict[int, ReplyControl]] = defaultdict(dict)
+    for timer_id, app in apps.items():
+        with suppress(ValueError):
+            control = control_from(controls[timer_id])
+            if control.kind is ControlKind.GONE:
+                of_apps[app][timer_id] = control
+    return of_apps
 
 
 def _raise_one_of(away: Mapping[int, StoreAway]) -> None:

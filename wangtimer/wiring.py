@@ -4,7 +4,7 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from random import Random
 from socket import gethostname
@@ -49,6 +49,7 @@ from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
+from wangtimer.executor.after_settled import HaveControlsApplied, LetNextGo
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.case import CallStep
 from wangtimer.executor.claim import Claims
@@ -58,6 +59,7 @@ from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.executor import Duty
 from wangtimer.executor.judge import Judge
 from wangtimer.executor.keeper import Keeper
+from wangtimer.executor.lane_reader import LaneReader
 from wangtimer.executor.mover import Mover
 from wangtimer.executor.note_teller import NoteTeller
 from wangtimer.executor.presence import Presence
@@ -67,7 +69,7 @@ from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
-from wangtimer.executor.settler import Settler
+from wangtimer.executor.settler import Finished, Settler
 from wangtimer.executor.shared import (
     SharedSignings,
     SharedSource,
@@ -693,9 +695,14 @@ class Wiring:
             self.clock,
             self.settings.settle_every_ms / 1_000,
             lambda: self.deliveries.has_calls_waiting,
-            self.overlaps.end,
-            lambda: self.control_teller.note(None, None),
+            self.after_settled,
         )
+
+    @once
+    def after_settled(self) -> tuple[Callable[[Sequence[Finished]], None], ...]:
+        """What follows once SQL has outcomes, in this order."""
+        ask = self.control_teller.note
+        return LetNextGo(self.overlaps.end), HaveControlsApplied(lambda: ask(None, None))
 
     @once
     def mover(self) -> Mover:
@@ -705,16 +712,16 @@ class Wiring:
     @once
     def puller(self) -> Puller:
         """Takes from lanes what there is room for."""
+        slices = self.slices
+        reader = LaneReader(self.lanes, self.claims, lambda: slices.seconds_since_reconnect, self._is_mine)
         return Puller(
-            self.lanes,
+            reader,
             self.claims,
             self._room_in,
             self.clock,
             self.settings.callback_timeout_ms,
-            lambda: self.slices.seconds_since_reconnect,
             self.broker.send_feed_lanes,
             self.throttle,
-            self._is_mine,
         )
 
     def _room_in(self, lane: SharedLane) -> int:

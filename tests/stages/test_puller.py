@@ -15,6 +15,7 @@ from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Batch, Claims, Fired
 from wangtimer.executor.lane_limits import ASK_IN_VAIN_EVERY_S, FEW_PERMITS, RATE_EVERY_S
+from wangtimer.executor.lane_reader import LaneReader
 from wangtimer.executor.puller import LANES_A_TRIP, LOOK_EVERY_S, LOOK_IN_VAIN_EVERY_S, Puller
 from wangtimer.store.redis.lanes import Pulled, PullOrder
 from wangtimer.store.redis.permits import PermitOrder, Permitted
@@ -58,17 +59,9 @@ class SlowLanes:
 
 def puller_of(lanes: Any, room_in: Callable[[SharedLane], int], clock: HandClock, throttle: Any) -> Puller:
     """Return a puller that takes from every lane; whatever it pulls is fired by nobody."""
-    puller = Puller(
-        lanes,
-        Claims("test", 10_000),
-        room_in,
-        clock,
-        10_000,
-        clock.monotonic,
-        lambda: None,
-        throttle,
-        lambda _lane: True,
-    )
+    claims = Claims("test", 10_000)
+    reader = LaneReader(lanes, claims, clock.monotonic, lambda _lane: True)
+    puller = Puller(reader, claims, room_in, clock, 10_000, lambda: None, throttle)
     puller.fire_by(send_nobody)
     return puller
 

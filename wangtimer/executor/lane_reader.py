@@ -1,10 +1,11 @@
 """The lane reader: takes firings out of several lanes in one trip, within the room for firings of this process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 
 from wangtimer.core.errors import StoreAway
+from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.executor.claim import Claims
 from wangtimer.store.redis.lanes import LaneStore, Pulled, PullOrder
 from wangtimer.store.redis.slices import GRACE_S
@@ -13,14 +14,30 @@ log = structlog.get_logger()
 
 
 class LaneReader:
-    """For each order `take_room` comes first; `pull` gives back the room that is not needed."""
+    """For each order `take_room` comes first; `pull` gives back the room that is not needed.
+
+    `is_mine` tells which lanes this process takes from.
+    """
 
     def __init__(
-        self, lanes: LaneStore, claims: Claims, seconds_since_reconnect: Callable[[], float]
+        self,
+        lanes: LaneStore,
+        claims: Claims,
+        seconds_since_reconnect: Callable[[], float],
+        is_mine: Callable[[SharedLane], bool],
     ) -> None:
         self._lanes = lanes
         self._claims = claims
         self._seconds_since_reconnect = seconds_since_reconnect
+        self._is_mine = is_mine
+
+    def index(self) -> dict[SharedLane, str]:
+        """Return the lanes that this process takes from, with their tokens in the index. Raises `StoreAway`."""
+        return {lane: token for lane, token in self._lanes.index().items() if self._is_mine(lane)}
+
+    def forget(self, empty: Mapping[SharedLane, str]) -> None:
+        """Strike out lanes that were empty, unless their tokens are others by now. Raises `StoreAway`."""
+        self._lanes.forget(empty)
 
     def take_room(self, most: int) -> int:
         """Hold room for so many firings and return that number; 0 where there is none."""

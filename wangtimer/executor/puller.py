@@ -15,7 +15,7 @@ from wangtimer.executor.lane_reader import LaneReader
 from wangtimer.executor.lane_turns import LaneTurns
 from wangtimer.executor.throttle import Throttle
 from wangtimer.loop import Loop
-from wangtimer.store.redis.lanes import LaneStore, Pulled, PullOrder
+from wangtimer.store.redis.lanes import Pulled, PullOrder
 
 log = structlog.get_logger()
 
@@ -55,23 +55,19 @@ class Puller:
 
     def __init__(
         self,
-        lanes: LaneStore,
+        reader: LaneReader,
         claims: Claims,
         room_in: Callable[[SharedLane], int],
         clock: Clock,
         timeout_ms: int,
-        seconds_since_reconnect: Callable[[], float],
         send_feed_lanes: Callable[[], None],
         throttle: Throttle,
-        is_mine: Callable[[SharedLane], bool],
     ) -> None:
-        self._lanes = lanes
-        self._is_mine = is_mine
         self._claims = claims
         self._room_in = room_in
         self._clock = clock
         self._longest_s = timeout_ms / 1_000 + MARGIN_S
-        self._reader = LaneReader(lanes, claims, seconds_since_reconnect)
+        self._reader = reader
         self._send_feed_lanes = send_feed_lanes
         self._throttle = throttle
         self._limits = LaneLimits(throttle, clock)
@@ -187,7 +183,7 @@ class Puller:
 
         Where firings wait and this process looked lately, it is pulled only if there is room.
         """
-        index = {lane: token for lane, token in self._lanes.index().items() if self._is_mine(lane)}
+        index = self._reader.index()
         self._known = {lane: self._known.get(lane) for lane in index}
         self._most = {lane: most for lane, most in self._most.items() if lane in index}
         self._looked_at = {lane: at for lane, at in self._looked_at.items() if lane in index}
@@ -220,7 +216,7 @@ class Puller:
                 empty[lane] = looks[lane]
                 self._known.pop(lane, None)
         if empty:
-            self._lanes.forget(empty)
+            self._reader.forget(empty)
         self._learn_pace(sum(wish > 0 for wish in wishes.values()), self._clock.monotonic() - began)
 
     def _learn_pace(self, sending: int, took_s: float) -> None:

@@ -1,16 +1,15 @@
 """The settler: writes outcomes to SQL, many together, a few times a second."""
 
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import NamedTuple
 
 import structlog
 
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.firing import FiringStatus, MemberKey
+from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
 from wangtimer.loop import Loop
@@ -49,8 +48,7 @@ class Finished(NamedTuple):
 class Settler:
     """Writes to SQL, else to the outbox, else tries again; then adds the retry to its slice and releases the member.
 
-    `ask_for_controls` has done what answers make of timers: SQL has it with their outcomes. If it is lost, a sweep does
-    it.
+    Each of `after_settled` gets a batch that SQL has, in order.
     """
 
     def __init__(
@@ -62,8 +60,7 @@ class Settler:
         clock: Clock,
         every_s: float,
         are_calls_waiting: Callable[[], bool],
-        end_overlaps: Callable[[Collection[MemberKey]], None],
-        ask_for_controls: Callable[[], None],
+        after_settled: Sequence[Callable[[Sequence[Finished]], None]],
     ) -> None:
         self._firings = firings
         self._outbox = outbox
@@ -71,8 +68,7 @@ class Settler:
         self._slices = slices
         self._clock = clock
         self._are_calls_waiting = are_calls_waiting
-        self._end_overlaps = end_overlaps
-        self._ask_for_controls = ask_for_controls
+        self._after_settled = after_settled
         self._finished: deque[Finished] = deque()
         self._busy = Lock()
         self._sql_rests_until = float("-inf")
@@ -110,11 +106,8 @@ class Settler:
                     raise
                 # Of the others a sweep lets go what waits: it would hang at the same SQL.
                 if in_sql:
-                    self._let_next_go(in_sql)
-                    # Most outcomes have no notes: they pay for no call.
-                    noted = [finished.outcome for finished in in_sql if finished.outcome.notes]
-                    if any(outcome.note(CONTROL) for outcome in noted):
-                        self._ask_for_controls()
+                    for follow in self._after_settled:
+                        follow(in_sql)
             return True
 
     def _settle(self, batch: Sequence[Finished]) -> Sequence[Finished]:
@@ -135,16 +128,6 @@ class Settler:
             return batch
         parked = set(map(id, left))
         return [one for one, outcome in zip(batch, outcomes, strict=True) if id(outcome) not in parked]
-
-    def _let_next_go(self, batch: Sequence[Finished]) -> None:
-        """End what is on record of those that are done, of timers whose firings are not to overlap."""
-        done = {
-            held.member.key
-            for held, outcome, *_ in batch
-            if held.member in held.claim.begun and outcome.is_done
-        }
-        if done:
-            self._end_overlaps(done)
 
     def _write(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
         """Write outcomes to SQL; return those that it did not take."""

@@ -144,8 +144,7 @@ class Deployment(DoubledWiring):
             self.clock,
             every_s,
             lambda: False,
-            self.overlaps.end,
-            lambda: self.control_teller.note(None, None),
+            self.after_settled,
         )
 
     def check_store(self) -> None:

@@ -4,12 +4,17 @@ from collections.abc import Sequence
 from threading import Thread
 
 import pytest
+from sqlalchemy import select, update
 
-from tests.api.answered_controls import stop_gone
+from tests.api.answered_controls import apply_controls, stop_gone
 from tests.api.v1.world import V1World
-from wangtimer.core.errors import StoreAway
+from wangtimer.control_applier import MOST_AWAY
+from wangtimer.core.errors import RowsLocked, StoreAway
+from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import Timer
+from wangtimer.store.sql.tables import timers
+from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 
 TIMERS = "/v1/timers"
@@ -100,3 +105,47 @@ def test_what_is_asked_for_while_others_are_disabled_is_disabled_by_the_same_thr
     stop_gone(small_world.wiring, {first: (version, 0)})
     assert seen == [[first], [second]]
     assert [is_enabled(small_world, one) for one in (first, second)] == [False, False]
+
+
+def test_where_sql_lets_none_be_disabled_all_are_asked_for_again(
+    small_world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first, version), (second, of_second) = made(small_world), made(small_world, "b")
+
+    def locked(*_: object, **__: object) -> None:
+        raise RowsLocked("Lock wait timeout exceeded")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(TimerBatches, "disable", locked)
+        with pytest.raises(StoreAway):
+            stop_gone(small_world.wiring, {first: (version, 0), second: (of_second, 0)})
+    assert is_enabled(small_world, first)
+    small_world.wiring.control_applier.sweep()
+    assert [is_enabled(small_world, one) for one in (first, second)] == [False, False]
+
+
+def test_gone_timers_that_cannot_be_disabled_now_hold_up_no_other_control(
+    small_world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same page, whatever their ids."""
+    paced, of_paced = made(small_world)
+    gone = [made(small_world, f"gone-{number}") for number in range(MOST_AWAY + 1)]
+    controls = {one: ReplyControl(version, ControlKind.GONE).text for one, version in gone}
+    controls[paced] = ReplyControl(of_paced, ControlKind.STOP).text
+
+    def locked(*_: object, **__: object) -> None:
+        raise RowsLocked("Lock wait timeout exceeded")
+
+    monkeypatch.setattr(TimerBatches, "disable", locked)
+    with pytest.raises(StoreAway):
+        apply_controls(small_world.wiring, controls)
+    assert not is_enabled(small_world, paced)
+
+
+def test_a_gone_timer_that_cannot_be_read_is_disabled_too(small_world: V1World) -> None:
+    gone, version = made(small_world)
+    unreadable = update(timers).where(timers.c.id == gone).values(notify="{")
+    small_world.wiring.database.write(lambda sql: sql.execute(unreadable))
+    stop_gone(small_world.wiring, {gone: (version, 0)})
+    status = select(timers.c.status).where(timers.c.id == gone)
+    assert small_world.wiring.database.read(lambda sql: sql.execute(status).scalar_one()) == "disabled"

@@ -1,6 +1,7 @@
 """What answers make of their timers is on record with their outcome, and done by a sweep where its message was lost."""
 
 from datetime import UTC, datetime
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -217,6 +218,27 @@ def test_a_sweep_that_takes_long_ends_within_its_page_and_the_next_goes_on_there
     for left in (2, 1, 0):
         world.wiring.control_applier.sweep()
         assert kept(world) == left
+
+
+def test_what_is_asked_for_during_a_long_sweep_is_done_by_it(
+    world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (Answered(world, f"paced-{number}") for number in range(2))
+    first.settle(first.outcome(first.control(ControlKind.STOP)))
+    disable = type(world.wiring.registrar).disable
+
+    def be_slow(registrar: Registrar, *passed: Any) -> Timer:
+        monkeypatch.undo()
+        world.clock.sleep(LONGEST_S)
+        second.settle(second.outcome(second.control(ControlKind.STOP)))
+        asking = Thread(target=world.wiring.control_applier.sweep)
+        asking.start()
+        asking.join(10)
+        return disable(registrar, *passed)
+
+    monkeypatch.setattr(type(world.wiring.registrar), "disable", be_slow)
+    world.wiring.control_applier.sweep()
+    assert kept(world) == 0
 
 
 def test_more_than_a_page_is_done(world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -49,9 +49,9 @@ PROMISES = (
         "what waits in a lane is called by the processes of its queue alone.",
         breaks="Every callback process pulls from every lane.",
         by=Mutation(
-            "Puller.look",
-            "index = {lane: token for lane, token in self._lanes.index().items() if self._is_mine(lane)}",
-            "index = {lane: token for lane, token in self._lanes.index().items()}",
+            "LaneReader.index",
+            "return {lane: token for lane, token in self._lanes.index().items() if self._is_mine(lane)}",
+            "return dict(self._lanes.index())",
         ),
         red="tests/stages/test_own_queues.py::test_two_apps_at_one_host_wait_in_their_own_lanes_which_their_queues_processes_pull",
     ),
