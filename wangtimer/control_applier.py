@@ -71,7 +71,10 @@ class ControlApplier:
     # When the sweep under way ends, s of the stop-watch; each that asks for one meanwhile puts it off.
     _ends_at: float = field(default=0.0, init=False)
     _busy: Lock = field(default_factory=Lock, init=False)
-    _behind: MemberKey = field(default=FIRST_KEY, init=False)
+    # From behind which control the next page is read: of timers whose targets are gone (True), and of the others.
+    _behind: dict[bool, MemberKey] = field(
+        default_factory=lambda: {True: FIRST_KEY, False: FIRST_KEY}, init=False
+    )
 
     def sweep(self) -> None:
         """Apply what is on record and was not applied yet; then it is forgotten.
@@ -93,40 +96,56 @@ class ControlApplier:
         return self.clock.monotonic() >= self._ends_at
 
     def _apply_all(self) -> None:
+        """Do a page of each kind in turn, until nothing is left or the sweep is over.
+
+        Timers whose targets are gone are disabled an app's together: neither kind waits for the other.
+        """
         number = 0
         all_away: dict[int, StoreAway] = {}
-        while not self._is_over:
-            page = self.controls.behind(self._behind, PAGE)
-            last = _last_of_each(page)
-            applied = self._apply({timer_id: page[key] for timer_id, key in last.items()})
-            told = {last[one]: _why_not(page[last[one]], fault) for one, fault in applied.faults.items()}
-            stays = applied.away.keys() | applied.left
-            done = [key for key in page if key[0] not in stays]
-            self.controls.forget(done, told)
-            number += len(done)
-            all_away |= applied.away
-            if applied.left:
-                next_id = min(applied.left)
-                self._behind = max((key for key in page if key[0] < next_id), default=self._behind)
-                break
-            # From the first one on again, whoever has the most.
-            self._behind = max(page) if len(page) == PAGE else FIRST_KEY
-            if len(page) < PAGE:
-                break
+        kinds = [True, False]
+        while kinds and not self._is_over:
+            for are_gone in tuple(kinds):
+                page = self.controls.behind(self._behind[are_gone], PAGE, are_gone=are_gone)
+                last = _last_of_each(page)
+                controls = {timer_id: page[key] for timer_id, key in last.items()}
+                applied = self._apply_gone(controls) if are_gone else self._apply(controls)
+                told = {last[one]: _why_not(page[last[one]], fault) for one, fault in applied.faults.items()}
+                stays = applied.away.keys() | applied.left
+                done = [key for key in page if key[0] not in stays]
+                self.controls.forget(done, told)
+                number += len(done)
+                all_away |= applied.away
+                self._behind[are_gone] = self._next_behind(are_gone, page, applied.left)
+                if applied.left or len(page) < PAGE:
+                    kinds.remove(are_gone)
         if number:
             log.info("controls_applied", firings=number)
         _raise_one_of(all_away)
 
-    def _apply(self, controls: Mapping[int, str]) -> _Applied:
-        """Change timers in the order of their ids, until the sweep is over, or SQL is away for several.
+    def _next_behind(self, are_gone: bool, page: Mapping[MemberKey, str], left: set[int]) -> MemberKey:
+        """Return from behind which control the next page is read: from the first one on again, whoever has the most."""
+        if left:
+            return max((key for key in page if key[0] < min(left)), default=self._behind[are_gone])
+        return max(page) if len(page) == PAGE else FIRST_KEY
 
-        Those whose targets are gone come last: of an app they go together, and another app's do not wait for them.
-        """
+    def _apply_gone(self, controls: Mapping[int, str]) -> _Applied:
+        """Disable timers whose targets are gone, an app's together, until the sweep is over."""
+        away: dict[int, StoreAway] = {}
+        left: set[int] = set()
+        apps = self.lists.apps_of(controls) if controls else {}
+        for app, called in _of_apps(controls, apps).items():
+            if self._is_over:
+                left |= called.keys()
+            else:
+                away |= self._disable(app, called)
+        return _Applied({}, away, left)
+
+    def _apply(self, controls: Mapping[int, str]) -> _Applied:
+        """Change timers in the order of their ids, until the sweep is over, or SQL is away for several."""
         faults: dict[int, str] = {}
         away: dict[int, StoreAway] = {}
         apps = self.lists.apps_of(controls) if controls else {}
-        gone = _gone_of_apps(controls, apps)
-        left = deque(sorted(apps.keys() - {timer_id for called in gone.values() for timer_id in called}))
+        left = deque(sorted(apps))
         while left and len(away) < MOST_AWAY:
             timer_id = left.popleft()
             try:
@@ -143,13 +162,7 @@ class ControlApplier:
                 faults[timer_id] = str(fault) if is_told else "a fault of the service; its log says which"
             if self._is_over:
                 break
-        stay = set(left)
-        for app, called in gone.items():
-            if self._is_over:
-                stay |= called.keys()
-            else:
-                away |= self._disable(app, called)
-        return _Applied(faults, away, stay)
+        return _Applied(faults, away, set(left))
 
     def _disable(self, app: str, called: Mapping[int, ReplyControl]) -> Mapping[int, StoreAway]:
         """Disable an app's timers whose targets are gone; return those for which SQL is away."""
@@ -233,16 +246,12 @@ def _with_schedule(timer: Timer, schedule: Schedule) -> Timer:
     return replace(timer, definition=timer.definition._replace(schedule=schedule))
 
 
-def _gone_of_apps(
-    controls: Mapping[int, str], apps: Mapping[int, str]
-) -> dict[str, dict[int, ReplyControl]]:
-    """Return the timers whose targets are gone, by app and id."""
+def _of_apps(controls: Mapping[int, str], apps: Mapping[int, str]) -> dict[str, dict[int, ReplyControl]]:
+    """Return controls by app and timer; one that this version cannot read is left out."""
     of_apps: defaultdict[str, dict[int, ReplyControl]] = defaultdict(dict)
     for timer_id, app in apps.items():
         with suppress(ValueError):
-            control = control_from(controls[timer_id])
-            if control.kind is ControlKind.GONE:
-                of_apps[app][timer_id] = control
+            of_apps[app][timer_id] = control_from(controls[timer_id])
     return of_apps
 
 

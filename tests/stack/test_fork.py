@@ -78,6 +78,7 @@ def forking(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Forking]
             "0",
             "its thread ended\n",
         ),
+        ("import atexit; atexit.register(lambda: print('at its exit'))", "0", "at its exit\n"),
     ],
     indirect=["forking"],
 )

@@ -11,6 +11,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import CONTROL
+from wangtimer.executor.after_settled import HaveControlsApplied, LetNextGo
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
 from wangtimer.overlaps import Overlaps
@@ -41,8 +42,7 @@ class Settling:
             world.time,
             0.2,
             lambda: False,
-            end_overlaps,
-            lambda: self.asked.append(1),
+            (LetNextGo(end_overlaps), HaveControlsApplied(lambda: self.asked.append(1))),
         )
 
     def claim(self, claim_id: str, *timer_ids: int) -> tuple[Claim, list[Firing]]:

@@ -87,7 +87,7 @@ def test_marks_of_secrets_are_read_as_they_were_written(hot: HotWorld) -> None:
 def test_only_what_is_set_is_written() -> None:
     fields = orjson.loads(definition_text(definition()).partition(" ")[2])
     assert fields.keys().isdisjoint({"sealed", "target", "marks", "retry", "form", "overlap"})
-    assert len(fields) == definitions.FIELDS_OF_ALL
+    assert fields.keys() == definitions.FIELDS_OF_ALL
 
 
 def test_an_unknown_timer_is_absent(hot: HotWorld) -> None:

@@ -63,10 +63,13 @@ class CallStep(Protocol):
 
     @property
     def concerns(self) -> Callable[[Definition], bool] | None:
-        """Tells of a timer whether this is to be asked about each of its firings; None: it is of no timer by itself.
+        """Tells whether firings of a timer must be asked about. None: this step brings no firing into a case.
 
         What concerns no step, is surely wanted and was surely not sent yet goes without a question.
         """
 
     def rule(self, case: Case) -> None:
-        """Write verdicts of those that it stops; a firing of which it writes none goes on to the next step."""
+        """Rule on the firings of `case.going()`: write a verdict of each that stops.
+
+        The first step writes `Send` of the others: what has no verdict does not go.
+        """

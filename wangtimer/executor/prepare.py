@@ -169,7 +169,6 @@ def stamps_of(
     return lines + signature_lines(keys, member.firing_id.encode(), timestamp_s, body) if keys else lines
 
 
-@lru_cache(maxsize=1_024)
 def _sent(headers: Headers) -> tuple[Headers, bool]:
     """Return the owner's headers without reserved names, and whether one of them is the content type.
 

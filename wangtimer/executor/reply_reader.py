@@ -96,8 +96,9 @@ class ReplyReader:
             status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + ack_ms
         outcome = _outcome(attempt, reply, status, due_at, error)
         if reply.told and order.form.allow_control:
-            control, error = self._control(attempt, reply)
-            outcome = outcome._replace(error=error, notes=((CONTROL, control),) if control else ())
+            control, fault = self._control(attempt, reply)
+            said = "; ".join(filter(None, (error, fault)))
+            outcome = outcome._replace(error=said, notes=((CONTROL, control),) if control else ())
         return outcome
 
     def _of_failure(self, attempt: Attempt, reply: Reply) -> Outcome:

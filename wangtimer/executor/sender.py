@@ -81,9 +81,9 @@ class Sender:
     ) -> Sent:
         """Submit what is ready; a member on which an executor died while it ran alone is recorded as failed.
 
-        `paused` were so when overlaps were judged: they were not, and wait in these lanes, whatever is paused by now.
-        All are of one claim. Members that another part is now responsible for are handed on. Raises `EngineStopped`:
-        then the engine has none of these.
+        `paused` were found paused, so overlap was not asked about them: they go into these lanes, though the pause may
+        have ended. All are of one claim. Members that another part is now responsible for are handed on. Raises
+        `EngineStopped`: then the engine has none of these.
         """
         if not ready:
             return Sent(0, 0, {}, {})

@@ -55,7 +55,7 @@ def _size_of(target: NamedTarget) -> int:
 
 @dataclass(slots=True)
 class SharedParts:
-    """What is known of these."""
+    """The signings and targets that are known for some firings."""
 
     signings: dict[str, AppSigning] = field(default_factory=dict)
     targets: dict[TargetKey, NamedTarget] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class SharedParts:
 
 @dataclass(frozen=True, slots=True)
 class SharedSource:
-    """Knows both."""
+    """Finds them: in memory, in Redis, in SQL."""
 
     signings: SharedSignings
     targets: SharedTargets

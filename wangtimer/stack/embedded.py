@@ -91,9 +91,9 @@ def embedded_stack(
     settings = read_settings()
     require_mail_server(settings)
     stop_seconds = seconds_to_stop(settings.drain_s)
-    _check_free(port)
-    _check_free(port + STREAM_BEHIND)
     with held_directory(path) as held:
+        _check_free(port, "")
+        _check_free(port + STREAM_BEHIND, ", of consumers, the one behind --port")
         supervisor = Supervisor(say)
         stack = EmbeddedStack(
             held.directory, supervisor, f"http://{HOST}:{port}", f"http://{HOST}:{port + STREAM_BEHIND}"
@@ -136,14 +136,14 @@ def seconds_to_stop(drain_s: float) -> float:
     return max(STOP_SECONDS, drain_s + STOP_MARGIN_SECONDS)
 
 
-def _check_free(port: int) -> None:
+def _check_free(port: int, which: str) -> None:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((HOST, port))
         except OSError as error:
             raise BadSetting(
-                f"port {port} of {HOST}: {error.strerror}; name another one with --port"
+                f"port {port} of {HOST}{which}: {error.strerror}; name another one with --port"
             ) from None
 
 
@@ -198,11 +198,13 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
 
 def said(stack: EmbeddedStack, program: str = PROGRAM, app: str = DEFAULT_APP) -> str:
     """Return the service's addresses, line by line; `program` is the command typed for `wangtimer`."""
+    operator_key = shlex.quote(str(stack.directory.operator_key_file))
     return (
         f"API      {stack.api_url}/v1/timers\n"
         f"stream   {stack.stream_url}/v1/consumers/GROUP/events\n"
         f"docs     {stack.api_url}/docs\n"
         f"key      of app {app}: curl -H @{shlex.quote(str(stack.directory.key_file))} ...\n"
+        f"operator WANGTIMER_KEY_FILE={operator_key} {shlex.quote(program)} apps list\n"
         f"ready    {stack.api_url}/readyz\n"
         f"check    {shlex.quote(program)} doctor --data-dir {shlex.quote(str(stack.directory.path))}\n"
         f"data     {stack.directory.path}, logs in {stack.directory.logs}\n"
@@ -211,4 +213,6 @@ def said(stack: EmbeddedStack, program: str = PROGRAM, app: str = DEFAULT_APP) -
 
 
 def _say(line: str) -> None:
-    print(line, flush=True)
+    # Whoever read it may be gone, and the service goes on.
+    with contextlib.suppress(OSError):
+        print(line, flush=True)

@@ -3,6 +3,7 @@
 The process that forks has one thread and no open connection. The child shares no file with it but the log.
 """
 
+import atexit
 import contextlib
 import gc
 import io
@@ -69,7 +70,7 @@ def fork(log: int, run: Callable[[], object]) -> Fork:
 
 def run_module(module: str, argv: tuple[str, ...]) -> None:
     """Be the program of these words, which is a module."""
-    # The whole path: with SIGHUP Celery starts itself anew by it.
+    # The whole path: at SIGHUP Celery starts its program anew by it, once it has ended.
     sys.argv[:] = [shutil.which(argv[0]) or argv[0], *argv[1:]]
     runpy.run_module(module, run_name="__main__")
 
@@ -93,9 +94,12 @@ def _live(log: int, run: Callable[[], object]) -> NoReturn:
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
+        # What the parent has registered is for its own end.
+        atexit._clear()
         code = _exit_code(run)
         # As at the end of an interpreter.
         threading._shutdown()  # type: ignore[attr-defined]
+        atexit._run_exitfuncs()
     finally:
         os._exit(code)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from threading import Thread
+from typing import Any
 
 import pytest
 from sqlalchemy import select, update
@@ -13,6 +14,7 @@ from wangtimer.core.errors import RowsLocked, StoreAway
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import Timer
+from wangtimer.registrar import Registrar
 from wangtimer.store.sql.tables import timers
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
@@ -127,7 +129,7 @@ def test_where_sql_lets_none_be_disabled_all_are_asked_for_again(
 def test_gone_timers_that_cannot_be_disabled_now_hold_up_no_other_control(
     small_world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of the same page, whatever their ids."""
+    """Whatever their ids."""
     paced, of_paced = made(small_world)
     gone = [made(small_world, f"gone-{number}") for number in range(MOST_AWAY + 1)]
     controls = {one: ReplyControl(version, ControlKind.GONE).text for one, version in gone}
@@ -149,3 +151,30 @@ def test_a_gone_timer_that_cannot_be_read_is_disabled_too(small_world: V1World) 
     stop_gone(small_world.wiring, {gone: (version, 0)})
     status = select(timers.c.status).where(timers.c.id == gone)
     assert small_world.wiring.database.read(lambda sql: sql.execute(status).scalar_one()) == "disabled"
+
+
+def test_a_gone_timer_does_not_wait_for_the_controls_of_others(
+    small_world: V1World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many they are, and whatever their ids."""
+    monkeypatch.setattr("wangtimer.control_applier.PAGE", 2)
+    paced = [made(small_world, f"paced-{number}") for number in range(5)]
+    gone, version = made(small_world)
+    controls = {one: ReplyControl(of_one, ControlKind.STOP).text for one, of_one in paced}
+    controls[gone] = ReplyControl(version, ControlKind.GONE).text
+    changed: list[int] = []
+    disable, disable_all = Registrar.disable, TimerBatches.disable
+
+    def note(registrar: Registrar, app: str, timer_id: int, *more: Any) -> Timer:
+        changed.append(timer_id)
+        return disable(registrar, app, timer_id, *more)
+
+    def note_all(batches: TimerBatches, ids: Sequence[int], *more: Any) -> list[Timer]:
+        changed.extend(ids)
+        return disable_all(batches, ids, *more)
+
+    monkeypatch.setattr(Registrar, "disable", note)
+    monkeypatch.setattr(TimerBatches, "disable", note_all)
+    apply_controls(small_world.wiring, controls)
+    assert changed[0] == gone
+    assert sorted(changed) == sorted(controls)

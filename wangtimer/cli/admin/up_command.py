@@ -6,7 +6,12 @@ from pathlib import Path
 import click
 
 from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.stack.embedded import DEFAULT_DATA_DIRECTORY, DEFAULT_PORT, run_embedded
+from wangtimer.stack.embedded import (
+    DEFAULT_DATA_DIRECTORY,
+    DEFAULT_PORT,
+    STREAM_BEHIND,
+    run_embedded,
+)
 from wangtimer.stack.own_keys import DEFAULT_APP
 
 
@@ -18,7 +23,9 @@ from wangtimer.stack.own_keys import DEFAULT_APP
     show_default=True,
     help="Where timers, firings and logs are kept.",
 )
-@click.option("--port", type=click.IntRange(1, 65_535), default=DEFAULT_PORT, show_default=True)
+@click.option(
+    "--port", type=click.IntRange(1, 65_535 - STREAM_BEHIND), default=DEFAULT_PORT, show_default=True
+)
 @click.option(
     "--app",
     envvar="WANGTIMER_APP",

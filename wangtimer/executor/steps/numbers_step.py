@@ -14,8 +14,9 @@ from wangtimer.store.sql.continuities import ContinuityStore
 
 @dataclass(frozen=True, slots=True)
 class NumbersStep:
-    """A step about firings of numbered timers. It comes last: what a step before has just skipped is lost to those
-    that go, though it is not written yet.
+    """A step about firings of numbered timers.
+
+    It comes last. A firing that an earlier step has just skipped counts as lost, although its row does not say so yet.
     """
 
     continuities: ContinuityStore

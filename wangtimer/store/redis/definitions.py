@@ -40,7 +40,9 @@ UNKNOWN_BYTES = 65_536
 # s; a timer that is off for longer has nothing on its way, whenever Redis was told.
 OFF_S = 10
 # What each text has; other fields are there where they are set.
-FIELDS_OF_ALL = 9
+FIELDS_OF_ALL = frozenset(
+    ("app", "status", "edited_at", "at_ms", "cron", "every", "bounds", "misfire", "notify")
+)
 _STATUSES = {status.value: status for status in TimerStatus}
 _KEEP_OUTPUT = {one.value: one for one in KeepOutput}
 _OVERLAPS = {one.value: one for one in Overlap}
@@ -297,7 +299,7 @@ def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
         fields["edited_at"],
         _misfire(*fields["misfire"]),
     )
-    if len(fields) == FIELDS_OF_ALL:
+    if fields.keys() <= FIELDS_OF_ALL:
         return plain
     return plain._replace(
         disabled_at=fields.get("disabled_at", 0),
@@ -313,7 +315,7 @@ def _schedule(fields: dict[str, Any], timer_id: int, days: CalendarDays) -> Sche
     if fields["at_ms"] is not None:
         return Once(fields["at_ms"])
     rule = rule_from_text(*fields["cron"]) if fields["cron"] is not None else Every(*fields["every"])
-    bounds = fields["bounds"]
+    bounds = fields.get("bounds")
     if bounds is not None and (digest := bounds.get("excluded", {}).get("days_in")) is not None:
         bounds["excluded"] = days.get(fields["app"], digest)
     return bounded(rule, bounds, timer_id)

@@ -7,7 +7,7 @@ from sqlalchemy import Connection, and_, delete, or_, select, update
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.reply_control import CONTROL
+from wangtimer.core.flow.reply_control import CONTROL, ControlKind
 from wangtimer.store.sql.asked import KeyedStatement, asked_for
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind
@@ -43,10 +43,15 @@ class ReplyControlStore:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    def behind(self, after: MemberKey, limit: int) -> dict[MemberKey, str]:
-        """Return up to `limit` controls by (timer_id, fire_at), in this order, from behind one."""
+    def behind(self, after: MemberKey, limit: int, *, are_gone: bool = False) -> dict[MemberKey, str]:
+        """Return up to `limit` controls by (timer_id, fire_at), in this order, from behind one.
+
+        Those of timers whose targets are gone, or the others; both are looked for in the whole table, which is small.
+        """
         key = (reply_controls.c.timer_id, reply_controls.c.fire_at)
-        query = select(*key, reply_controls.c.control).where(behind(key, after)).order_by(*key).limit(limit)
+        gone = reply_controls.c.control.like(f"% {ControlKind.GONE.value} %")
+        query = select(*key, reply_controls.c.control).where(behind(key, after), gone if are_gone else ~gone)
+        query = query.order_by(*key).limit(limit)
         rows = self._database.read(lambda sql: sql.execute(query).all())
         return {(timer_id, fire_at): control for timer_id, fire_at, control in rows}
 
