@@ -1,5 +1,6 @@
 """`wangtimer timers ...` against the real service."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -293,8 +294,12 @@ def test_calls_with_numbers_are_asked_for_shown_and_given_up(run: Run) -> None:
 
 def test_a_list_ends_at_its_limit_or_not_at_all(run: Run) -> None:
     made = [created(run, f"t{number}", "--cron", "@daily")["id"] for number in range(3)]
-    assert [one["id"] for one in json_of(run("timers", "list", "--limit", 2, "--json"))] == made[:2]
-    assert len(json_of(run("timers", "list", "--limit", 0, "--json"))) == 3
+    cut = run("timers", "list", "--limit", 2, "--json")
+    assert [one["id"] for one in json.loads(cut.stdout)] == made[:2]
+    assert cut.stderr == "there are more than these 2: --limit 0 lists all\n"
+    for whole in (0, 3):
+        listed = run("timers", "list", "--limit", whole, "--json")
+        assert (len(json.loads(listed.stdout)), listed.stderr) == (3, "")
 
 
 def test_a_deleted_timer_is_gone(run: Run) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
+from wangtimer.cli.terminal.listing import first_of, limited
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_table
 from wangtimer.cli.terminal.parameter_types import PAST
@@ -22,11 +23,11 @@ from wangtimer.core.apps.audited_change import AuditedKind
 )
 @click.option("--since", type=PAST, help="From this moment on: RFC 3339, ms, or a time ago such as 2h.")
 @click.option("--until", type=PAST, help="Up to this moment; now by default.")
-@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="0: all of them.")
+@limited
 @operating
 def audit(asked: Asked, limit: int, **wanted: Any) -> None:
     """Show who changed what, latest first; for operators."""
-    asked.tell(list(asked.client.audit(most=limit or None, **wanted)), _show)
+    asked.tell(first_of(lambda most: asked.client.audit(most=most, **wanted), limit), _show)
 
 
 def _show(found: list[AuditedChange]) -> None:

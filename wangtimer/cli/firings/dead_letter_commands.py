@@ -8,6 +8,7 @@ import click
 from wangtimer.cli.firings.firing_options import filter_of
 from wangtimer.cli.firings.replay_commands import DRY_RUN, PER_SECOND, spread_of, tell_replay
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.terminal.listing import first_of, limited
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.cli.terminal.parameter_types import FIRING, PAST
@@ -40,11 +41,12 @@ def dead_letters() -> None:
 
 @dead_letters.command("list")
 @options(*CONDITIONS)
-@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="0: all of them.")
+@limited
 @asking
 def list_letters(asked: Asked, limit: int, **wanted: Any) -> None:
     """List dead letters, the latest first."""
-    found = list(asked.client.dead_letters(most=limit or None, **filter_of(wanted)))
+    conditions = filter_of(wanted)
+    found = first_of(lambda most: asked.client.dead_letters(most=most, **conditions), limit)
     asked.tell(found, lambda letters: _show(letters, asked.client.app is None))
 
 

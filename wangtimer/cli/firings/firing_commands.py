@@ -9,6 +9,7 @@ from wangtimer.cli.firings.firing_options import FILTERS, filter_of
 from wangtimer.cli.firings.firing_tables import show_cancelled, show_firing, show_firings
 from wangtimer.cli.firings.replay_commands import backfill, replay
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
+from wangtimer.cli.terminal.listing import first_of, limited
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_pairs
 from wangtimer.cli.terminal.parameter_types import FIRING
@@ -22,11 +23,12 @@ def firings() -> None:
 
 @firings.command("list")
 @options(*FILTERS)
-@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="0: all of them.")
+@limited
 @asking
 def list_firings(asked: Asked, limit: int, **wanted: Any) -> None:
     """List firings, latest first."""
-    found = list(asked.client.firings(most=limit or None, **filter_of(wanted)))
+    conditions = filter_of(wanted)
+    found = first_of(lambda most: asked.client.firings(most=most, **conditions), limit)
     asked.tell(found, lambda firings: show_firings(firings, asked.client.app is None))
 
 

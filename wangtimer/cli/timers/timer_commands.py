@@ -5,6 +5,7 @@ from typing import Any, get_args
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
+from wangtimer.cli.terminal.listing import first_of, limited
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_json_line, show_line
 from wangtimer.cli.terminal.parameter_types import PAST
@@ -62,11 +63,12 @@ def timers() -> None:
     show_default=True,
     help="With a minus the largest comes first.",
 )
-@click.option("--limit", type=click.IntRange(0), default=50, show_default=True, help="0: all of them.")
+@limited
 @asking
 def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
     """List timers."""
-    found = list(asked.client.timers(sort=sort, most=limit or None, **filter_of(wanted)))
+    conditions = filter_of(wanted)
+    found = first_of(lambda most: asked.client.timers(sort=sort, most=most, **conditions), limit)
     asked.tell(found, lambda timers: show_timers(timers, asked.client.app is None))
 
 
