@@ -11,9 +11,10 @@ from tests.callback.calls import MachineClock, egress_of
 from tests.callback.target import NO_CONTENT, answer_with, hold
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
-from wangtimer.callback.reply import BrokerAnswer, Reply
+from wangtimer.callback.reply import SENT_AGAIN, BrokerAnswer, Reply
 from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.pauses import Pauses
@@ -213,3 +214,24 @@ def test_of_a_secret_that_is_too_long_to_be_shown_nothing_is_on_record(
     )
     _, records = sent(engine, sealed, seals)
     assert records.get(timeout=8).recorded.error.startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("told", "said"), [("", SENT_AGAIN), ("stop", SENT_AGAIN), ("halt", f"{SENT_AGAIN}; the answer's ")]
+)
+def test_a_call_that_was_sent_again_says_so_though_its_answer_controls_its_timer(
+    told: str, said: str
+) -> None:
+    clock = MachineClock()
+    reader = ReplyReader(knows({}), RetryPolicy(), Random(1), AlertMarks(AlertedApps, clock), clock)
+    order = CallOrder(calling("http://a/")._replace(form=CallForm(allow_control=True)), None)
+    attempt: Any = SimpleNamespace(
+        order=order,
+        timeouts=order.timeouts,
+        due_at_ms=0,
+        bucket=0,
+        held=SimpleNamespace(member=MEMBER),
+        made=SimpleNamespace(secrets=()),
+    )
+    reply = Reply(0.0, 1.0, 200, "", "", told=told, is_again=True)
+    assert reader.finished(attempt, reply).outcome.error.startswith(said)
