@@ -129,7 +129,7 @@ def test_its_readme_runs_as_it_is_pasted_into_a_new_environment(tmp_path: Path) 
     needs = project(SOURCES / "pyproject.toml")["dependencies"]
     environment = LinkedEnvironment.by_command(tmp_path / "venv", install.text, ROOT, *needs)
     place = Place(free_port(), free_port(), "")
-    running = up(tmp_path, place.service_port)
+    running = up(tmp_path, place.service_port, with_keys())
     answering = HTTPServer(("127.0.0.1", place.target_port), _Answers)
     threading.Thread(target=answering.serve_forever, daemon=True).start()
     try:

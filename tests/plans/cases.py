@@ -439,7 +439,8 @@ class Stores:
         ]
         self.firings.settle(taken)
         held = [found for _, found in map(accepted.find, members) if found is not None]
-        ends = [(one, one.outcome(FiringStatus.PENDING, NOW + 9, "late")) for one in held[:2]]
+        late = {"status": FiringStatus.PENDING, "due_at": NOW + 9, "error": "late"}
+        ends = [(one, one._replace(**late)) for one in held[:2]]
         return [
             Case("AcceptedFirings.find", lambda: accepted.find(members[0])),
             Case("AcceptedFirings.overdue", lambda: accepted.overdue(NOW, 100)),
