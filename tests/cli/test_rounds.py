@@ -213,13 +213,13 @@ def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
     ]
 
 
-def test_a_list_asks_for_no_more_than_it_shows(told: Told, run: Run) -> None:
+def test_a_list_asks_for_one_more_than_it_shows_and_so_knows_whether_there_are_more(told: Told, run: Run) -> None:
     told.answer = {"items": [], "nextCursor": None}
     for limit in (7, 0, 600):
         run("timers", "list", "--limit", limit)
         run("firings", "list", "--limit", limit)
     asked = [path.partition("limit=")[2] for _, path, _ in told.came]
-    assert asked == ["7", "7", "500", "500", "500", "500"]
+    assert asked == ["8", "8", "500", "500", "500", "500"]
 
 
 def test_many_ids_are_counted_and_changed_piece_by_piece(told: Told, run: Run) -> None:
