@@ -213,7 +213,9 @@ def test_a_backfill_goes_on_from_where_it_stopped(told: Told, run: Run) -> None:
     ]
 
 
-def test_a_list_asks_for_one_more_than_it_shows_and_so_knows_whether_there_are_more(told: Told, run: Run) -> None:
+def test_a_list_asks_for_one_more_than_it_shows_and_so_knows_whether_there_are_more(
+    told: Told, run: Run
+) -> None:
     told.answer = {"items": [], "nextCursor": None}
     for limit in (7, 0, 600):
         run("timers", "list", "--limit", limit)
