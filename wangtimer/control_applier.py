@@ -37,8 +37,10 @@ CALLER = Caller(None, "the target's answer", None, frozenset(), "")
 ON_RECORD_FOR_MS = 60_000
 # Controls that are read at once.
 PAGE = 500
-# s. A sweep that takes longer is gone on with by the next one.
+# s. A round that takes longer is gone on with by the next one.
 LONGEST_S = 5.0
+# Rounds that the work of one message takes: the second one does what was asked for during the first.
+ROUNDS = 2
 # Of so many timers the change fails for SQL: then no further one is tried for now, since each would take its time.
 MOST_AWAY = 3
 
@@ -68,25 +70,38 @@ class ControlApplier:
     # Disables an app's timers whose targets are gone, by id with what was called.
     stop_gone: Callable[[str, Mapping[int, ReplyControl]], Mapping[int, StoreAway]]
     _is_asked: bool = field(default=False, init=False)
-    # When the sweep under way ends, s of the stop-watch; each that asks for one meanwhile puts it off.
+    # When the round under way ends, s of the stop-watch.
     _ends_at: float = field(default=0.0, init=False)
     _busy: Lock = field(default_factory=Lock, init=False)
-    # From behind which control the next page is read: of timers whose targets are gone (True), and of the others.
+    # From behind which control the next page is read: of timers whose targets are gone (True), and of the others. The
+    # kind that comes first in a round is the first of these.
     _behind: dict[bool, MemberKey] = field(
         default_factory=lambda: {True: FIRST_KEY, False: FIRST_KEY}, init=False
     )
 
     def sweep(self) -> None:
-        """Apply what is on record and was not applied yet; then it is forgotten.
+        """Apply what is on record and was not applied yet, for one round; then it is forgotten.
 
-        While another thread is at it, that one goes on for this one. It goes on where the one before it ended, from the
-        first one on again behind the last. Raises `StoreAway`, also where SQL is away for a few timers only: those stay
-        on record.
+        It goes on where the round before it ended, from the first one on again behind the last. Raises `StoreAway`,
+        also where SQL is away for a few timers only: those stay on record.
         """
-        self._ends_at, self._is_asked = self.clock.monotonic() + LONGEST_S, True
-        while self._is_asked and self._busy.acquire(blocking=False):
+        self._work(1)
+
+    def apply(self) -> None:
+        """Do the same since a message asks for it; while another thread is at it, that one goes on for this one.
+
+        What is asked for during a last round is left to the next message or sweep.
+        """
+        self._work(ROUNDS)
+
+    def _work(self, rounds: int) -> None:
+        self._is_asked = True
+        for _ in range(rounds):
+            if not self._is_asked or not self._busy.acquire(blocking=False):
+                return
             try:
                 self._is_asked = False
+                self._ends_at = self.clock.monotonic() + LONGEST_S
                 self._apply_all()
             finally:
                 self._busy.release()
@@ -96,13 +111,15 @@ class ControlApplier:
         return self.clock.monotonic() >= self._ends_at
 
     def _apply_all(self) -> None:
-        """Do a page of each kind in turn, until nothing is left or the sweep is over.
+        """Do a page of each kind in turn, until nothing is left or the round is over; neither waits for the other.
 
-        Timers whose targets are gone are disabled an app's together: neither kind waits for the other.
+        Timers whose targets are gone are disabled an app's together.
         """
         number = 0
         all_away: dict[int, StoreAway] = {}
-        kinds = [True, False]
+        # The other kind comes first in the next round: one page may take all of this one.
+        self._behind = dict(reversed(self._behind.items()))
+        kinds = list(self._behind)
         while kinds and not self._is_over:
             for are_gone in tuple(kinds):
                 page = self.controls.behind(self._behind[are_gone], PAGE, are_gone=are_gone)
@@ -129,7 +146,7 @@ class ControlApplier:
         return max(page) if len(page) == PAGE else FIRST_KEY
 
     def _apply_gone(self, controls: Mapping[int, str]) -> _Applied:
-        """Disable timers whose targets are gone, an app's together, until the sweep is over."""
+        """Disable timers whose targets are gone, an app's together, until the round is over."""
         away: dict[int, StoreAway] = {}
         left: set[int] = set()
         apps = self.lists.apps_of(controls) if controls else {}
@@ -141,7 +158,7 @@ class ControlApplier:
         return _Applied({}, away, left)
 
     def _apply(self, controls: Mapping[int, str]) -> _Applied:
-        """Change timers in the order of their ids, until the sweep is over, or SQL is away for several."""
+        """Change timers in the order of their ids, until the round is over, or SQL is away for several."""
         faults: dict[int, str] = {}
         away: dict[int, StoreAway] = {}
         apps = self.lists.apps_of(controls) if controls else {}

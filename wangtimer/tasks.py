@@ -175,7 +175,7 @@ def follow(parts: Wiring) -> None:
 @task("apply_controls", MIGRATE)
 def apply_controls() -> None:
     """Do what answers make of timers."""
-    wiring().control_applier.sweep()
+    wiring().control_applier.apply()
 
 
 # The slice's lock is one token's; a second trigger ends at its first turn.

@@ -13,7 +13,7 @@ def apply_controls(wiring: Wiring, controls: Mapping[int, str]) -> None:
     """Do what answers make of timers, by their ids."""
     rows = [{"timer_id": timer_id, "fire_at": 1, "control": text} for timer_id, text in controls.items()]
     wiring.database.write(lambda sql: sql.execute(insert(reply_controls), rows))
-    wiring.control_applier.sweep()
+    wiring.control_applier.apply()
 
 
 def stop_gone(wiring: Wiring, called: Mapping[int, tuple[int, int]]) -> None:

@@ -124,8 +124,10 @@ class ImportedWhenRun(Mapping[str, click.Command]):
         function = _FUNCTIONS.get(name, name.replace("-", "_"))
         # A tenth of the time went into looking for garbage, and imports leave none.
         gc.disable()
-        command: click.Command = getattr(import_module(f"wangtimer.cli.{module}"), function)
-        gc.enable()
+        try:
+            command: click.Command = getattr(import_module(f"wangtimer.cli.{module}"), function)
+        finally:
+            gc.enable()
         return command
 
     def __iter__(self) -> Iterator[str]:

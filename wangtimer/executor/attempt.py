@@ -28,10 +28,6 @@ class Sending(Protocol):
     def pause_of(self, held: Held, app: str, host: str, /) -> SharedLane | None:
         """Return the lane of the pause that holds the member."""
 
-    @property
-    def are_any_paused(self) -> bool:
-        """Whether an operator paused something."""
-
     def signed_anew(self, member: Member, made: Made, /) -> Made:
         """Return the same request with a signature that is not old."""
 
@@ -117,7 +113,7 @@ class Attempt:
         """
         fail_points.before(Step.SEND)
         sender, held, made = self._sender, self.held, self._made
-        if not sender.may_send(held) or (sender.are_any_paused and self.paused_in is not None):
+        if not sender.may_send(held) or self.paused_in is not None:
             return False
         if made.keys:
             anew = sender.signed_anew(held.member, made)

@@ -159,11 +159,6 @@ class Sender:
         """Record what has ended."""
         self._settler.settle_all()
 
-    @property
-    def are_any_paused(self) -> bool:
-        """Whether an operator paused something."""
-        return self._waits.are_any_paused
-
     def ask_again(self, attempt: Attempt) -> None:
         """Send a member whose lease may be over, if a renewal shows that it is still held; let a paused one wait."""
         lane = attempt.paused_in

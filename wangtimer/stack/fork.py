@@ -109,7 +109,11 @@ def _open_streams(log: int) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(log, 1)
     os.dup2(log, 2)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    # Not all numbers up to the limit: in containers that may be a billion.
+    for descriptor in map(int, os.listdir("/proc/self/fd")):
+        if descriptor > 2:
+            with contextlib.suppress(OSError):  # the one that lists them is closed by now
+                os.close(descriptor)
     for number, name in ((1, "stdout"), (2, "stderr")):
         stream = io.TextIOWrapper(
             io.FileIO(number, "w"), encoding="utf-8", errors="backslashreplace", write_through=True

@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.answered_controls import apply_controls
 from tests.api.v1.world import URL, V1World
-from wangtimer.control_applier import CALLER, LONGEST_S, MOST_AWAY
+from wangtimer.control_applier import CALLER, LONGEST_S, MOST_AWAY, ROUNDS
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -221,7 +221,15 @@ def test_a_sweep_that_takes_long_ends_within_its_page_and_the_next_goes_on_there
         assert kept(world) == left
 
 
-def test_what_is_asked_for_during_a_long_sweep_is_done_by_it(
+def ask_in(world: V1World) -> None:
+    """Ask for what answers make of timers, as another thread does."""
+    asking = Thread(target=world.wiring.control_applier.apply)
+    asking.start()
+    asking.join(10)
+    assert not asking.is_alive(), "it waits for the one that is at it"
+
+
+def test_what_is_asked_for_while_a_message_s_work_takes_long_is_done_by_it(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = (Answered(world, f"paced-{number}") for number in range(2))
@@ -232,14 +240,32 @@ def test_what_is_asked_for_during_a_long_sweep_is_done_by_it(
         monkeypatch.undo()
         world.clock.sleep(LONGEST_S)
         second.settle(second.outcome(second.control(ControlKind.STOP)))
-        asking = Thread(target=world.wiring.control_applier.sweep)
-        asking.start()
-        asking.join(10)
+        ask_in(world)
         return disable(registrar, *passed)
 
     monkeypatch.setattr(type(world.wiring.registrar), "disable", be_slow)
-    world.wiring.control_applier.sweep()
+    world.wiring.control_applier.apply()
     assert kept(world) == 0
+
+
+@pytest.mark.parametrize(("work", "rounds"), [("sweep", 1), ("apply", ROUNDS)])
+def test_however_often_it_is_asked_for_it_ends(
+    world: V1World, monkeypatch: pytest.MonkeyPatch, work: str, rounds: int
+) -> None:
+    """Else one app whose timers pace themselves would hold up what comes behind it in a sweep."""
+    several = [Answered(world, f"paced-{number}") for number in range(ROUNDS + 3)]
+    for one in several:
+        one.settle(one.outcome(one.control(ControlKind.STOP)))
+    disable = type(world.wiring.registrar).disable
+
+    def be_slow(registrar: Registrar, *passed: Any) -> Timer:
+        world.clock.sleep(LONGEST_S)
+        ask_in(world)
+        return disable(registrar, *passed)
+
+    monkeypatch.setattr(type(world.wiring.registrar), "disable", be_slow)
+    getattr(world.wiring.control_applier, work)()
+    assert kept(world) == len(several) - rounds
 
 
 def test_more_than_a_page_is_done(world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,13 @@ PROMISES = (
         red="tests/api/v1/test_reply_controls.py::test_moments_that_answers_set_are_bounded_by_the_firings_an_app_may_plan[False]",
     ),
     Promise(
+        "answers-hold-up-no-sweep",
+        "however many answers control their timers, what comes behind them in a sweep has its turn.",
+        breaks="Who applies them goes on as long as more are asked for.",
+        by=Mutation("ControlApplier._work", "for _ in range(rounds):", "while True:"),
+        red="tests/api/v1/test_reply_controls.py::test_however_often_it_is_asked_for_it_ends[sqlite-sweep-1]",
+    ),
+    Promise(
         "answers-fill-no-audit",
         "of what answers change of a timer one entry a minute is on record, and each stop.",
         breaks="Each change by an answer is on record.",

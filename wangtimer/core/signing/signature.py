@@ -22,8 +22,6 @@ def _digest(key: bytes, content: bytes) -> bytes:
     return keyed.digest()
 
 
-@lru_cache(
-    maxsize=1_024
-)  # a copy takes less than half of the time that a new one takes, and an app signs each call
+@lru_cache(maxsize=1_024)  # a copy takes less than half of the time of a new one
 def _keyed(key: bytes) -> hmac.HMAC:
     return hmac.new(key, digestmod="sha256")

@@ -46,7 +46,7 @@ class ReplyControlStore:
     def behind(self, after: MemberKey, limit: int, *, are_gone: bool = False) -> dict[MemberKey, str]:
         """Return up to `limit` controls by (timer_id, fire_at), in this order, from behind one.
 
-        Those of timers whose targets are gone, or the others; both are looked for in the whole table, which is small.
+        Those of timers whose targets are gone, or the others. Sweeps empty the table: it has no index of them.
         """
         key = (reply_controls.c.timer_id, reply_controls.c.fire_at)
         gone = reply_controls.c.control.like(f"% {ControlKind.GONE.value} %")
