@@ -10,7 +10,7 @@ from tests.api.world import World
 from tests.cli.runs import Run, json_of, runner_of
 from tests.client.flaky import flaky
 from tests.client.outcomes import fired
-from wangtimer.cli.firings.export_command import Screen
+from wangtimer.cli.firings.firing_commands import Screen
 from wangtimer.client import Client
 from wangtimer.client.values import moment_ms
 

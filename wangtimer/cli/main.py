@@ -37,7 +37,7 @@ COMMANDS = {
         "Make one-shot timers, receive their callbacks, print their lateness, delete the timers.",
     ),
     "brokers": (
-        "timers.brokers_command",
+        "timers.target_commands",
         "Show the message brokers that the app may use, and what it may send there.",
     ),
     "client-certificate": (
@@ -49,7 +49,7 @@ COMMANDS = {
         "Show the next moments of a cron EXPRESSION, the schedule in words, and warnings.",
     ),
     "dead-letters": (
-        "firings.dead_letter_commands",
+        "firings.replay_commands",
         "Show, replay and discard firings that have failed for good.",
     ),
     "doctor": (
@@ -75,7 +75,7 @@ COMMANDS = {
         "List the lanes: for what firings wait, and how many, the fullest first.",
     ),
     "load": (
-        "firings.load_command",
+        "firings.firing_commands",
         "Show the firings planned in each future minute, of all apps or of one.",
     ),
     "pause": (

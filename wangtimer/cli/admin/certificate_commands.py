@@ -3,9 +3,9 @@
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
-from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_pairs
+from wangtimer.cli.terminal.parameter_types import text_of
 from wangtimer.client.app_types import ClientCertificate
 
 

@@ -7,11 +7,10 @@ from typing import Any, cast
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
-from wangtimer.cli.terminal.files import text_of
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
-from wangtimer.cli.timers.field_options import RETRY, timer_fields
-from wangtimer.cli.timers.timer_options import options
+from wangtimer.cli.terminal.parameter_types import text_of
+from wangtimer.cli.timers.timer_options import RETRY, options, timer_fields
 from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client.app_types import App, AppEgress, AppLimits, ShownCertificate
 from wangtimer.client.timer_fields import Retry

@@ -5,9 +5,8 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, operating
-from wangtimer.cli.terminal.listing import first_of, limited
 from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.cli.terminal.output import show_table
+from wangtimer.cli.terminal.output import first_of, limited, show_table
 from wangtimer.cli.terminal.parameter_types import PAST
 from wangtimer.client.app_types import AuditedChange
 from wangtimer.core.apps.audited_change import AuditedKind

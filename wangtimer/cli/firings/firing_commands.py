@@ -1,19 +1,36 @@
-"""`wangtimer firings ...`: show, export, request and cancel firings."""
+"""`wangtimer firings ...` and `wangtimer load`: show, count, export, request and cancel firings."""
 
-from typing import Any
+import csv
+import json
+import sys
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import IncrementalNewlineDecoder, StringIO
+from pathlib import Path
+from typing import Any, Literal, Protocol, cast
 
 import click
 
-from wangtimer.cli.firings.export_command import export
-from wangtimer.cli.firings.firing_options import FILTERS, filter_of
-from wangtimer.cli.firings.firing_tables import show_cancelled, show_firing, show_firings
-from wangtimer.cli.firings.replay_commands import backfill, replay
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
-from wangtimer.cli.terminal.listing import first_of, limited
-from wangtimer.cli.terminal.once import OnceGroup
-from wangtimer.cli.terminal.output import show_pairs
+from wangtimer.cli.firings.replay_commands import FILTERS, backfill, filter_of, replay
+from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, asking, asking_of_any_app, which_timer
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import (
+    first_of,
+    limited,
+    printable,
+    progress,
+    show_how_soon,
+    show_line,
+    show_pairs,
+    show_table,
+)
 from wangtimer.cli.terminal.parameter_types import FIRING
 from wangtimer.cli.timers.timer_options import options
+from wangtimer.client import Firing, FiringHistory
+from wangtimer.client.firing_types import CancelledFiring
+from wangtimer.client.timer_types import Load, MinuteOfAllApps, MinuteOfLoad
+from wangtimer.spreadsheet_cells import defused
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)
@@ -65,6 +82,223 @@ def cancel(asked: Asked, firing: str) -> None:
     asked.tell(asked.client.cancel_firing(firing), show_cancelled)
 
 
-firings.add_command(export)
 firings.add_command(replay)
 firings.add_command(backfill)
+
+
+class Target(Protocol):
+    """Where the lines go."""
+
+    def write(self, piece: bytes, /) -> object:
+        """Take a piece of any length."""
+
+
+class Screen:
+    """A terminal; it gets no control characters."""
+
+    def __init__(self) -> None:
+        # Lines of CSV end with CR LF.
+        self._decoder = IncrementalNewlineDecoder(getincrementaldecoder("utf-8")(), translate=True)
+
+    def write(self, piece: bytes, /) -> None:
+        """Print the lines that the piece completes."""
+        click.echo(printable(self._decoder.decode(piece)), nl=False)
+
+
+@firings.command(cls=OnceCommand)
+@options(*FILTERS)
+@click.option("--format", "form", type=click.Choice(["jsonl", "csv"]), help="jsonl by default.")
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The file to write; standard output by default.",
+)
+@asking
+def export(asked: Asked, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
+    """Export firings, latest first, as JSON Lines or CSV (--json means JSON Lines too).
+
+    In CSV, a text that a spreadsheet would run as a formula has an apostrophe before it.
+
+    The file appears only when it is complete.
+    """
+    if asked.as_json and form == "csv":
+        raise click.UsageError("--json and --format csv contradict each other; give one of them")
+    found = asked.client.firings(**filter_of(wanted))
+    with _whole(out) as file, progress() as bar:
+        task = bar.add_task("lines", total=None)
+        for line in _as_csv(found) if form == "csv" else _as_json_lines(found):
+            file.write(line)
+            bar.update(task, advance=1)
+
+
+def _as_json_lines(firings: Iterable[Firing]) -> Iterator[bytes]:
+    for firing in firings:
+        yield json.dumps(firing, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _as_csv(firings: Iterable[Firing]) -> Iterator[bytes]:
+    """Yield a header and one row for each firing (RFC 4180)."""
+    held = StringIO()
+    writer = csv.DictWriter(held, list(Firing.__annotations__), extrasaction="ignore")
+    writer.writeheader()
+    yield held.getvalue().encode()
+    for firing in firings:
+        held.seek(0)
+        held.truncate()
+        writer.writerow(defused(firing))
+        yield held.getvalue().encode()
+
+
+@contextmanager
+def _whole(out: Path | None) -> Iterator[Target]:
+    """Yield a file that gets its name once it is complete."""
+    if out is None:
+        yield Screen() if sys.stdout.isatty() else sys.stdout.buffer
+        sys.stdout.flush()
+        return
+    part = out.with_name(out.name + ".part")
+    try:
+        opened = part.open("wb")
+    except OSError as error:
+        raise click.UsageError(f"--out: {error}") from None
+    try:
+        with opened as file:
+            yield file
+        part.replace(out)
+    except OSError as error:
+        raise Failed(f"--out: {error}") from None
+    finally:
+        part.unlink(missing_ok=True)
+
+
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
+@click.option("--minutes", type=click.IntRange(1), help="How far ahead; the planned horizon by default.")
+@click.option("--all-apps", is_flag=True, help="Of all apps, even if WANGTIMER_APP names one.")
+@asking_of_any_app
+def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
+    """Show the firings planned in each future minute, of all apps or of one."""
+
+    def ask() -> Load[MinuteOfAllApps]:
+        return asked.client.get_load_of_all_apps(minutes=minutes)
+
+    found = ask() if all_apps else asked.of_all_apps(ask)
+    if found is not None:
+        asked.tell(found, _show_load_of_all)
+    else:
+        asked.tell(asked.client.get_load(minutes=minutes), _show_load)
+
+
+def _show_load(found: Load[MinuteOfLoad]) -> None:
+    show_table(found["items"], {"minute": "minute", "firings": "firings"})
+    show_line(f"{found['firings']} in all")
+
+
+def _show_load_of_all(found: Load[MinuteOfAllApps]) -> None:
+    show_table(
+        found["items"],
+        {"minute": "minute", "firings": "firings", "apps": lambda one: _by_app(one["apps"])},
+    )
+    show_line(f"{found['firings']} in all")
+
+
+def _by_app(apps: dict[str, int]) -> str:
+    largest_first = sorted(apps.items(), key=lambda one: (-one[1], one[0]))
+    return ", ".join(f"{app} {number}" for app, number in largest_first)
+
+
+def show_firings(firings: Iterable[Firing], of_all_apps: bool) -> None:
+    """Print a line for each firing, with its app where it may be any."""
+    show_table(
+        firings,
+        {
+            **({"app": "app"} if of_all_apps else {}),
+            "firing": "id",
+            "timer": lambda firing: firing.get("timerKey"),
+            "moment": "fireAt",
+            "status": "status",
+            "late ms": "latenessMs",
+            "took ms": "durationMs",
+            "attempt": "attempt",
+            "HTTP": "httpStatus",
+            "waited for": "waitedFor",
+            "calls": _calls,
+            "error": "error",
+        },
+    )
+
+
+def show_firing(firing: Firing | FiringHistory) -> None:
+    """Print a whole firing, with its attempts if it has them."""
+    show_pairs(
+        {
+            "firing": firing["id"],
+            "timer": firing.get("timerKey") or "",
+            "calls": _calls(firing),
+            "moment": firing["fireAt"],
+            "kind": firing["kind"],
+            "status": firing["status"],
+            "late": _ms(firing["latenessMs"]),
+            "took": _ms(firing["durationMs"]),
+            "attempt": firing["attempt"],
+            "next attempt": firing.get("nextAttemptAt", ""),
+            "accepted": firing.get("acceptedAt", ""),
+            "to be done by": firing.get("ackBy", ""),
+            "done": firing.get("doneAt", ""),
+            "waited for": firing["waitedFor"],
+            "host was failing for": _ms(firing.get("hostFailingMs")),
+            "HTTP status": firing["httpStatus"],
+            "error": firing["error"],
+            "output": firing["output"],
+        }
+    )
+    if "attempts" in firing:
+        history = cast(FiringHistory, firing)
+        click.echo()
+        _show_attempts(history)
+        _show_request(history)
+
+
+def show_cancelled(firing: CancelledFiring) -> None:
+    """Print a cancelled firing, and how soon that takes effect."""
+    show_firing(firing)
+    show_how_soon(firing["countsWithin"])
+
+
+def _show_attempts(firing: FiringHistory) -> None:
+    show_table(
+        firing["attempts"],
+        {
+            "attempt": "attempt",
+            "made": lambda one: one.get("madeAt", one["sentAt"]),
+            "late ms": "latenessMs",
+            "connect ms": "connectMs",
+            "first byte ms": "firstByteMs",
+            "took ms": "durationMs",
+            "HTTP": "httpStatus",
+            "status": "status",
+            "error": "error",
+        },
+    )
+
+
+def _show_request(firing: FiringHistory) -> None:
+    request = firing["request"]
+    if request is None:
+        return
+    click.echo()
+    show_line(f"{request['method']} {request['url']} (attempt {request['attempt']}, as it was sent)")
+    for name, values in request["headers"].items():
+        for value in values:
+            show_line(f"{name}: {value}")
+    if request["body"]:
+        show_line(f"\n{request['body']}")
+
+
+def _calls(firing: Firing) -> str:
+    """Return what its timer calls."""
+    target = firing.get("target")
+    return f"through {target}" if target else firing.get("url") or ""
+
+
+def _ms(value: int | None) -> str | None:
+    return None if value is None else f"{value} ms"

@@ -1,26 +1,69 @@
-"""`wangtimer firings replay` and `backfill`: make firings again, or for the first time, in rounds."""
+"""`wangtimer firings replay`, `backfill` and `wangtimer dead-letters ...`: what makes firings again, in rounds."""
 
+from collections.abc import Iterable
 from typing import Any, get_args
 
 import click
 
-from wangtimer.cli.firings.firing_options import SINCE, TIMER, UNTIL
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking, which_timer
-from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.cli.terminal.output import show_line, show_table
-from wangtimer.cli.terminal.parameter_types import FIRING, PAST
-from wangtimer.cli.terminal.rounds import carry_out, end_of_rounds
-from wangtimer.cli.timers.timer_options import options
+from wangtimer.cli.terminal.asking import (
+    EXIT_CODES,
+    Asked,
+    asking,
+    carry_out_rounds,
+    end_of_rounds,
+    which_timer,
+)
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import first_of, limited, show_line, show_table
+from wangtimer.cli.terminal.parameter_types import FIRING, PAST, SPAN
+from wangtimer.cli.timers.timer_options import given, options
 from wangtimer.client import Spread
-from wangtimer.client.filters import Replayable, Replayed
+from wangtimer.client.dead_letter_calls import DeadLetter, DeadLetterCounts, DiscardedLetters
+from wangtimer.client.filters import FiringKind, FiringStatus, Replayable, Replayed
 from wangtimer.client.firing_types import Backfill, Replay
 
+TIMER = click.option("--timer", help="Firings of this timer only: its id or key.")
+SINCE = click.option(
+    "--since", type=PAST, help="From this moment on: RFC 3339, ms, or a time ago such as 2h."
+)
+UNTIL = click.option("--until", type=PAST, help="Up to this moment; now by default.")
+FILTERS = (
+    TIMER,
+    click.option("--tag", help="Firings of timers with this tag."),
+    click.option("--status", type=click.Choice(get_args(FiringStatus))),
+    click.option("--kind", type=click.Choice(get_args(FiringKind))),
+    SINCE,
+    UNTIL,
+    click.option("--later-than", "laterThan", type=SPAN, help="First sent later than this."),
+)
+CONDITIONS = (
+    click.option("--timer", help="Of this timer only: its id or key."),
+    click.option(
+        "--reason",
+        help="http_503 and the like, timed_out, not_connected, broken_off, not_taken, refused, host_disabled, nacked, "
+        "not_acked or not_made.",
+    ),
+    click.option("--host", help="The last attempt called this host, or HOST:PORT."),
+    click.option("--target", help="Their timers named this target."),
+    click.option(
+        "--since",
+        type=PAST,
+        help="Failed for good from this moment on: RFC 3339, ms, or a time ago such as 2h.",
+    ),
+    click.option("--until", type=PAST, help="Failed for good up to this moment."),
+)
 PER_SECOND = click.option(
     "--per-second", type=click.IntRange(1, 1_000), help="Calls a second; 50 by default."
 )
 # A dry run of a backfill counts at most this many moments.
 MOST_COUNTED = 100_000
 DRY_RUN = click.option("--dry-run", is_flag=True, help="Only count them.")
+
+
+def filter_of(wanted: dict[str, Any]) -> Any:
+    """Return the given options as the client's arguments."""
+    found = given(wanted)
+    return found | ({"timer": which_timer(found["timer"])} if "timer" in found else {})
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -47,7 +90,7 @@ def replay(
     dry_run: bool,
 ) -> None:
     """Make FIRINGS again: the named ones, or all that failed (or with --status skipped) --since a moment."""
-    spread = spread_of(per_second)
+    spread = _spread_of(per_second)
     if bool(firings) == (since is not None):
         raise click.UsageError("say which: FIRINGS, or --since")
     if firings:
@@ -60,8 +103,8 @@ def replay(
             wanted["timer"] = which_timer(timer)
         counted = asked.client.replay_firings(**wanted, spread={**spread, "dryRun": True})
         rounds = asked.client.replay_in_rounds(**wanted, spread=spread)
-        done = counted if dry_run else carry_out("replay", counted, rounds)
-    tell_replay(asked, done, dry_run)
+        done = counted if dry_run else carry_out_rounds("replay", counted, rounds)
+    _tell_replay(asked, done, dry_run)
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -73,17 +116,17 @@ def replay(
 @asking
 def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool) -> None:
     """Make the firings of a TIMER's past moments that have none."""
-    which, spread = which_timer(timer), spread_of(per_second)
+    which, spread = which_timer(timer), _spread_of(per_second)
     only_counting: Spread = {**spread, "dryRun": True}
     counted = asked.client.backfill_timer(which, since=since, until=until, **only_counting)
     rounds = asked.client.backfill_in_rounds(which, since=since, until=until, **spread)
-    done = counted if dry_run else carry_out("backfill", counted, rounds)
+    done = counted if dry_run else carry_out_rounds("backfill", counted, rounds)
     asked.tell(done, lambda whole: _show_backfill(whole, dry_run))
     if not dry_run:
         end_of_rounds(done, done["planned"], done["remaining"])
 
 
-def spread_of(per_second: int | None) -> Spread:
+def _spread_of(per_second: int | None) -> Spread:
     """Return the given rate as the client's argument."""
     return {} if per_second is None else {"perSecond": per_second}
 
@@ -96,7 +139,7 @@ def _show_backfill(done: Backfill, is_dry: bool) -> None:
         show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
 
 
-def tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
+def _tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
     """Print what a replay did, or would do; exit as the end of rounds does."""
     asked.tell(done, lambda whole: _show_replay(whole, is_dry))
     if not is_dry:
@@ -110,3 +153,108 @@ def _show_replay(done: Replay, is_dry: bool) -> None:
         show_line(f"{done['replayed']} firings replayed, {done['remaining']} left")
     if done["notReplayed"]:
         show_table(done["notReplayed"], {"firing": "id", "why not": "detail"})
+
+
+@click.group(name="dead-letters", cls=OnceGroup, epilog=EXIT_CODES)
+def dead_letters() -> None:
+    """Show, replay and discard firings that have failed for good."""
+
+
+@dead_letters.command("list")
+@options(*CONDITIONS)
+@limited
+@asking
+def list_letters(asked: Asked, limit: int, **wanted: Any) -> None:
+    """List dead letters, the latest first."""
+    conditions = filter_of(wanted)
+    found = first_of(lambda most: asked.client.dead_letters(most=most, **conditions), limit)
+    asked.tell(found, lambda letters: _show(letters, asked.client.app is None))
+
+
+@dead_letters.command()
+@options(*CONDITIONS)
+@asking
+def counts(asked: Asked, **wanted: Any) -> None:
+    """Count dead letters by reason, and by what they called."""
+    asked.tell(asked.client.count_dead_letters(**filter_of(wanted)), _show_counts)
+
+
+@dead_letters.command("replay")
+@click.argument("firings", nargs=-1, type=FIRING)
+@options(*CONDITIONS)
+@PER_SECOND
+@DRY_RUN
+@asking
+def replay_letters(
+    asked: Asked, firings: tuple[str, ...], per_second: int | None, dry_run: bool, **wanted: Any
+) -> None:
+    """Attempt FIRINGS once more: the named ones, or all that failed for good --since a moment."""
+    chosen, spread = _chosen(firings, wanted), _spread_of(per_second)
+    if firings:
+        done = asked.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": dry_run})
+    else:
+        counted = asked.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": True})
+        rounds = asked.client.replay_dead_letters_in_rounds(**chosen, spread=spread)
+        done = counted if dry_run else carry_out_rounds("replay", counted, rounds)
+    _tell_replay(asked, done, dry_run)
+
+
+@dead_letters.command()
+@click.argument("firings", nargs=-1, type=FIRING)
+@options(*CONDITIONS)
+@DRY_RUN
+@click.option("--yes", is_flag=True, help="Discard without asking.")
+@asking
+def discard(asked: Asked, firings: tuple[str, ...], dry_run: bool, yes: bool, **wanted: Any) -> None:
+    """Discard the dead letters of FIRINGS, or all --since a moment. The records of the firings stay."""
+    chosen = _chosen(firings, wanted)
+    counted = asked.client.discard_dead_letters(**chosen, dry_run=True)
+    if dry_run:
+        asked.tell(counted, lambda found: show_line(f"{found['matched']} dead letters would be discarded"))
+        return
+    if counted["matched"] and not yes:
+        click.confirm(f"Discard {counted['matched']} dead letters?", abort=True, err=True)
+    if firings:
+        done = asked.client.discard_dead_letters(**chosen)
+    else:
+        done = carry_out_rounds("discard", counted, asked.client.discard_dead_letters_in_rounds(**chosen))
+    asked.tell(done, _show_discarded)
+    end_of_rounds(done, done["discarded"], len(done["notDiscarded"]) + done["remaining"])
+
+
+def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
+    conditions = filter_of(wanted)
+    if not firings and "since" not in conditions:
+        raise click.UsageError("say which: FIRINGS, or --since")
+    if firings and conditions:
+        raise click.UsageError("FIRINGS are named in full: leave the other options out")
+    return {"ids": firings} if firings else conditions
+
+
+def _show(letters: Iterable[DeadLetter], of_all_apps: bool) -> None:
+    show_table(
+        letters,
+        {
+            **({"app": "app"} if of_all_apps else {}),
+            "firing": "id",
+            "timer": "timerKey",
+            "failed": "failedAt",
+            "reason": "reason",
+            "called": lambda one: one["target"] or one["host"],
+            "url": lambda one: one.get("url"),
+            "attempt": "attempt",
+            "error": "error",
+        },
+    )
+
+
+def _show_counts(found: DeadLetterCounts) -> None:
+    show_line(f"{found['total']} dead letters")
+    show_table(found["byReason"], {"reason": "reason", "number": "number"})
+    show_table(found["byTarget"], {"target": "target", "host": "host", "number": "number"})
+
+
+def _show_discarded(done: DiscardedLetters) -> None:
+    show_line(f"{done['discarded']} dead letters discarded, {done['remaining']} left")
+    for one in done["notDiscarded"]:
+        show_line(f"{one} is no dead letter")

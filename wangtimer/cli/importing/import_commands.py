@@ -15,11 +15,9 @@ from wangtimer.cli.importing.tables import BadSource, shown_source
 from wangtimer.cli.importing.target_mapping import TargetMapping
 from wangtimer.cli.importing.their_moments import zone_of
 from wangtimer.cli.terminal.asking import Failed, end_of_many
-from wangtimer.cli.terminal.files import BadText, decoded
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.parameter_types import SPAN
-from wangtimer.cli.timers.field_options import timer_fields
-from wangtimer.cli.timers.timer_options import options
+from wangtimer.cli.terminal.parameter_types import SPAN, BadText, decoded
+from wangtimer.cli.timers.timer_options import options, timer_fields
 from wangtimer.client.timer_fields import Overlap
 
 EXIT_CODES = (

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from wangtimer.cli.importing.entries import NotTaken
 from wangtimer.cli.importing.sql_dump import BadDump, Row, Unread, read_dump
 from wangtimer.cli.terminal.asking import show_trouble
-from wangtimer.cli.terminal.files import BadText, decoded
+from wangtimer.cli.terminal.parameter_types import BadText, decoded
 
 # The longest text column of a scheduler; csv's own limit is too short for a long parameter.
 MOST_OF_A_FIELD = 16 * 1_048_576

@@ -1,19 +1,21 @@
-"""What all commands that call the service share: its URL, the app, the output, the exit codes."""
+"""What all commands that call the service share: its URL, the app, the exit codes, work in rounds."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import click
 from click.core import ParameterSource
 
 from wangtimer.cli.terminal.once import EXIT_CODES as EXIT_CODES
-from wangtimer.cli.terminal.output import printable, show_json
+from wangtimer.cli.terminal.output import printable, progress, show_json
 from wangtimer.client import BadAnswer, Client, ClientError, Refused, Unreachable
+from wangtimer.client.answer import Round
 from wangtimer.client.api_key import APP_KEY_FILE, OPERATOR_KEY_FILE, found_key
+from wangtimer.client.values import read_span
 
 DEFAULT_URL = "http://127.0.0.1:5000"
 REFUSED, PARTLY = 1, 3
@@ -112,7 +114,7 @@ def _asking(command: Callable[..., None], without_app: str) -> Callable[..., Non
     @wraps(command)
     def ask(url: str, app: str | None, as_json: bool, **arguments: Any) -> None:
         _refuse_url_of_a_call(url, arguments)
-        carry_out(command, APP_KEY_FILE, app, url, as_json, arguments)
+        _call_service(command, APP_KEY_FILE, app, url, as_json, arguments)
 
     return ask
 
@@ -124,7 +126,7 @@ def operating(command: Callable[..., None]) -> Callable[..., None]:
     @JSON
     @wraps(command)
     def operate(url: str, as_json: bool, **arguments: Any) -> None:
-        carry_out(command, OPERATOR_KEY_FILE, None, url, as_json, arguments)
+        _call_service(command, OPERATOR_KEY_FILE, None, url, as_json, arguments)
 
     return operate
 
@@ -141,7 +143,7 @@ def _refuse_url_of_a_call(url: str, arguments: Mapping[str, Any]) -> None:
         )
 
 
-def carry_out(
+def _call_service(
     command: Callable[..., None],
     key_file: Path,
     app: str | None,
@@ -202,3 +204,56 @@ def end_of_many(done: int, undone: int) -> None:
     """Exit with 0 where all was done, 3 where a part was, 1 where nothing was."""
     if undone:
         click.get_current_context().exit(PARTLY if done else REFUSED)
+
+
+Whole = TypeVar("Whole", bound=Round)
+
+# Fields that each round counts for itself; other fields are taken from the last round.
+_ADDED = frozenset({"done", "failed", "stopped", "replayed", "discarded", "notReplayed", "planned"})
+
+
+def carry_out_rounds(name: str, counted: Whole, rounds: Iterable[Whole]) -> Whole:
+    """Return the sum of all rounds; `counted` is what a dry run counted. A failure between rounds is printed.
+
+    Raises `ClientError` where nothing is known to be done.
+    """
+    whole = cast(Whole, {**counted, "wasInDoubt": False})
+    with progress() as bar:
+        task = bar.add_task(name, total=counted["matched"])
+        try:
+            for done in rounds:
+                whole = joined(whole, done)
+                bar.update(task, completed=counted["matched"] - whole["remaining"])
+        except ClientError as error:
+            if not (whole["wasInDoubt"] or any(whole.get(key) for key in _ADDED)):
+                raise
+            show_trouble(f"it broke off: {error}")
+    return whole
+
+
+def joined(whole: Whole, then: Whole) -> Whole:
+    """Return the sum of two rounds, one after the other."""
+    was, now = cast(dict[str, Any], whole), cast(dict[str, Any], then)
+    sums = {key: was[key] + now[key] if key in was else now[key] for key in _ADDED & now.keys()}
+    kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
+    # A later round no longer finds the timers that this one deleted.
+    kept |= {"unknownKeys": was["unknownKeys"]} if "unknownKeys" in was else {}
+    soon = [one["countsWithin"] for one in (was, now) if "countsWithin" in one]
+    kept |= {"countsWithin": max(soon, key=read_span)} if soon else {}
+    dues = {
+        key: one or other
+        for key, one, other in (
+            ("firstDueAt", was.get("firstDueAt"), now.get("firstDueAt")),
+            ("lastDueAt", now.get("lastDueAt"), was.get("lastDueAt")),
+        )
+        if key in now
+    }
+    return cast(Whole, now | sums | kept | dues)
+
+
+def end_of_rounds(whole: Round, done: int, undone: int) -> None:
+    """Exit as `end_of_many` does, but with 3 where an answer was lost: more may be done than is counted."""
+    if whole["wasInDoubt"]:
+        show_trouble("an answer was lost: at least this much was done")
+        click.get_current_context().exit(PARTLY)
+    end_of_many(done, undone)

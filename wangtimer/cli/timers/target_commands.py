@@ -1,17 +1,18 @@
-"""`wangtimer targets ...`: calls in one place, which timers name."""
+"""`wangtimer targets ...`: calls in one place, which timers name; `wangtimer brokers`: to which they may send."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
 
 import click
 
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
-from wangtimer.cli.timers.field_options import RETRY, FieldOption, timer_fields
-from wangtimer.cli.timers.timer_options import CALL, call_of, options
+from wangtimer.cli.timers.timer_options import CALL, RETRY, FieldOption, call_of, options, timer_fields
 from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client import NotFound
+from wangtimer.client.answer import Listed
+from wangtimer.client.app_types import Broker, BrokerRight
 from wangtimer.client.described_field import described
 from wangtimer.client.timer_fields import NamedTargetPatch
 from wangtimer.client.timer_types import ChangedTarget, NamedTarget
@@ -197,3 +198,47 @@ def _call(one: NamedTarget) -> str:
     if "queue" in one:
         return ", ".join(f"{name} {value}" for name, value in one["queue"].items())
     return f"{one['method']} {one['url']}"
+
+
+_WORDS = {
+    "exchanges": "exchanges",
+    "routingKeys": "routing keys",
+    "streams": "streams",
+    "lists": "lists",
+    "celeryQueues": "Celery queues",
+    "celeryTasks": "Celery tasks",
+}
+
+
+@click.command(cls=OnceCommand, epilog=EXIT_CODES)
+@asking
+def brokers(asked: Asked) -> None:
+    """Show the message brokers that the app may use, and what it may send there.
+
+    Each line is one right: a message has to fit all of it.
+    """
+    asked.tell(asked.client.get_brokers(), _show_rights)
+
+
+def _show_rights(found: Listed[Broker]) -> None:
+    rights = [(one, right) for one in found["items"] for right in one["allowed"]]
+    show_table(
+        rights,
+        {
+            "broker": lambda one: one[0]["name"],
+            "kind": lambda one: one[0]["kind"],
+            "may send to": lambda one: _said(one[1]),
+        },
+    )
+
+
+def _said(right: BrokerRight) -> str:
+    parts = cast(Mapping[str, Sequence[str]], right)
+    named = ((words, parts[name]) for name, words in _WORDS.items() if name in parts)
+    return "; ".join(
+        f"{words} {', '.join(_pattern(one) for one in patterns) or 'none'}" for words, patterns in named
+    )
+
+
+def _pattern(pattern: str) -> str:
+    return pattern or '""'
