@@ -14,7 +14,7 @@ from tests.api.answered_controls import apply_controls, stop_gone
 from tests.api.world import World
 from wangtimer import rules_follower
 from wangtimer.cli.doctor.findings import Severity
-from wangtimer.cli.doctor.timers_checkup import rules_of
+from wangtimer.cli.doctor.stored_checkups import of_rules
 from wangtimer.core.errors import StoreAway, VersionChanged
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
@@ -451,12 +451,12 @@ def test_the_first_process_notes_its_rules_and_plans_nothing_anew(world: World, 
 def test_doctor_says_where_the_rules_are_others(
     world: World, follower: RulesFollower, install: Install
 ) -> None:
-    found = [next(rules_of(follower.store))]
+    found = [next(of_rules(follower.store))]
     install(HOUR_LATER, NEW)
-    found.append(next(rules_of(follower.store)))
+    found.append(next(of_rules(follower.store)))
     follow(follower)
-    found.append(next(rules_of(follower.store)))
+    found.append(next(of_rules(follower.store)))
     install(SAME, "2026.1")
-    found.append(next(rules_of(follower.store)))
+    found.append(next(of_rules(follower.store)))
     assert [one.severity for one in found] == [Severity.OK, Severity.WARNING, Severity.OK, Severity.WARNING]
     assert "those of 1 new rules" in found[2].text

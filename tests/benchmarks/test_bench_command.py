@@ -9,8 +9,7 @@ from click.testing import CliRunner
 from sqlalchemy import create_engine, select
 
 from tests.stack.running_up import running_up
-from wangtimer.cli.bench.bench import bench
-from wangtimer.cli.bench.bench_verdict import Verdict, judge
+from wangtimer.cli.bench import Verdict, bench, judge
 from wangtimer.stack.arrivals import Arrival
 from wangtimer.stack.embedded import EmbeddedStack
 from wangtimer.stack.ports import free_port

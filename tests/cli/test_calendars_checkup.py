@@ -9,8 +9,8 @@ import pytest
 
 from tests.store.definitions import EVERY_MINUTE, NOTIFY
 from tests.store.plain_stores import plain_timers
-from wangtimer.cli.doctor.calendars_checkup import SOON, judged
 from wangtimer.cli.doctor.findings import Finding, Severity
+from wangtimer.cli.doctor.stored_checkups import CALENDAR_SOON, of_calendars
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Bounded
 from wangtimer.core.timers.timer import NewTimer, TimerStatus
@@ -39,7 +39,7 @@ class Office:
         self.database.write(lambda sql: sql.execute(changed))
 
     def found(self, today: date) -> list[Finding]:
-        return list(judged(self.calendars, today))
+        return list(of_calendars(self.calendars, today))
 
     def warned(self, today: date) -> list[str]:
         return [one.text for one in self.found(today) if one.severity is Severity.WARNING]
@@ -56,8 +56,8 @@ def test_a_built_in_calendar_is_told_once_from_60_days_before_its_end(office: Of
     assert CHINA.known_until is not None
     office.timer(CHINA)
     office.timer(CHINA, "bank")
-    assert office.warned(CHINA.known_until - SOON - timedelta(days=1)) == []
-    for today in (CHINA.known_until - SOON, CHINA.known_until + timedelta(days=400)):
+    assert office.warned(CHINA.known_until - CALENDAR_SOON - timedelta(days=1)) == []
+    for today in (CHINA.known_until - CALENDAR_SOON, CHINA.known_until + timedelta(days=400)):
         (said,) = office.warned(today)
         assert said.startswith("calendar cn-off-days (of app ")
         assert f"names no day after {CHINA.known_until}: from then on only its weekdays count" in said
@@ -74,7 +74,7 @@ def test_an_uploaded_calendar_is_told_of_each_app_that_has_it(office: Office) ->
         )
         assert said in office.warned(NEW_YEAR)
     assert office.found(NEW_YEAR)[0].mend.startswith("upload the calendar")
-    assert office.warned(NEW_YEAR - SOON) == []
+    assert office.warned(NEW_YEAR - CALENDAR_SOON) == []
 
 
 def test_without_an_enabled_timer_no_calendar_is_told(office: Office) -> None:

@@ -15,12 +15,15 @@ from tests.patience import wait_for
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.stack.running_up import running_up
-from wangtimer.cli.doctor.apps_checkup import queues_in
-from wangtimer.cli.doctor.broker_checkup import judge_beat
-from wangtimer.cli.doctor.clock_checkup import judged
 from wangtimer.cli.doctor.findings import Finding, Part, Severity
-from wangtimer.cli.doctor.redis_checkup import check_redis
-from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
+from wangtimer.cli.doctor.server_checkups import (
+    check_database,
+    check_redis,
+    check_sql,
+    judge_beat,
+    judge_clock,
+)
+from wangtimer.cli.doctor.stored_checkups import of_queues
 from wangtimer.cli.terminal.output import printable
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.settings import Settings
@@ -319,7 +322,7 @@ def test_a_database_that_was_not_set_is_a_warning_with_its_file(
     ],
 )
 def test_clocks_that_are_apart_are_told(ahead_ms: float, severity: Severity, said: str) -> None:
-    finding = judged("SQL", ahead_ms)
+    finding = judge_clock("SQL", ahead_ms)
     assert finding.severity is severity
     assert f"the clock of SQL is {said} Redis'" in finding.text
 
@@ -329,8 +332,8 @@ def test_clocks_that_are_apart_are_told(ahead_ms: float, severity: Severity, sai
 
 def test_an_app_whose_queue_is_in_no_setting_is_an_error() -> None:
     own = OwnQueues.read("mail")
-    (finding,) = queues_in({"ads": "reports", "shop": "mail"}, own)
+    (finding,) = of_queues({"ads": "reports", "shop": "mail"}, own)
     assert wrong([finding])
     assert ("app ads" in finding.text, "apps limit ads --queue none" in finding.mend) == (True, True)
-    assert not wrong(list(queues_in({"shop": "mail"}, own)))
-    assert list(queues_in({}, OwnQueues())) == []
+    assert not wrong(list(of_queues({"shop": "mail"}, own)))
+    assert list(of_queues({}, OwnQueues())) == []

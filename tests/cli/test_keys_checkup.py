@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from wangtimer.cli.doctor.apps_checkup import of_keys
 from wangtimer.cli.doctor.findings import Severity
+from wangtimer.cli.doctor.stored_checkups import of_keys
 from wangtimer.core.apps.stored_key import new_key
 from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.database import Database

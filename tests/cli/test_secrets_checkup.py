@@ -1,7 +1,7 @@
 """Signing secrets that cannot be opened are found."""
 
-from wangtimer.cli.doctor.apps_checkup import of_signing_secrets
 from wangtimer.cli.doctor.findings import Severity
+from wangtimer.cli.doctor.stored_checkups import of_signing_secrets
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore

@@ -3,7 +3,7 @@
 import pytest
 
 from wangtimer.cli.doctor.findings import Severity
-from wangtimer.cli.doctor.settings_checkup import check_bind
+from wangtimer.cli.doctor.server_checkups import check_bind
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,7 @@ from tests.messaging.amqp_broker import ScriptedBroker
 from tests.servers.redis_server import RedisServer, redis_program
 from wangtimer.cli.doctor.doctor import doctor
 from wangtimer.cli.doctor.findings import Finding, Severity
-from wangtimer.cli.doctor.stream_checkup import check_stream
-from wangtimer.cli.doctor.ways_out_checkup import check_mail, check_named_brokers
+from wangtimer.cli.doctor.ways_out_checkups import check_mail, check_named_brokers, check_stream
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Notify

@@ -15,7 +15,7 @@ import requests
 from tests.patience import wait_for
 from tests.stack.accounts import ROOT, GuardedDeployment, GuardedRedis, made_accounts
 from wangtimer.cli.doctor.findings import Part, Severity
-from wangtimer.cli.doctor.redis_checkup import check_redis
+from wangtimer.cli.doctor.server_checkups import check_redis
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.stack.ports import HOST
 

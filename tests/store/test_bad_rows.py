@@ -9,7 +9,7 @@ from sqlalchemy import text, update
 
 from tests.store.plain_stores import plain_batches, plain_timers
 from wangtimer.cli.doctor.findings import Severity
-from wangtimer.cli.doctor.timers_checkup import bad_timers_in
+from wangtimer.cli.doctor.stored_checkups import of_bad_timers
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Unreadable
 from wangtimer.core.flow.firing import Firing, FiringStatus
@@ -287,10 +287,10 @@ def test_doctor_shows_what_is_bad_and_why(connection: RedisConnection) -> None:
     clock = HandClock()
     record = BadRecord(connection, Keys("wt"), clock)
     now = int(clock.now_ms())
-    assert [one.severity for one in bad_timers_in([], 0, now)] == [Severity.OK]
+    assert [one.severity for one in of_bad_timers([], 0, now)] == [Severity.OK]
     record.note({7: "its zone is unknown"})
-    (found,) = bad_timers_in(record.latest(20), record.present(), now)
+    (found,) = of_bad_timers(record.latest(20), record.present(), now)
     assert found.severity is Severity.ERROR
     assert "timer 7: its zone is unknown" in found.text
-    (later,) = bad_timers_in(record.latest(20), 0, now + PRESENT_MS + 1)
+    (later,) = of_bad_timers(record.latest(20), 0, now + PRESENT_MS + 1)
     assert later.severity is Severity.WARNING

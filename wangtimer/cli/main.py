@@ -27,13 +27,13 @@ COMMANDS = {
         "apps.app_commands",
         "Make, list, limit and disable apps, set their way out and their retries; for operators.",
     ),
-    "audit": ("apps.audit_command", "Show who changed what, latest first; for operators."),
+    "audit": ("apps.key_commands", "Show who changed what, latest first; for operators."),
     "backup": (
-        "admin.backup_commands",
+        "admin.database_commands",
         "Write the database into FILE (`-`: standard output) while everything runs; it must not exist yet.",
     ),
     "bench": (
-        "bench.bench",
+        "bench",
         "Make one-shot timers, receive their callbacks, print their lateness, delete the timers.",
     ),
     "brokers": (
@@ -41,7 +41,7 @@ COMMANDS = {
         "Show the message brokers that the app may use, and what it may send there.",
     ),
     "client-certificate": (
-        "admin.certificate_commands",
+        "apps.signing_commands",
         "Show, set and remove the certificate that an app's callbacks show to targets which ask for one (mTLS).",
     ),
     "cron": (
@@ -57,14 +57,14 @@ COMMANDS = {
         "Look at servers, processes, clocks, calendars and certificates, and say what is wrong and what to do.",
     ),
     "failing-hosts": (
-        "firings.failing_hosts_command",
+        "apps.traffic_commands",
         "Show the hosts that fail each call of an app, of all apps or of one, the longest failing first.",
     ),
     "firings": (
         "firings.firing_commands",
         "Show and request firings; a FIRING is its webhook-id, TIMER-MOMENT: 7-1795207483000.",
     ),
-    "hosts": ("apps.host_commands", "Limit the calls to target hosts, over all apps; for operators."),
+    "hosts": ("apps.traffic_commands", "Limit the calls to target hosts, over all apps; for operators."),
     "import": (
         "importing.import_commands",
         "Show what another scheduler's entries become, and write them as a file of timers.",
@@ -79,20 +79,20 @@ COMMANDS = {
         "Show the firings planned in each future minute, of all apps or of one.",
     ),
     "pause": (
-        "apps.pause_commands",
+        "apps.traffic_commands",
         "Pause all, an app NAME, a target's host NAME:PORT, or a timer ID; for operators.",
     ),
-    "pauses": ("apps.pause_commands", "List what is paused; for operators."),
-    "restore": ("admin.backup_commands", "Load a backup into an empty database."),
+    "pauses": ("apps.traffic_commands", "List what is paused; for operators."),
+    "restore": ("admin.database_commands", "Load a backup into an empty database."),
     "resume": (
-        "apps.pause_commands",
+        "apps.traffic_commands",
         "Let go on what is paused: all, an app NAME, a target's host NAME:PORT, or a timer ID; for operators.",
     ),
-    "schema": ("admin.schema_command", "The tables of the database that the settings name."),
+    "schema": ("admin.database_commands", "The tables of the database that the settings name."),
     "secrets": ("admin.secrets_commands", "The keys that secrets of timers are encrypted with."),
     "settings": ("admin.settings", "Show every setting: its variable, its value, its meaning."),
     "signing": (
-        "admin.signing_commands",
+        "apps.signing_commands",
         "Show, rotate and end the secrets that sign an app's callbacks; switch signing off and on.",
     ),
     "store": (

@@ -6,8 +6,7 @@ import pytest
 
 from wangtimer.cli.as_code.differences import differences_of, shown_value
 from wangtimer.cli.as_code.timer_files import TimerInFile
-from wangtimer.cli.as_code.wanted_set import Wanted, read_wanted_set
-from wangtimer.cli.as_code.wanted_timer import any_calendar
+from wangtimer.cli.as_code.wanted_timers import Wanted, any_calendar, read_wanted_set
 
 NOW = 1_795_200_000_000
 

@@ -76,9 +76,8 @@ def apply(
     """
     _refuse_unclear(set_name, prune)
     # The API's rules take a second to import, and no other command needs them.
-    from wangtimer.cli.as_code.applying import Applying
     from wangtimer.cli.as_code.carrying_out import carry_out
-    from wangtimer.cli.as_code.difference_report import differences_as_json, show_differences
+    from wangtimer.cli.as_code.differences import Applying, differences_as_json, show_differences
     from wangtimer.cli.as_code.timer_files import BadFiles
 
     applying = Applying(asked.client, set_name, now_ms)

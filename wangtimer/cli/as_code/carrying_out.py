@@ -11,7 +11,7 @@ from typing import TypeVar
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.v1.timers.new_timers import MOST_BATCH_BYTES
 from wangtimer.cli.as_code.differences import Change, Differences, Row
-from wangtimer.cli.as_code.wanted_set import Wanted
+from wangtimer.cli.as_code.wanted_timers import Wanted
 from wangtimer.cli.terminal.asking import Asked
 from wangtimer.client import Client, ClientError, Refused
 from wangtimer.client.many_timer_calls import MOST_A_ROUND

@@ -1,14 +1,29 @@
-"""What has to change so that an app has the timers that files ask for."""
+"""What has to change so that an app has the timers that files ask for: found, and shown to a person or a program."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import click
 from pydantic.alias_generators import to_camel
 
 from wangtimer.api.v1.timers.declared_fields import OF_TIMERS
-from wangtimer.cli.as_code.wanted_set import Wanted, set_of
+from wangtimer.cli.as_code.timer_files import BadFiles, Fault, TimerInFile, read_timer_files
+from wangtimer.cli.as_code.wanted_timers import (
+    SET,
+    Wanted,
+    any_calendar,
+    one_of,
+    own_calendars,
+    read_wanted_set,
+    set_of,
+)
+from wangtimer.cli.terminal.output import show_line
+from wangtimer.client import Client
+from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.timers.secret_names import MASK
+from wangtimer.core.words.words import Language
 from wangtimer.shown_request import shown_header, shown_target
 
 # A timer as an answer of v1 shows it.
@@ -132,3 +147,159 @@ def _flat(row: Row) -> dict[str, Any]:
     found |= {name: row.get(name) for name in _SINGLE}
     found["tags"] = sorted(found["tags"])
     return {name: value for name, value in found.items() if value is not None}
+
+
+# So many timers are asked for one by one; for more, the app's list is read.
+FEW = 50
+# The service's time comes in whole seconds, and an answer takes a while.
+CLOSE_MS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Applying:
+    """Compares files with the timers of an app. `own_now` tells the time of this host (ms UTC)."""
+
+    client: Client
+    set_name: str | None
+    own_now: Callable[[], int]
+
+    def differences(self, paths: Sequence[str]) -> Differences:
+        """Return what has to change; raises `BadFiles`, before the service is asked where the files alone tell."""
+        written = read_timer_files(paths)
+        wanted = self._wanted(written, self.own_now())
+        rows = self._rows({one.timer.key for one in wanted})
+        if (service_now := self._other_time()) is not None:
+            wanted = self._wanted(written, service_now)
+        if others := of_other_sets(wanted, rows, self.set_name):
+            raise BadFiles([_of_other_set(*one) for one in others])
+        return differences_of(wanted, rows, self.set_name)
+
+    def _other_time(self) -> int | None:
+        """Return the service's time (ms UTC), which says what is over; None where this host's is as good."""
+        service_now = self.client.answered_at
+        if service_now is None or abs(self.own_now() - service_now) <= CLOSE_MS:
+            return None
+        return service_now
+
+    def _wanted(self, written: Sequence[TimerInFile], now: int) -> list[Wanted]:
+        app = str(self.client.app)
+        wanted = read_wanted_set(written, app, self.set_name, now, any_calendar)
+        if not own_calendars(written):
+            return wanted
+        known = one_of(frozenset(one["name"] for one in self.client.calendars()))
+        return read_wanted_set(written, app, self.set_name, now, known)
+
+    def _rows(self, keys: set[str]) -> list[Row]:
+        """Return the rows of the timers of these keys, and of those of the set."""
+        rows: dict[Any, Row] = {}
+        if self.set_name is not None:
+            rows = {row["key"]: row for row in self.client.timers(tag=SET + self.set_name)}
+        left = sorted(keys - rows.keys())
+        if len(left) > FEW:
+            left = sorted(set(left) - self._unknown(left))
+        if len(left) > FEW:
+            wanted = set(left)
+            return [*rows.values(), *(row for row in self.client.timers() if row["key"] in wanted)]
+        return [*rows.values(), *(row for key in left for row in self.client.timers(key=key))]
+
+    def _unknown(self, keys: Sequence[str]) -> set[str]:
+        """Return those of the keys that no timer of the app has."""
+        # A dry run only counts.
+        counts = self.client.change_timers_in_rounds("disable", dry_run=True, keys=keys)
+        return {key for count in counts for key in count.get("unknownKeys", ())}
+
+
+def _of_other_set(wanted: Wanted, name: str) -> Fault:
+    written = wanted.written
+    text = f"it belongs to the set {name!r}; apply it with --set {name}, or give it another key"
+    return Fault(written.file, written.line, wanted.timer.key, text)
+
+
+COLOURS = {"+": "green", "~": "yellow", "-": "red", "?": "cyan"}
+
+
+def show_differences(found: Differences, deletes: bool) -> None:
+    """Print what is to be done, and how much of it there is."""
+    for one in found.created:
+        _head("+", one.timer.key, one.place)
+        show_line(f"    {_summary(one)}")
+    for change in found.changed:
+        _head("~", change.wanted.timer.key, change.wanted.place)
+        for line in _lines(change):
+            show_line(f"    {line}")
+    for row in found.unlisted:
+        _head("-" if deletes else "?", row["key"], "not in the files")
+    for one in found.over:
+        show_line(f"  {one.timer.key}  {one.place}: its last moment has passed, and it is not made")
+    show_line(_counts(found, deletes))
+
+
+def differences_as_json(found: Differences, deletes: bool) -> dict[str, Any]:
+    """Return the same as JSON."""
+    return {
+        "create": [_named(one) for one in found.created],
+        "change": [
+            _named(one.wanted) | {"id": one.row["id"], "fields": [_as_json(field) for field in one.fields]}
+            for one in found.changed
+        ],
+        "delete": [{"key": row["key"], "id": row["id"]} for row in found.unlisted if deletes],
+        "notInFiles": [{"key": row["key"], "id": row["id"]} for row in found.unlisted],
+        "over": [_named(one) for one in found.over],
+        "secretsToCompare": [_named(one.wanted) for one in found.unseen],
+        "unchanged": len(found.unchanged),
+    }
+
+
+def _named(one: Wanted) -> dict[str, Any]:
+    return {"key": one.timer.key, "place": one.place}
+
+
+def _as_json(field: FieldChange) -> dict[str, Any]:
+    return {
+        "name": field.name,
+        "old": shown_value(field.name, field.old),
+        "new": shown_value(field.name, field.new),
+    }
+
+
+def _head(sign: str, key: str, place: str) -> None:
+    show_sign = click.style(sign, COLOURS[sign])
+    click.echo(f"{show_sign} ", nl=False)
+    show_line(f"{key}  {place}")
+
+
+def _summary(one: Wanted) -> str:
+    target = one.timer.shown["target"]
+    off = "" if one.timer.shown["enabled"] else "; disabled"
+    return f"{describe(one.timer.schedule, Language.EN)}; {_call(target)}{off}"
+
+
+def _call(target: Mapping[str, Any]) -> str:
+    if "name" in target:
+        return f"{shown_target(target.get('path', ''))} through {target['name']}".strip()
+    return f"{target['method']} {shown_target(target['url'])}"
+
+
+def _lines(found: Change) -> Iterator[str]:
+    for change in found.fields:
+        old, new = (_text(shown_value(change.name, value)) for value in (change.old, change.new))
+        changed = "it differs in what is not shown" if old == new else f"{old} -> {new}"
+        yield f"{change.name}: {changed}"
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _counts(found: Differences, deletes: bool) -> str:
+    parts = [
+        f"{len(found.created)} to create",
+        f"{len(found.changed)} to change",
+        f"{len(found.unlisted) if deletes else 0} to delete",
+        f"{len(found.unchanged)} unchanged",
+    ]
+    if found.unseen:
+        parts.append(f"{len(found.unseen)} whose secrets only the service can compare")
+    if found.unlisted and not deletes:
+        parts.append(f"{len(found.unlisted)} of the set not in the files (--prune deletes them)")
+    return ", ".join(parts)

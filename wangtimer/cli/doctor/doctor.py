@@ -3,27 +3,49 @@
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import click
 
-from wangtimer.cli.doctor.apps_checkup import check_keys, check_pauses, check_queues, check_signing_secrets
-from wangtimer.cli.doctor.broker_checkup import check_broker
-from wangtimer.cli.doctor.calendars_checkup import check_calendars
-from wangtimer.cli.doctor.certificates_checkup import check_certificates
-from wangtimer.cli.doctor.clock_checkup import check_clocks
-from wangtimer.cli.doctor.findings import Finding, Part, is_wrong
-from wangtimer.cli.doctor.redis_checkup import check_redis
-from wangtimer.cli.doctor.settings_checkup import check_bind, check_secret_keys, check_variables
-from wangtimer.cli.doctor.sql_checkup import check_database, check_sql
-from wangtimer.cli.doctor.stream_checkup import check_stream
-from wangtimer.cli.doctor.timers_checkup import check_bad_timers, check_rules
-from wangtimer.cli.doctor.ways_out_checkup import check_mail, check_named_brokers
+from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql, is_wrong
+from wangtimer.cli.doctor.server_checkups import (
+    check_bind,
+    check_broker,
+    check_clocks,
+    check_database,
+    check_redis,
+    check_secret_keys,
+    check_sql,
+    check_variables,
+)
+from wangtimer.cli.doctor.stored_checkups import (
+    check_bad_timers,
+    of_authorities,
+    of_calendars,
+    of_certificates,
+    of_keys,
+    of_pauses,
+    of_queues,
+    of_rules,
+    of_signing_secrets,
+)
+from wangtimer.cli.doctor.ways_out_checkups import check_mail, check_named_brokers, check_stream
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
+from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
+from wangtimer.store.seals import NO_KEYS, Seals
+from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.calendars import CalendarStore
+from wangtimer.store.sql.client_certificates import ClientCertificates
+from wangtimer.store.sql.pauses import PauseStore
+from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
+from wangtimer.store.sql.signing_store import SigningStore
 
 
 @click.command(cls=OnceCommand)
@@ -62,6 +84,8 @@ def examine() -> list[Finding]:
     # Imported here, as the import reads the settings.
     from wangtimer.celery import app
 
+    ask, now = partial(asked_of_sql, settings), datetime.now(UTC)
+    seals = Seals(settings.secret_key_ring)
     return [
         *check_variables(),
         *check_database(settings),
@@ -70,18 +94,19 @@ def examine() -> list[Finding]:
         *check_sql(settings.database_url),
         *check_redis(settings.store_url, Part("store"), "WANGTIMER_STORE_URL", settings.store_planned_mb),
         *check_broker(settings, app),
-        *check_queues(settings),
+        *ask(lambda sql: of_queues(AppStore(sql).queues(), settings.own_queues)),
         *check_stream(settings),
         *check_mail(settings),
         *check_named_brokers(settings, is_way_out=False),
         *check_clocks(settings),
         *check_bad_timers(settings),
-        *check_calendars(settings),
-        *check_rules(settings),
-        *check_certificates(settings),
-        *check_keys(settings),
-        *check_signing_secrets(settings),
-        *check_pauses(settings),
+        *ask(lambda sql: of_calendars(CalendarStore(sql), now.date())),
+        *ask(lambda sql: of_rules(ScheduleRuleStore(sql, BadTimers()))),
+        *of_authorities(settings, now),
+        *ask(lambda sql: of_certificates(ClientCertificates(sql, NO_KEYS), now)),
+        *ask(lambda sql: of_keys(ApiKeyStore(sql), now)),
+        *ask(lambda sql: of_signing_secrets(SigningStore(sql, seals))),
+        *ask(lambda sql: of_pauses(PauseStore(sql))),
     ]
 
 

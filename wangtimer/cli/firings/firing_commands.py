@@ -6,6 +6,7 @@ import sys
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from io import IncrementalNewlineDecoder, StringIO
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast
@@ -177,11 +178,7 @@ def _whole(out: Path | None) -> Iterator[Target]:
 @asking_of_any_app
 def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
     """Show the firings planned in each future minute, of all apps or of one."""
-
-    def ask() -> Load[MinuteOfAllApps]:
-        return asked.client.get_load_of_all_apps(minutes=minutes)
-
-    found = ask() if all_apps else asked.of_all_apps(ask)
+    found = asked.of_all_apps(partial(asked.client.get_load_of_all_apps, minutes=minutes), all_apps)
     if found is not None:
         asked.tell(found, _show_load_of_all)
     else:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from wangtimer.cli.as_code.wanted_timer import any_calendar, read_wanted
+from wangtimer.cli.as_code.wanted_timers import any_calendar, read_wanted
 from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal
 from wangtimer.cli.importing.held_against import hold_against
 from wangtimer.cli.importing.target_mapping import TargetMapping

@@ -46,8 +46,10 @@ class Asked:
         """Return a client of the same service and app, for another thread."""
         return Client(self.url, self.client.app)
 
-    def of_all_apps(self, ask: Callable[[], Data]) -> Data | None:
+    def of_all_apps(self, ask: Callable[[], Data], even_if_one_is_named: bool) -> Data | None:
         """Return what is asked of all apps; None where an app is named, or the key is of one, and so may not."""
+        if even_if_one_is_named:
+            return ask()
         if self.client.app is not None:
             return None
         try:

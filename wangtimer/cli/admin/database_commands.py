@@ -1,4 +1,4 @@
-"""`wangtimer backup` and `wangtimer restore`: a copy of the database in a file, and back."""
+"""`wangtimer schema upgrade`, `backup` and `restore`: the database that the settings name."""
 
 import os
 import sqlite3
@@ -9,15 +9,67 @@ from shutil import rmtree
 
 import click
 
-from wangtimer.cli.admin.store_commands import require_stopped
 from wangtimer.cli.terminal.asking import Failed
-from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.cli.terminal.output import show_line
-from wangtimer.settings import read_settings
+from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
+from wangtimer.cli.terminal.output import show_json, show_line
+from wangtimer.settings import Settings, read_settings
 from wangtimer.shown_url import shown_url
 from wangtimer.stack.data_directory import DataDirectory, held_directory, known_directory
-from wangtimer.store.sql.database import with_driver
+from wangtimer.store.sql.database import missing_file, with_driver
+from wangtimer.store.sql.drift import Lack, lacks
 from wangtimer.store.sql.dump import dump, load
+from wangtimer.store.sql.upgrade import add_missing, patient_connection
+
+
+@click.group(cls=OnceGroup)
+def schema() -> None:
+    """The tables of the database that the settings name."""
+
+
+@schema.command()
+@click.option("--apply", "is_applied", is_flag=True, help="Run the statements instead of printing them.")
+@click.option("--json", "as_json", is_flag=True, help="Print them as JSON.")
+def upgrade(is_applied: bool, as_json: bool) -> None:
+    """Print the statements that add the tables, columns and indexes the database lacks, or run them.
+
+    Nothing is dropped, and nothing existing is changed, except that an index may get more columns at its end. After a
+    failure, run it again: it continues. The first line of stderr names the database. Exits with 1 where a person must
+    look, because something differs from what is expected.
+    """
+    settings = read_settings()
+    click.echo(f"looking at {_shown(settings)}", err=True)
+    url = settings.database_url
+    # Looking creates no file: a missing file lacks the same as an empty one.
+    if not is_applied and missing_file(url) is not None:
+        url = "sqlite://"
+    with patient_connection(url) as sql:
+        found = lacks(sql)
+        for lack in add_missing(sql) if is_applied else ():
+            click.echo(f"added {lack.what}", err=True)
+    _show(found, is_applied, as_json)
+    if any(lack.statement is None for lack in found):
+        sys.exit(1)
+
+
+def _shown(settings: Settings) -> str:
+    file = settings.unset_database
+    if file is None:
+        return shown_url(settings.database_url)
+    return f"SQLite at {file}: WANGTIMER_DATABASE_URL is not set"
+
+
+def _show(found: list[Lack], is_applied: bool, as_json: bool) -> None:
+    if as_json:
+        show_json([{"what": lack.what, "statement": lack.statement} for lack in found])
+        return
+    for lack in found:
+        if lack.statement is None:
+            click.echo(f"-- by hand: the database lacks {lack.what}")
+        elif not is_applied:
+            click.echo(f"{lack.statement};\n")
+    if not found:
+        click.echo("-- the database has all it needs")
+
 
 DATA_DIR = click.option(
     "--data-dir",
@@ -67,8 +119,9 @@ def restore(file: Path, into: str | None, data_dir: Path | None) -> None:
         show_line(f"restored; what was there is {data_dir / SET_ASIDE}" if was_there else "restored")
         return
     settings = read_settings()
-    # Imported here, as the import reads the settings.
+    # Imported here: the schema needs no Celery, and the import of the app reads the settings.
     from wangtimer.celery import app
+    from wangtimer.cli.admin.store_commands import require_stopped
 
     require_stopped(settings, app)
     url = with_driver(settings.database_url)

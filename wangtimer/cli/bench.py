@@ -3,18 +3,23 @@
 import random
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from types import TracebackType
+from uuid import uuid4
 
 import click
 
-from wangtimer.cli.bench.bench_timers import BenchTimers
-from wangtimer.cli.bench.bench_verdict import judge
 from wangtimer.cli.terminal.asking import OF_KEY, Failed
 from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.client import Client, ClientError
+from wangtimer.client import Client, ClientError, Target
 from wangtimer.core.errors import WangTimerError
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.stack.arrivals import Arrival, Journal
@@ -29,10 +34,112 @@ ARRIVE_WITHIN_S = 30.0
 # How long to wait for second deliveries of the last callbacks.
 LINGER_S = 1.5
 LOOK_S = 0.05
+# Of the benchmark's own calls.
+THREADS = 16
+TIMEOUT_S = 20
 
 
 class BenchError(WangTimerError):
     """The benchmark could not be carried out."""
+
+
+class BenchTimers:
+    """`with BenchTimers(api_url, app, target_url) as timers: timers.make(moments)`; `app` None: the API key's."""
+
+    def __init__(self, api_url: str, app: str | None, target_url: str) -> None:
+        self._api_url = api_url
+        self._app = app
+        self._target: Target = {"url": target_url, "body": "{}"}
+        # Timers of the app that others made stay apart.
+        self._prefix = f"bench-{uuid4().hex[:8]}"
+        self._numbers = count()
+        self._made: list[int] = []
+        self._pool = ThreadPoolExecutor(THREADS)
+        self._of_thread = threading.local()
+
+    def __enter__(self) -> "BenchTimers":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Delete the timers that were made, and make no more."""
+        self._pool.shutdown(cancel_futures=True)
+        with ThreadPoolExecutor(THREADS) as pool:
+            list(pool.map(self._delete, self._made))
+
+    def make(self, moments: Sequence[int]) -> dict[int, int]:
+        """Make a one-shot for each moment (ms UTC); return the moments by timer id.
+
+        Raises `ClientError`.
+        """
+        return dict(zip(self._pool.map(self._make_one, moments), moments, strict=True))
+
+    def _make_one(self, moment: int) -> int:
+        key = f"{self._prefix}-{next(self._numbers)}"
+        made = self._client().create_timer(key=key, schedule={"at": moment}, target=self._target)
+        self._made.append(made["id"])
+        return made["id"]
+
+    def _delete(self, timer_id: int) -> None:
+        self._client().delete_timer(timer_id)
+
+    def _client(self) -> Client:
+        """The client of this thread: threads cannot share one."""
+        held: Client | None = getattr(self._of_thread, "client", None)
+        if held is None:
+            held = self._of_thread.client = Client(self._api_url, self._app, TIMEOUT_S)
+        return held
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Counts, and lateness of each timer's first callback in ms, ascending."""
+
+    expected: int
+    duplicates: int
+    lateness_ms: tuple[float, ...]
+
+    @property
+    def lost(self) -> int:
+        """Timers without a callback."""
+        return self.expected - len(self.lateness_ms)
+
+    @property
+    def early(self) -> int:
+        """Callbacks before their moment."""
+        return sum(late < 0 for late in self.lateness_ms)
+
+    @property
+    def is_clean(self) -> bool:
+        """Say whether every timer called exactly once and not early."""
+        return not (self.lost or self.duplicates or self.early)
+
+    def percentile_ms(self, share: float) -> float:
+        """Return the lateness that this share of the callbacks does not exceed; NaN without callbacks."""
+        if not self.lateness_ms:
+            return float("nan")
+        return self.lateness_ms[min(len(self.lateness_ms) - 1, int(len(self.lateness_ms) * share))]
+
+    def __str__(self) -> str:
+        shares = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+        lateness = ", ".join(f"{name} {self.percentile_ms(share):.1f}" for name, share in shares.items())
+        return (
+            f"{self.expected} timers: lost {self.lost}, duplicates {self.duplicates}, early {self.early}; "
+            f"lateness in ms: {lateness}"
+        )
+
+
+def judge(moments: Mapping[int, int], arrivals: Sequence[Arrival]) -> Verdict:
+    """Compare the arrivals of these timers with their moments (ms UTC) by id. Other arrivals are ignored."""
+    wanted = {str(timer_id): moment for timer_id, moment in moments.items()}
+    came = [arrival for arrival in arrivals if arrival.timer in wanted]
+    first: dict[str, float] = {}
+    for arrival in came:
+        late = arrival.arrived_at - wanted[arrival.timer]
+        first[arrival.timer] = min(late, first.get(arrival.timer, late))
+    surplus = sum(number - 1 for number in Counter(arrival.timer for arrival in came).values())
+    return Verdict(len(wanted), surplus, tuple(sorted(first.values())))
 
 
 @click.command(cls=OnceCommand)

@@ -1,22 +1,75 @@
-"""The check-up of ways out: the mail server, and message brokers that apps may send to, answer and take our account."""
+"""The check-ups of ways out: the stream for consumers, the mail server, message brokers that apps may send to."""
 
 import socket
 from collections.abc import Iterator
+from contextlib import closing
 from urllib.parse import urlsplit
 
-from wangtimer.cli.doctor.findings import Finding, Part
+from redis.exceptions import NoPermissionError
+
+from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.egress.egress_rules import EgressRules
-from wangtimer.core.errors import BadSetting
+from wangtimer.core.errors import BadSetting, StoreAway
+from wangtimer.core.messages.message_place import CONSUMERS_BROKER, is_message_url, place_from
 from wangtimer.core.messages.named_broker import AMQP_SCHEMES, REDIS_SCHEMES, NamedBroker
 from wangtimer.mailer import Mailer, MailNotTaken
 from wangtimer.messaging.link import LinkBroken
 from wangtimer.messaging.links import link_to
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.settings import Settings
+from wangtimer.store.redis.connection import RedisConnection
+from wangtimer.store.redis.consumers_seen import stream_listeners
+from wangtimer.store.redis.keys import Keys
+from wangtimer.store.seals import NO_KEYS
+from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.target_store import TargetChangeKey, TargetStore
 
+STREAM = Part("stream")
+PAGE = 1_000
+START = (
+    "start one: python -m wangtimer.stream (the Procfile has it), with the WANGTIMER_STORE_URL of the others"
+)
 MAIL, SMTP_URL = Part("mail"), "WANGTIMER_SMTP_URL"
 BROKERS, BROKERS_FILE = Part("brokers"), "WANGTIMER_BROKERS_FILE"
 _PORTS = {"amqp": 5672, "pyamqp": 5672, "amqps": 5671, "redis": 6379, "rediss": 6379}
+
+
+def check_stream(settings: Settings) -> Iterator[Finding]:
+    """Yield whether a stream process listens, and what is missing; nothing where Redis is away."""
+    with closing(RedisConnection(settings.store_url)) as connection:
+        try:
+            listeners = stream_listeners(connection, Keys(settings.key_prefix))
+        except StoreAway:
+            return
+        except NoPermissionError:
+            mend = "take the ACL file that deploy/make-accounts writes now: it allows PUBSUB NUMSUB"
+            yield STREAM.warning("this account may not ask the store whether a stream process listens", mend)
+            return
+    if listeners:
+        yield STREAM.ok(f"stream processes that listen: {listeners}")
+    else:
+        yield from asked_of_sql(settings, needed)
+
+
+def needed(database: Database) -> Iterator[Finding]:
+    """Yield what it means that no stream process listens."""
+    target = _target_for_consumers(TargetStore(database, NO_KEYS))
+    if target is None:
+        yield STREAM.ok("no stream process listens, and no target is for consumers")
+        return
+    said = f"no stream process listens: what is for consumers fails, as for target {target[1]} of app {target[0]}"
+    yield STREAM.error(said, START)
+
+
+def _target_for_consumers(store: TargetStore) -> tuple[str, str] | None:
+    key: TargetChangeKey | None = (-1, "", "")
+    while key is not None:
+        found, key = store.changed_behind(key, PAGE)
+        for name, target in found.items():
+            url = target.call.url
+            if is_message_url(url) and place_from(url).broker == CONSUMERS_BROKER:
+                return name
+    return None
 
 
 def check_mail(settings: Settings) -> Iterator[Finding]:
@@ -52,13 +105,15 @@ def check_named_brokers(settings: Settings, *, is_way_out: bool) -> Iterator[Fin
         return
     for broker in brokers.values():
         assert rules is not None
-        yield _judged(broker, settings, rules, is_way_out=is_way_out)
+        yield _judge_broker(broker, settings, rules, is_way_out=is_way_out)
         if not broker.rights:
             said = f"{broker.name}: no app may send to it"
             yield BROKERS.warning(said, f"add [[broker.allow]] below it in {BROKERS_FILE}, or take it out")
 
 
-def _judged(broker: NamedBroker, settings: Settings, rules: EgressRules, *, is_way_out: bool) -> Finding:
+def _judge_broker(
+    broker: NamedBroker, settings: Settings, rules: EgressRules, *, is_way_out: bool
+) -> Finding:
     name, timeout_s = broker.name, settings.callback_connect_timeout_ms / 1_000
     if refusal := broker_refusal(broker.url, rules):
         return BROKERS.error(
