@@ -163,7 +163,7 @@ READERS = {
     "yaml": {
         "wangtimer/cli/as_code/core_yaml.py",
         "wangtimer/cli/as_code/timer_files.py",
-        "wangtimer/cli/importing/import_report.py",
+        "wangtimer/cli/importing/imported.py",
     },
     "decimal": set[str](),
     "fractions": {"wangtimer/client/values.py"},

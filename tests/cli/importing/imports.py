@@ -8,9 +8,8 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import create_engine, text
 
-from wangtimer.cli.importing.entries import Found, Refusal
+from wangtimer.cli.importing.entries import Found, Refusal, TargetMapping
 from wangtimer.cli.importing.imported import Imported, Importing
-from wangtimer.cli.importing.target_mapping import TargetMapping
 
 # 2026-11-25 08:00 in Shanghai.
 NOW = int(datetime(2026, 11, 25, tzinfo=UTC).timestamp()) * 1_000

@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.cli.importing.imports import NOW, SHANGHAI, database, imported, refusals
-from wangtimer.cli.importing.celery_module import read_celery_module
-from wangtimer.cli.importing.celery_reading import read_celery_crontab
+from wangtimer.cli.importing.celery_beat import read_celery_crontab, read_celery_module
 from wangtimer.cli.importing.django_beat_tables import read_django_beat
 from wangtimer.cli.importing.entries import Found, NotTaken
 from wangtimer.cli.importing.tables import NO_ZONE, BadSource

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from cronsim import CronSim
 
-from wangtimer.cli.importing.crontab_reading import CrontabZone, read_crontab
+from wangtimer.cli.importing.cron_readings import CrontabZone, read_crontab
 from wangtimer.cli.importing.entries import NotTaken
 from wangtimer.core.cron.cron import END_MS, Cron
 

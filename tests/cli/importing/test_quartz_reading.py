@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from tests.cli.importing.quartz_expressions import quartz_cases
+from wangtimer.cli.importing.cron_readings import read_quartz
 from wangtimer.cli.importing.entries import NotTaken
-from wangtimer.cli.importing.quartz_reading import read_quartz
 from wangtimer.core.cron.cron import END_MS, Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from zoneinfo import ZoneInfo
 
-from wangtimer.cli.importing.crontab_reading import FIELDS, MACROS, CrontabZone, read_crontab
-from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, fit_for_key, numbering
-from wangtimer.cli.importing.their_moments import zone_of
+from wangtimer.cli.importing.cron_readings import CRONTAB, MACROS, CrontabZone, read_crontab
+from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, fit_for_key, numbering, zone_of
 
 SYSTEM_FILES = ("/etc/crontab", "/etc/cron.d/", "/etc/anacrontab")
 _VARIABLE = re.compile(
@@ -99,7 +98,7 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _after_moment(line: str) -> str:
-    count = 1 if line.startswith("@") else len(FIELDS)
+    count = 1 if line.startswith("@") else len(CRONTAB.bounds)
     return "".join(_SPACE.split(line, count)[count:])
 
 
@@ -120,7 +119,7 @@ def _entry(reading: _Reading, place: str, line: _Line, key: str) -> Entry:
 
 
 def _split(line: str, is_system: bool) -> _Line:
-    count = 1 if line.startswith("@") else len(FIELDS)
+    count = 1 if line.startswith("@") else len(CRONTAB.bounds)
     parts = _SPACE.split(line.lstrip(" \t"), count + is_system)
     if len(parts) <= count + is_system:
         raise NotTaken("it has no command")

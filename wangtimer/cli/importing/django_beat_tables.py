@@ -6,8 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from wangtimer.cli.importing.celery_module import interval
-from wangtimer.cli.importing.celery_reading import read_celery_crontab
+from wangtimer.cli.importing.celery_beat import interval, read_celery_crontab
 from wangtimer.cli.importing.entries import (
     Entry,
     Found,
@@ -16,8 +15,10 @@ from wangtimer.cli.importing.entries import (
     TheirMoments,
     every_so_often,
     fit_for_key,
+    ms_of,
     numbering,
     only_once,
+    zone_of,
 )
 from wangtimer.cli.importing.sql_dump import Row
 from wangtimer.cli.importing.tables import (
@@ -29,7 +30,6 @@ from wangtimer.cli.importing.tables import (
     table_of,
     text_of,
 )
-from wangtimer.cli.importing.their_moments import ms_of, zone_of
 from wangtimer.core.numbers_as_written import read_json
 
 TASKS = "django_celery_beat_periodictask"

@@ -10,10 +10,8 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from wangtimer.cli.importing.entries import Found, NotTaken, Refusal
+from wangtimer.cli.importing.entries import Found, NotTaken, Refusal, TargetMapping, zone_of
 from wangtimer.cli.importing.tables import BadSource, shown_source
-from wangtimer.cli.importing.target_mapping import TargetMapping
-from wangtimer.cli.importing.their_moments import zone_of
 from wangtimer.cli.terminal.asking import Failed, end_of_many
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.parameter_types import SPAN, BadText, decoded
@@ -236,14 +234,14 @@ def celery_beat(source: str, now: int, timezone: ZoneInfo | None) -> list[Found]
         from wangtimer.cli.importing.django_beat_tables import read_django_beat
 
         return read_django_beat(source, timezone, now)
-    from wangtimer.cli.importing.celery_module import read_celery_module
+    from wangtimer.cli.importing.celery_beat import read_celery_module
 
     return read_celery_module(source, None if timezone is None else timezone.key, now)
 
 
 def _finish(source: str, outcomes: list[Any], now: int, out: Path | None) -> None:
     """Write the file of timers, and report."""
-    from wangtimer.cli.importing.import_report import show_report, timers_file
+    from wangtimer.cli.importing.imported import show_report, timers_file
 
     text = timers_file(source, outcomes, now)
     if out is None:

@@ -1,20 +1,34 @@
-"""Makes timers of a source's entries and compares each with its entry."""
+"""Makes timers of a source's entries, compares each with its entry, and tells what became of it."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import zip_longest
 from typing import Any
+from zoneinfo import ZoneInfo
 
+import click
+import yaml
+
+from wangtimer.cli.as_code.core_yaml import CoreDumper
 from wangtimer.cli.as_code.wanted_timers import any_calendar, read_wanted
-from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal
-from wangtimer.cli.importing.held_against import hold_against
-from wangtimer.cli.importing.target_mapping import TargetMapping
+from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, TargetMapping, TheirMoments
+from wangtimer.cli.terminal.output import printable
+from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.kinds.in_words import describe
 from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.time.moment_text import show_moment
+from wangtimer.core.words.words import Language
+from wangtimer.shown_request import shown_target
 
 # The work of a scheduler's entry is done by nobody else meanwhile, and not again if it fails, until its owner says so.
 TERMS: Mapping[str, Any] = {"overlap": "skip", "retry": {"attempts": 1}, "target": {"timeout": "10m"}}
 # Any app will do: the meaning of the timers does not depend on it.
 ANY_APP = "import"
+COMPARED = 100
+DAY_MS = 86_400_000
+WIDTH = 110
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +94,7 @@ class Importing:
             "key": entry.key,
             "schedule": dict(entry.schedule),
             "target": {**self.mapping.target_of(entry), **target},
-            "tags": [f"from={self.source}", *entry.tags, *self.tags],
+            "tags": [f"from={self.source}", *self.tags],
             **terms,
         }
         if entry.misfire is not None:
@@ -88,3 +102,135 @@ class Importing:
         if not entry.is_enabled:
             document["enabled"] = False
         return document
+
+
+def hold_against(
+    theirs: TheirMoments, ours: Schedule, now: int, accepts_clock_changes: bool
+) -> tuple[list[int], tuple[str, ...]]:
+    """Return the next moments after `now` (ms UTC), and notes.
+
+    Raises `NotTaken` with the first moment that differs. Exception, if accepted: moments that differ within a day of a
+    clock change of the zone are only noted.
+    """
+    our_moments = ours.moments(now, END_MS, COMPARED)
+    their_moments = [moment for moment in theirs(now, COMPARED) if moment < END_MS]
+    if our_moments == their_moments:
+        return our_moments, ()
+    zone = ZoneInfo(ours.timezone)
+    differing = _differing_moments(our_moments, their_moments)
+    told = _tell_first(our_moments, their_moments, zone)
+    if not all(_is_near_change(moment, zone) for moment in differing):
+        raise NotTaken(told)
+    if not accepts_clock_changes:
+        raise NotTaken(
+            f"{told}; they differ only around clock changes of {zone.key}: "
+            "--accept-clock-changes imports it with WangTimer's moments there"
+        )
+    return our_moments, (f"around a clock change, {told}",)
+
+
+def _differing_moments(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
+    """Return the moments that only one of the lists has, as far as both reach."""
+    full = [moments[-1] for moments in (ours, theirs) if len(moments) == COMPARED]
+    last = min(full, default=END_MS)
+    return sorted(moment for moment in {*ours} ^ {*theirs} if moment <= last)
+
+
+def _tell_first(ours: Sequence[int], theirs: Sequence[int], zone: ZoneInfo) -> str:
+    number, (our, their) = next(
+        (number, pair) for number, pair in enumerate(zip_longest(ours, theirs), 1) if pair[0] != pair[1]
+    )
+    return f"moment {number} is {_shown(their, zone)} there and {_shown(our, zone)} here"
+
+
+def _shown(moment: int | None, zone: ZoneInfo) -> str:
+    if moment is None:
+        return "none"
+    return f"{show_moment(moment, zone)} ({datetime.fromtimestamp(moment / 1_000, zone):%A})"
+
+
+def _is_near_change(moment_ms: int, zone: ZoneInfo) -> bool:
+    offsets = {
+        datetime.fromtimestamp((moment_ms + far) / 1_000, UTC).astimezone(zone).utcoffset()
+        for far in (-DAY_MS, 0, DAY_MS)
+    }
+    return len(offsets) > 1
+
+
+def show_report(found: Iterable[Imported | Refusal], to_stderr: bool) -> None:
+    """Print the report, a few lines for each entry, and how many there were."""
+    outcomes = list(found)
+    for one in outcomes:
+        lines = _lines_of_refusal(one) if isinstance(one, Refusal) else _lines_of_timer(one)
+        for line in lines:
+            click.echo(printable(line), err=to_stderr)
+    taken = sum(isinstance(one, Imported) for one in outcomes)
+    click.echo(f"{taken} of {len(outcomes)} entries become timers", err=to_stderr)
+
+
+def _lines_of_refusal(one: Refusal) -> Iterator[str]:
+    yield f"REFUSED  {one.place}: {one.original}"
+    yield f"         {one.reason}"
+
+
+def _lines_of_timer(one: Imported) -> Iterator[str]:
+    yield f"{one.entry.key}  {one.entry.place}: {one.entry.original}"
+    yield f"         {describe(one.schedule, Language.EN)}{'' if one.entry.is_enabled else '; disabled'}"
+    target = one.document["target"]
+    yield f"         {_call(target)}"
+    yield f"         {_compared_moments(one)}"
+    for note in one.notes:
+        yield f"         note: {note}"
+
+
+def _call(target: Mapping[str, Any]) -> str:
+    if "celery" in target:
+        return f"task {target['celery']['task']} through {target['name']}"
+    return f"{target.get('method', 'POST')} {shown_target(target['url'])}"
+
+
+def _compared_moments(one: Imported) -> str:
+    first = show_moment(one.moments[0], ZoneInfo(one.schedule.timezone))
+    count = len(one.moments)
+    which = f"the next {COMPARED}" if count == COMPARED else f"all {count}"
+    return f"next {first}; {which} moments were compared"
+
+
+def timers_file(source: str, found: Iterable[Imported | Refusal], now: int) -> str:
+    """Return the text of a YAML file: a list of v1's timers. A refused entry is a comment."""
+    made_at = datetime.fromtimestamp(now // 1_000, UTC)
+    head = f"# Timers made of {source} on {made_at:%Y-%m-%d}. Look at them, then: wangtimer apply -f FILE\n"
+    return head + "".join(f"\n{_in_file(one)}" for one in found) + _nothing(found)
+
+
+def _in_file(one: Imported | Refusal) -> str:
+    if isinstance(one, Refusal):
+        return _comment(f"REFUSED {one.place}: {one.original}") + _comment(one.reason)
+    lines = [
+        f"{one.entry.place}: {one.entry.original}",
+        *(f"note: {note}" for note in one.notes),
+    ]
+    return "".join(map(_comment, lines)) + _yaml([one.document])
+
+
+def _nothing(found: Iterable[Imported | Refusal]) -> str:
+    """Return an empty list where there is no timer."""
+    return "" if any(isinstance(one, Imported) for one in found) else "\n[]\n"
+
+
+def _yaml(documents: object) -> str:
+    text: str = yaml.dump(
+        documents,
+        Dumper=CoreDumper,
+        sort_keys=False,
+        allow_unicode=True,
+        width=WIDTH,
+        default_flow_style=False,
+    )
+    return text
+
+
+def _comment(text: str) -> str:
+    return "".join(
+        f"# {''.join(sign if sign.isprintable() else ' ' for sign in line)}\n" for line in text.splitlines()
+    )

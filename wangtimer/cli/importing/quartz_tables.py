@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from wangtimer.cli.importing.cron_readings import read_quartz
 from wangtimer.cli.importing.entries import (
     Entry,
     Found,
@@ -15,8 +16,8 @@ from wangtimer.cli.importing.entries import (
     fit_for_key,
     numbering,
     only_once,
+    zone_of,
 )
-from wangtimer.cli.importing.quartz_reading import read_quartz
 from wangtimer.cli.importing.sql_dump import Row
 from wangtimer.cli.importing.tables import (
     flag_of,
@@ -28,7 +29,6 @@ from wangtimer.cli.importing.tables import (
     text_of,
     value_of,
 )
-from wangtimer.cli.importing.their_moments import zone_of
 from wangtimer.core.time.meant_zones import zone_of_offset
 
 PREFIX = "QRTZ_"

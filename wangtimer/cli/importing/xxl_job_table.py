@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from wangtimer.cli.importing.cron_readings import read_quartz
 from wangtimer.cli.importing.entries import (
     Entry,
     Found,
@@ -15,7 +16,6 @@ from wangtimer.cli.importing.entries import (
     fit_for_key,
     numbering,
 )
-from wangtimer.cli.importing.quartz_reading import read_quartz
 from wangtimer.cli.importing.sql_dump import Row
 from wangtimer.cli.importing.tables import (
     moment_at,
