@@ -8,7 +8,7 @@ NEW_FIELD = """
 import json, sys
 from typing import Annotated
 from wangtimer.client import Client, timer_fields
-from wangtimer.client.described_field import About
+from wangtimer.client.timer_fields import About
 
 about = About("How many at once.", default=1, can_be_cleared=True)
 timer_fields.TimerFields.__annotations__["mostAtOnce"] = Annotated[int | None, about]

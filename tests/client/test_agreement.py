@@ -10,8 +10,7 @@ import pytest
 
 from tests.in_one import in_one
 from wangtimer.client import Client
-from wangtimer.client.described_field import described
-from wangtimer.client.timer_fields import Misfire, Schedule, TargetPatch, TimerFields
+from wangtimer.client.timer_fields import Misfire, Schedule, TargetPatch, TimerFields, described
 from wangtimer.client.timer_types import Deletion
 
 DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())

@@ -7,10 +7,9 @@ from typing import Any, cast
 import pytest
 
 from wangtimer.client import consumer_words
-from wangtimer.client.answer import Answer
 from wangtimer.client.consumer_words import Speaker, Word
 from wangtimer.client.errors import BadAnswer, ClientError, refused
-from wangtimer.client.transport import Call, Transport
+from wangtimer.client.transport import Answer, Call, Transport
 from wangtimer.stream.stream_app import MOST_BODY_BYTES
 
 PLACE = "/v1/consumers/work"

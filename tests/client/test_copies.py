@@ -14,8 +14,7 @@ from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
 from wangtimer.api.v1.timers.many_timers import MOST_CHANGED
 from wangtimer.api.v1.timers.new_timers import MOST_TIMERS
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, Target
-from wangtimer.client import Client, calls, many_timer_calls, receiver
-from wangtimer.client.described_field import described
+from wangtimer.client import Client, calls, receiver, timer_calls
 from wangtimer.client.timer_fields import (
     Method,
     Misfire,
@@ -24,6 +23,7 @@ from wangtimer.client.timer_fields import (
     Schedule,
     TargetPatch,
     TimerFields,
+    described,
 )
 from wangtimer.client.values import read_span
 from wangtimer.core.cron.cron_dialect import CronDialect
@@ -42,7 +42,7 @@ class _Sent(Exception):
 def test_limits_are_the_service_s() -> None:
     assert calls.MOST_A_PAGE == MOST_A_PAGE
     assert receiver.MOST_TIMER_ID == MOST_ID
-    assert many_timer_calls.MOST_A_ROUND == MOST_CHANGED == MOST_TIMERS
+    assert timer_calls.MOST_A_ROUND == MOST_CHANGED == MOST_TIMERS
 
 
 def test_codes_and_spellings_are_the_service_s() -> None:

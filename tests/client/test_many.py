@@ -73,7 +73,7 @@ def test_timers_are_made_together_and_one_that_cannot_be_stops_no_other(client: 
 def test_many_are_changed_in_rounds(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [make(client, f"t{number}", tags=["x"], enabled=False)["id"] for number in range(5)]
     assert client.batch_enable_timers(filter={"tag": "x"}, dry_run=True)["matched"] == 5
-    monkeypatch.setattr("wangtimer.client.many_timer_calls.MOST_A_ROUND", 2)
+    monkeypatch.setattr("wangtimer.client.timer_calls.MOST_A_ROUND", 2)
     rounds = list(client.change_timers_in_rounds("enable", filter={"tag": "x"}))
     assert [(one["done"], one["remaining"]) for one in rounds] == [(2, 3), (2, 1), (1, 0)]
     assert {timer["status"] for timer in client.timers()} == {"enabled"}

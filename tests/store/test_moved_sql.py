@@ -19,8 +19,8 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.host_limits import HostLimit, HostLimitStore
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.tables import api_keys
+from wangtimer.testing.deployment import GivenSettings
 from wangtimer.testing.doubles import HandClock, MemoryReplicaTexts, MemoryServer
-from wangtimer.testing.given_settings import GivenSettings
 from wangtimer.wiring import build
 
 ASKED_WHETHER_DEMOTED = "SELECT @@global.read_only, @@global.innodb_read_only"

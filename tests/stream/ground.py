@@ -26,7 +26,7 @@ from wangtimer.core.time.moment_text import show_moment
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.ports import free_port
 from wangtimer.store.sql.firings import insert_missing
-from wangtimer.testing.given_settings import GivenSettings
+from wangtimer.testing.deployment import GivenSettings
 from wangtimer.wiring import build
 
 SOON_S = 15.0

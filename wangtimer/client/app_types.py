@@ -1,10 +1,15 @@
-"""Types of answers about apps, API keys, brokers and the audit; fields as in docs/v1.md."""
+"""Types of answers about apps, API keys, brokers, alert rules and the audit; fields as in docs/v1.md."""
 
+from collections.abc import Sequence
 from typing import Literal, NotRequired, TypedDict
 
 from .timer_fields import ShownRetry
+from .values import Span
 
 BrokerKind = Literal["rabbitmq", "redis", "other"]
+AlertKind = Literal["webhook", "mail", "dingtalk", "wecom", "feishu", "slack"]
+AlertPer = Literal["timer", "host"]
+AlertEvent = Literal["first_failure", "failed_for_good", "missed", "skipped", "recovered"]
 
 
 class AppLimits(TypedDict, total=False):
@@ -171,3 +176,62 @@ class Broker(TypedDict):
     name: str
     kind: BrokerKind
     allowed: list[BrokerRight]
+
+
+class AlertDestination(TypedDict):
+    """Where messages go: `url` for all but mail, `to` (addresses) for mail; `secret` signs for DingTalk and Feishu."""
+
+    kind: AlertKind
+    url: NotRequired[str | None]
+    secret: NotRequired[str | None]
+    to: NotRequired[Sequence[str] | None]
+
+
+class NewAlertRule(TypedDict):
+    """A rule: what is told, of which timers, where. What is not given is not told, or counts for all.
+
+    `per` says what is one trouble: that of all timers of a host (where it is not given), or that of each timer.
+    """
+
+    destination: AlertDestination
+    events: NotRequired[Sequence[AlertEvent] | None]
+    failuresInARow: NotRequired[int | None]
+    lateBy: NotRequired[Span | None]
+    keyPrefix: NotRequired[str | None]
+    per: NotRequired[AlertPer | None]
+    repeatAfter: NotRequired[Span | None]
+
+
+class ShownAlertDestination(TypedDict):
+    """Where messages go; `***` stands in place of each secret."""
+
+    kind: AlertKind
+    url: str | None
+    secret: str | None
+    to: list[str]
+
+
+class AlertRule(TypedDict):
+    """A rule of alerts; `lastError` is why the last message was not taken, or not for all; "": it was."""
+
+    name: str
+    events: list[AlertEvent]
+    failuresInARow: int | None
+    lateBy: str | None
+    keyPrefix: str | None
+    per: AlertPer
+    repeatAfter: str | None
+    destination: ShownAlertDestination
+    lastToldAt: str | None
+    lastError: str
+    createdAt: str
+    updatedAt: str
+
+
+class AlertTest(TypedDict):
+    """What became of a test message; `isTaken` None: nobody knows yet."""
+
+    isTaken: bool | None
+    httpStatus: int | None
+    answer: str
+    error: str

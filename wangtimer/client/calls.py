@@ -7,11 +7,10 @@ from typing import Any
 from urllib.parse import quote
 from uuid import uuid4
 
-from .answer import Answer, Page, Row
 from .errors import NotFound, PreconditionFailed
 from .own_work import stands_as_wanted
 from .timer_fields import Timer
-from .transport import IDEMPOTENCY_KEY, Call, Transport
+from .transport import IDEMPOTENCY_KEY, Answer, Call, Page, Row, Transport
 from .values import given
 
 MOST_A_PAGE = 500

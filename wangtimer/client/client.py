@@ -6,31 +6,16 @@ from types import TracebackType
 
 import requests
 
-from .alert_calls import AlertCalls
-from .calendar_calls import CalendarCalls, HealthCalls
-from .dead_letter_calls import DeadLetterCalls
+from .app_calls import AppCalls
 from .follow_calls import FollowCalls
-from .many_timer_calls import ManyTimerCalls
 from .operator_calls import OperatorCalls
-from .signing_calls import SigningCalls
-from .target_calls import TargetCalls
 from .transport import Transport
 
 TIMEOUT_S = 30.0
 RETRIES = 3
 
 
-class Client(
-    FollowCalls,
-    ManyTimerCalls,
-    TargetCalls,
-    DeadLetterCalls,
-    AlertCalls,
-    CalendarCalls,
-    OperatorCalls,
-    SigningCalls,
-    HealthCalls,
-):
+class Client(FollowCalls, AppCalls, OperatorCalls):
     """`with Client("http://127.0.0.1:5000") as client: client.get_timer(1)`; use one client per thread.
 
     `key` is the API key. Without it, it is that of `WANGTIMER_KEY`, of the file `WANGTIMER_KEY_FILE`, or, for a service

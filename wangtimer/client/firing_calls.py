@@ -1,28 +1,31 @@
-"""The operations on firings: list, read, cancel, replay, fire, backfill."""
+"""The operations on firings and dead letters: list, count, read, cancel, replay, fire, backfill, discard."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Unpack
 
-from .answer import Page
 from .calls import Calls, Which, all_rows, name_of, place_of
-from .filters import FiringFilter, Replayed, Spread
+from .filters import ChosenLetters, DeadLetterFilter, FiringFilter, Replayed, Spread
 from .firing_types import (
     Backfill,
     CancelledFiring,
+    DeadLetter,
+    DeadLetterCounts,
+    DiscardedLetters,
     Firing,
     FiringCounts,
     FiringHistory,
     Prolonged,
     Replay,
 )
+from .transport import Page
 from .values import Moment, given
 
-FIRINGS = "/v1/firings"
+FIRINGS, LETTERS = "/v1/firings", "/v1/dead-letters"
 
 
 class FiringCalls(Calls):
-    """Read firings, and request them. Each method raises `ClientError`."""
+    """Read firings, request them, and replay or discard what has failed for good. Each method raises `ClientError`."""
 
     def firings(self, *, most: int | None = None, **wanted: Unpack[FiringFilter]) -> Iterator[Firing]:
         """Yield the app's firings, latest first, all or at most `most`, page by page."""
@@ -138,6 +141,70 @@ class FiringCalls(Calls):
             if done["lastDueAt"] is not None:
                 spread["startAt"] = done["lastDueAt"]
 
+    # firings that have failed for good
+
+    def dead_letters(
+        self, *, most: int | None = None, **wanted: Unpack[DeadLetterFilter]
+    ) -> Iterator[DeadLetter]:
+        """Yield the app's dead letters, the latest first, all or at most `most`, page by page."""
+        return all_rows(partial(self.list_dead_letters, **wanted), most)
+
+    def list_dead_letters(
+        self, *, limit: int | None = None, cursor: str | None = None, **wanted: Unpack[DeadLetterFilter]
+    ) -> Page[DeadLetter]:
+        """Return one page; `cursor` is the `nextCursor` of the previous one. `dead_letters` reads all pages."""
+        query = {"limit": limit, "cursor": cursor, **named(wanted)}
+        return self._get(LETTERS, query).page(DeadLetter)
+
+    def count_dead_letters(self, **wanted: Unpack[DeadLetterFilter]) -> DeadLetterCounts:
+        """Return how many there are, of which reasons, and what they called."""
+        return self._get(f"{LETTERS}:count", named(wanted)).typed(DeadLetterCounts, "total")
+
+    def replay_dead_letters(
+        self,
+        *,
+        spread: Spread | None = None,
+        idempotency_key: str | None = None,
+        **wanted: Unpack[ChosenLetters],
+    ) -> Replay:
+        """Attempt firings once more: those in `ids`, or the 10,000 oldest that failed for good `since`.
+
+        `remaining` says how many are left; `replay_dead_letters_in_rounds` replays them all. The request has an
+        Idempotency-Key: the given one, or a new one.
+        """
+        return self._replay(LETTERS, given({**named(wanted), **(spread or {})}), idempotency_key)
+
+    def replay_dead_letters_in_rounds(
+        self, *, spread: Spread | None = None, **wanted: Unpack[DeadLetterFilter]
+    ) -> Iterator[Replay]:
+        """Replay all that match; yield the result of each round, until none is left or a round does nothing.
+
+        No more are replayed than matched at first: what fails again meanwhile is not.
+        """
+        body = given({**named(wanted), **(spread or {})})
+        return in_rounds(body, lambda asked: self._replay(LETTERS, asked, None))
+
+    def discard_dead_letters(
+        self, *, dry_run: bool = False, idempotency_key: str | None = None, **wanted: Unpack[ChosenLetters]
+    ) -> DiscardedLetters:
+        """Discard those of the firings in `ids`, or the 10,000 oldest that match; their records stay.
+
+        `dry_run` only counts all that match. The request has an Idempotency-Key: the given one, or a new one.
+        """
+        body = given({**named(wanted), "dryRun": dry_run or None})
+        answer = self._post_once(f"{LETTERS}:discard", body, idempotency_key, dry_run)
+        return answer.counts(DiscardedLetters, "discarded", "remaining")
+
+    def discard_dead_letters_in_rounds(
+        self, **wanted: Unpack[DeadLetterFilter]
+    ) -> Iterator[DiscardedLetters]:
+        """Discard all that match; yield the result of each round, until none is left or a round does nothing."""
+        while True:
+            done = self.discard_dead_letters(**wanted)
+            yield done
+            if not done["remaining"] or not done["discarded"]:
+                return
+
     def _replay(self, path: str, body: Mapping[str, Any], idempotency_key: str | None) -> Replay:
         """Replay the firings or dead letters of this path."""
         answer = self._post_once(f"{path}:replay", body, idempotency_key, bool(body.get("dryRun")))
@@ -162,3 +229,6 @@ def named(wanted: Mapping[str, Any]) -> dict[str, Any]:
     """Return the conditions with v1's name of their timer."""
     timer = wanted.get("timer")
     return {**wanted} if timer is None else {**wanted, "timer": name_of(timer)}
+
+
+LETTERS = "/v1/dead-letters"

@@ -2,9 +2,9 @@
 
 from typing import Literal, NotRequired, TypedDict
 
-from .answer import Round
 from .filters import FiringKind, FiringStatus
 from .timer_fields import Method
+from .transport import Round
 
 
 class Firing(TypedDict):
@@ -154,3 +154,59 @@ class FailingHostOfApp(FailingHost):
 
     app: str
     waiting: int
+
+
+class DeadLetter(TypedDict):
+    """A firing that has failed for good; `id` is its firing's, the `webhook-id` of its callbacks.
+
+    `reason` says why in a word: `http_503`, `timed_out`, `not_connected`, `broken_off`, `not_taken`, `refused`,
+    `host_disabled`, `nacked`, `not_acked` or `not_made`.
+    """
+
+    id: str
+    timerId: int
+    timerKey: str
+    app: str
+    kind: FiringKind
+    fireAt: str
+    failedAt: str
+    attempt: int
+    reason: str
+    httpStatus: int | None
+    error: str
+    host: str
+    target: str | None
+    url: str | None
+
+
+class LettersOfReason(TypedDict):
+    """How many dead letters have a reason."""
+
+    reason: str
+    number: int
+
+
+class LettersOfTarget(TypedDict):
+    """How many dead letters called a host, through a named target or not."""
+
+    target: str | None
+    host: str
+    number: int
+
+
+class DeadLetterCounts(TypedDict):
+    """How many dead letters there are, and of what; the most first."""
+
+    total: int
+    byReason: list[LettersOfReason]
+    byTarget: list[LettersOfTarget]
+
+
+class DiscardedLetters(Round, TypedDict):
+    """How many dead letters were discarded; `remaining` 1 or more: others match, so repeat it.
+
+    `notDiscarded` are those of `ids` that are no dead letters of the app.
+    """
+
+    discarded: int
+    notDiscarded: list[str]

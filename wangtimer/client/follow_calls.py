@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from math import ceil
 
-from .answer import Page
 from .calls import MOST_A_PAGE, Which
 from .errors import NotFound
 from .filters import FiringFilter
 from .firing_calls import FiringCalls
 from .firing_types import Firing
 from .timer_calls import TimerCalls
+from .transport import Page
 from .values import Moment, moment_ms, written
 
 EVERY_S = 1.0

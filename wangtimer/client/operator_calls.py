@@ -4,7 +4,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Literal, Unpack
 
-from .answer import Page
 from .app_types import (
     ApiKey,
     App,
@@ -19,7 +18,7 @@ from .app_types import (
 from .calls import Calls, all_rows, place_of
 from .filters import AuditFilter
 from .timer_fields import Retry
-from .transport import Call
+from .transport import Call, Page
 from .values import given
 
 APPS, OPERATOR_KEYS, HOST_LIMITS, PAUSES = "/v1/apps", "/v1/operator-keys", "/v1/host-limits", "/v1/pauses"

@@ -4,8 +4,17 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .described_field import DescribedField, defaults, described
-from .timer_fields import Misfire, Retry, Rule, Schedule, TargetPatch, TimerFields
+from .timer_fields import (
+    DescribedField,
+    Misfire,
+    Retry,
+    Rule,
+    Schedule,
+    TargetPatch,
+    TimerFields,
+    defaults,
+    described,
+)
 from .values import moment_ms, read_span
 
 _JSON_TYPE = {"Content-Type": "application/json"}

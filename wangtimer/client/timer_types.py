@@ -6,9 +6,9 @@
 
 from typing import Generic, Literal, NotRequired, TypedDict, TypeVar
 
-from .answer import Listed, Round
 from .errors import Problem
 from .timer_fields import KeepOutput, MessageQueue, ShownCall, ShownRetry, Timer
+from .transport import Listed, Round
 
 StopState = Literal["cancelled", "in_flight", "already_fired"]
 Minute = TypeVar("Minute")

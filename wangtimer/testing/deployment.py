@@ -1,13 +1,19 @@
 """A whole deployment in one process: the real API and stages, SQLite in memory, doubles of Redis and the network."""
 
+import heapq
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from random import Random
 from types import SimpleNamespace
+from typing import Any
+from uuid import uuid4
 
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from sqlalchemy import func, select
 
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
+from wangtimer.core.secret_keys import new_secret_key
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.executor.claim import Claims
 from wangtimer.executor.note_teller import Key, NoteTeller, Value
@@ -17,6 +23,7 @@ from wangtimer.settings import Settings
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.testing.doubled_wiring import DoubledWiring
 from wangtimer.testing.doubles import (
+    HandClock,
     MemoryAgenda,
     MemoryBroker,
     MemoryEngine,
@@ -24,8 +31,89 @@ from wangtimer.testing.doubles import (
 )
 from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.testing.doubles.memory_engine import TakeCall
-from wangtimer.testing.events import Events, SteeredClock
 from wangtimer.wiring import once
+
+Work = Callable[[], object]
+
+# How long the clock has run before its first moment, as the stages are careful for some seconds after a start.
+UP_SINCE_MS = 3_600_000
+
+
+class SteeredClock(HandClock):
+    """Time moves only when the test says so; `sleep` returns at once."""
+
+    def __init__(self, now_ms: float) -> None:
+        super().__init__(now_ms - UP_SINCE_MS)
+
+    def sleep(self, seconds: float) -> None:
+        """Return at once."""
+
+    def move_to(self, moment_ms: float) -> None:
+        """Move on to a moment, ms UTC; never back."""
+        self._now_ms = max(self._now_ms, moment_ms)
+
+
+class Events:
+    """Work by its moment. Work of the same moment is done in the order in which it was added."""
+
+    def __init__(self, clock: SteeredClock) -> None:
+        self._clock = clock
+        self._order = count()
+        self._coming: list[tuple[float, int, Work]] = []
+
+    @property
+    def next_at(self) -> float:
+        """The moment of the next work, ms UTC; `inf` where there is none."""
+        return self._coming[0][0] if self._coming else float("inf")
+
+    def at(self, moment_ms: float, work: Work) -> None:
+        """Add work for a moment; past work is done next."""
+        heapq.heappush(self._coming, (max(moment_ms, self._clock.now_ms()), next(self._order), work))
+
+    def soon(self, work: Work) -> None:
+        """Add work for the current moment, after the work that waits for it already."""
+        self.at(self._clock.now_ms(), work)
+
+    def do_next(self) -> None:
+        """Do the next work; the clock must be at its moment or later."""
+        heapq.heappop(self._coming)[2]()
+
+
+# The host name of the API.
+HOST = "wangtimer.test"
+MOST_CPU_MS = 60_000
+# Nothing of it is stored beyond the process.
+_KEY = new_secret_key("test")
+
+
+class GivenSettings(Settings):
+    """Settings from their arguments only: no environment variable changes a test."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],  # noqa: ARG003 - named so by pydantic
+        init_settings: PydanticBaseSettingsSource,
+        *_: PydanticBaseSettingsSource,
+        **__: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Keep only the arguments as a source."""
+        return (init_settings,)
+
+
+def settings_of(**given: Any) -> Settings:
+    """Return the settings of a deployment for tests; raises `pydantic.ValidationError`."""
+    return GivenSettings(
+        database_url=f"sqlite:///file:/wangtimer-{uuid4().hex}?vfs=memdb&uri=true",
+        http_hosts=HOST,
+        auth="off",
+        plan_threads=1,
+        # A machine of tests may be slow and busy; what the CPU of a request is bounded for is not there.
+        http_cpu_ms=MOST_CPU_MS,
+        secret_keys=_KEY,
+        **given,
+    )
+
 
 # Further ahead than anything is planned.
 LAST_MINUTE = 2**40

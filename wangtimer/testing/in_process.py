@@ -13,14 +13,12 @@ from requests.structures import CaseInsensitiveDict
 from wangtimer.callback import Call
 from wangtimer.client import Client
 from wangtimer.core.retry import RetryPolicy
-from wangtimer.testing.deployment import Deployment
+from wangtimer.testing.api_adapter import ApiOf, WsgiAdapter
+from wangtimer.testing.deployment import HOST, Deployment, settings_of
 from wangtimer.testing.doubles import ScriptedAnswer
 from wangtimer.testing.driver import Driver
-from wangtimer.testing.given_settings import HOST, settings_of
-from wangtimer.testing.shared_api import ApiOf
 from wangtimer.testing.targets import Behaviour, MadeCall, Targets
 from wangtimer.testing.written_times import moment_ms, shown, span_ms, zone_of
-from wangtimer.testing.wsgi_adapter import WsgiAdapter
 
 URL = f"http://{HOST}"
 # A Monday.

@@ -9,7 +9,7 @@ from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_table
 from wangtimer.cli.timers.timer_options import given
-from wangtimer.client.alert_calls import AlertEvent, AlertKind, AlertPer, AlertRule, AlertTest
+from wangtimer.client.app_types import AlertEvent, AlertKind, AlertPer, AlertRule, AlertTest
 
 _PER_SHOWN = {"timer": "each", "host": "by host"}
 

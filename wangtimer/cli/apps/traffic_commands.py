@@ -8,9 +8,9 @@ from wangtimer.cli.apps.app_commands import NONE, Limit
 from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking_of_any_app, operating
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
-from wangtimer.client.answer import Listed
 from wangtimer.client.app_types import HostLimit, Pause
 from wangtimer.client.firing_types import FailingHost, FailingHostOfApp
+from wangtimer.client.transport import Listed
 
 KINDS = ("all", "app", "host", "timer")
 _FAILING = {

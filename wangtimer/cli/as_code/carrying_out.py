@@ -14,7 +14,7 @@ from wangtimer.cli.as_code.differences import Change, Differences, Row
 from wangtimer.cli.as_code.wanted_timers import Wanted
 from wangtimer.cli.terminal.asking import Asked
 from wangtimer.client import Client, ClientError, Refused
-from wangtimer.client.many_timer_calls import MOST_A_ROUND
+from wangtimer.client.timer_calls import MOST_A_ROUND
 
 Thing = TypeVar("Thing")
 

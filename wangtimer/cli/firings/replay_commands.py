@@ -18,9 +18,8 @@ from wangtimer.cli.terminal.output import first_of, limited, show_line, show_tab
 from wangtimer.cli.terminal.parameter_types import FIRING, PAST, SPAN
 from wangtimer.cli.timers.timer_options import given, options
 from wangtimer.client import Spread
-from wangtimer.client.dead_letter_calls import DeadLetter, DeadLetterCounts, DiscardedLetters
 from wangtimer.client.filters import FiringKind, FiringStatus, Replayable, Replayed
-from wangtimer.client.firing_types import Backfill, Replay
+from wangtimer.client.firing_types import Backfill, DeadLetter, DeadLetterCounts, DiscardedLetters, Replay
 
 TIMER = click.option("--timer", help="Firings of this timer only: its id or key.")
 SINCE = click.option(

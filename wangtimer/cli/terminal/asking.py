@@ -13,8 +13,8 @@ from click.core import ParameterSource
 from wangtimer.cli.terminal.once import EXIT_CODES as EXIT_CODES
 from wangtimer.cli.terminal.output import printable, progress, show_json
 from wangtimer.client import BadAnswer, Client, ClientError, Refused, Unreachable
-from wangtimer.client.answer import Round
 from wangtimer.client.api_key import APP_KEY_FILE, OPERATOR_KEY_FILE, found_key
+from wangtimer.client.transport import Round
 from wangtimer.client.values import read_span
 
 DEFAULT_URL = "http://127.0.0.1:5000"

@@ -11,11 +11,10 @@ from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, 
 from wangtimer.cli.timers.timer_options import CALL, RETRY, FieldOption, call_of, options, timer_fields
 from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client import NotFound
-from wangtimer.client.answer import Listed
 from wangtimer.client.app_types import Broker, BrokerRight
-from wangtimer.client.described_field import described
-from wangtimer.client.timer_fields import NamedTargetPatch
+from wangtimer.client.timer_fields import NamedTargetPatch, described
 from wangtimer.client.timer_types import ChangedTarget, NamedTarget
+from wangtimer.client.transport import Listed
 
 _FIELDS = tuple(FieldOption("target", field) for field in described(NamedTargetPatch).values())
 _CLEARED = {one.field.name: one for one in _FIELDS if one.field.about.can_be_cleared}

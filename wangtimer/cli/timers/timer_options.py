@@ -8,8 +8,16 @@ from typing import Any
 import click
 
 from wangtimer.cli.terminal.parameter_types import MOMENT, SPAN
-from wangtimer.client.described_field import DescribedField, described
-from wangtimer.client.timer_fields import Misfire, Retry, Rule, Schedule, TargetPatch, TimerFields
+from wangtimer.client.timer_fields import (
+    DescribedField,
+    Misfire,
+    Retry,
+    Rule,
+    Schedule,
+    TargetPatch,
+    TimerFields,
+    described,
+)
 
 Command = Callable[..., None]
 

@@ -9,8 +9,7 @@ import click
 from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.timers.timer_options import FIELD_OPTIONS, FieldOption
 from wangtimer.client import ChangedTimer, Timer
-from wangtimer.client.described_field import described
-from wangtimer.client.timer_fields import Rule, ShownSchedule, ShownTarget
+from wangtimer.client.timer_fields import Rule, ShownSchedule, ShownTarget, described
 from wangtimer.client.timer_types import Deletion, ListedTimer, Preview, Stop, SwitchedOffTimer
 
 

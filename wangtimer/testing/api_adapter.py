@@ -1,15 +1,22 @@
-"""Sends a session's requests to the API in this process: no socket, no thread."""
+"""The API in this process: sends a session's requests to it, without a socket and without a thread."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from functools import cache
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote_to_bytes, urlsplit
-from wsgiref.types import WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from flask import Flask
 from requests import PreparedRequest, Response
 from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
+
+from wangtimer.api import create_app
+from wangtimer.testing.deployment import Deployment
+from wangtimer.wiring import Wiring
 
 # Request headers that a WSGI app gets in variables of their own.
 _WITHOUT_PREFIX = {"CONTENT_TYPE", "CONTENT_LENGTH"}
@@ -81,3 +88,51 @@ def _environ(request: PreparedRequest) -> dict[str, Any]:
         shown = value.decode("latin-1") if isinstance(value, bytes) else value
         environ[key if key in _WITHOUT_PREFIX else f"HTTP_{key}"] = shown
     return environ
+
+
+READING = ("GET", "HEAD", "OPTIONS")
+
+_in_use: ContextVar[Deployment] = ContextVar("wangtimer.testing.deployment")
+
+
+class WiringInUse:
+    """Stands for a `Wiring`: it has the parts of the deployment whose request is being answered.
+
+    In the API's own threads, such as health probes, they are the parts of the latest request.
+    """
+
+    latest: Deployment
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(_in_use.get(self.latest), name)
+
+
+_wiring = WiringInUse()
+
+
+@cache
+def _app() -> Flask:
+    return create_app(cast(Wiring, _wiring))
+
+
+class ApiOf:
+    """A WSGI app: the API of one deployment. `note_request` is told before each whether it may change data."""
+
+    def __init__(self, parts: Deployment, note_request: Callable[[bool], None]) -> None:
+        self._parts = parts
+        self._note_request = note_request
+
+    def __call__(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        """Answer a request with a complete body."""
+        self._note_request(environ["REQUEST_METHOD"] not in READING)
+        token = _in_use.set(self._parts)
+        _wiring.latest = self._parts
+        try:
+            pieces = _app()(environ, start)
+            try:
+                return list(pieces)
+            finally:
+                if close := getattr(pieces, "close", None):
+                    close()
+        finally:
+            _in_use.reset(token)
