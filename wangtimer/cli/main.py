@@ -12,105 +12,84 @@ import click
 from wangtimer.cli.terminal.once import EXIT_CODES, OnceGroup
 from wangtimer.core.errors import WangTimerError
 
-# Each command: the module under `wangtimer.cli` that has a function of its name, and its line in the list of commands.
+# The commands by the module under `wangtimer.cli` that has a function of their name, each with its line in the list.
 # A command is imported when it is run. The list imports none of them: together they need a second.
+_MODULES = {
+    "admin.database_commands": {
+        "backup": "Write the database into FILE (`-`: standard output) while everything runs; it must not exist yet.",
+        "restore": "Load a backup into an empty database.",
+        "schema": "The tables of the database that the settings name.",
+    },
+    "admin.secrets_commands": {"secrets": "The keys that secrets of timers are encrypted with."},
+    "admin.settings": {"settings": "Show every setting: its variable, its value, its meaning."},
+    "admin.store_commands": {
+        "lanes": "List the lanes: for what firings wait, and how many, the fullest first.",
+        "store": "The two Redis servers, as the settings name them; with the account `operator`.",
+    },
+    "admin.up_command": {
+        "up": "Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C."
+    },
+    "apps.alert_commands": {
+        "alerts": "List, set, try and delete alert rules: of which trouble an app is "
+        "told, by webhook, mail or chat robot."
+    },
+    "apps.app_commands": {
+        "apps": "Make, list, limit and disable apps, set their way out and their retries; for operators."
+    },
+    "apps.key_commands": {
+        "audit": "Show who changed what, latest first; for operators.",
+        "keys": "Make, list and revoke API keys; for operators.",
+    },
+    "apps.signing_commands": {
+        "client-certificate": "Show, set and remove the certificate that an app's callbacks show "
+        "to targets which ask for one (mTLS).",
+        "signing": "Show, rotate and end the secrets that sign an app's callbacks; switch signing off and on.",
+    },
+    "apps.traffic_commands": {
+        "failing-hosts": (
+            "Show the hosts that fail each call of an app, of all apps or of one, the longest failing first."
+        ),
+        "hosts": "Limit the calls to target hosts, over all apps; for operators.",
+        "pause": "Pause all, an app NAME, a target's host NAME:PORT, or a timer ID; for operators.",
+        "pauses": "List what is paused; for operators.",
+        "resume": "Let go on what is paused: all, an app NAME, a target's host "
+        "NAME:PORT, or a timer ID; for operators.",
+    },
+    "as_code.apply_command": {
+        "apply": "Make an app's timers what files say: those that are missing are "
+        "created, those that differ are changed."
+    },
+    "bench": {
+        "bench": "Make one-shot timers, receive their callbacks, print their lateness, delete the timers."
+    },
+    "doctor.doctor": {
+        "doctor": "Look at servers, processes, clocks, calendars and certificates, "
+        "and say what is wrong and what to do."
+    },
+    "firings.firing_commands": {
+        "firings": "Show and request firings; a FIRING is its webhook-id, TIMER-MOMENT: 7-1795207483000.",
+        "load": "Show the firings planned in each future minute, of all apps or of one.",
+    },
+    "firings.replay_commands": {
+        "dead-letters": "Show, replay and discard firings that have failed for good."
+    },
+    "importing.import_commands": {
+        "import": "Show what another scheduler's entries become, and write them as a file of timers."
+    },
+    "timers.cron_command": {
+        "cron": "Show the next moments of a cron EXPRESSION, the schedule in words, and warnings."
+    },
+    "timers.target_commands": {
+        "brokers": "Show the message brokers that the app may use, and what it may send there.",
+        "targets": "List, show, set and delete named targets: calls in one place, which timers go through.",
+    },
+    "timers.timer_commands": {
+        "timers": "Make, show, change and follow timers; a TIMER is its id or its key "
+        "(key:NUMBER for a key that is a number)."
+    },
+}
 COMMANDS = {
-    "alerts": (
-        "apps.alert_commands",
-        "List, set, try and delete alert rules: of which trouble an app is told, by webhook, mail or chat robot.",
-    ),
-    "apply": (
-        "as_code.apply_command",
-        "Make an app's timers what files say: those that are missing are created, those that differ are changed.",
-    ),
-    "apps": (
-        "apps.app_commands",
-        "Make, list, limit and disable apps, set their way out and their retries; for operators.",
-    ),
-    "audit": ("apps.key_commands", "Show who changed what, latest first; for operators."),
-    "backup": (
-        "admin.database_commands",
-        "Write the database into FILE (`-`: standard output) while everything runs; it must not exist yet.",
-    ),
-    "bench": (
-        "bench",
-        "Make one-shot timers, receive their callbacks, print their lateness, delete the timers.",
-    ),
-    "brokers": (
-        "timers.target_commands",
-        "Show the message brokers that the app may use, and what it may send there.",
-    ),
-    "client-certificate": (
-        "apps.signing_commands",
-        "Show, set and remove the certificate that an app's callbacks show to targets which ask for one (mTLS).",
-    ),
-    "cron": (
-        "timers.cron_command",
-        "Show the next moments of a cron EXPRESSION, the schedule in words, and warnings.",
-    ),
-    "dead-letters": (
-        "firings.replay_commands",
-        "Show, replay and discard firings that have failed for good.",
-    ),
-    "doctor": (
-        "doctor.doctor",
-        "Look at servers, processes, clocks, calendars and certificates, and say what is wrong and what to do.",
-    ),
-    "failing-hosts": (
-        "apps.traffic_commands",
-        "Show the hosts that fail each call of an app, of all apps or of one, the longest failing first.",
-    ),
-    "firings": (
-        "firings.firing_commands",
-        "Show and request firings; a FIRING is its webhook-id, TIMER-MOMENT: 7-1795207483000.",
-    ),
-    "hosts": ("apps.traffic_commands", "Limit the calls to target hosts, over all apps; for operators."),
-    "import": (
-        "importing.import_commands",
-        "Show what another scheduler's entries become, and write them as a file of timers.",
-    ),
-    "keys": ("apps.key_commands", "Make, list and revoke API keys; for operators."),
-    "lanes": (
-        "admin.store_commands",
-        "List the lanes: for what firings wait, and how many, the fullest first.",
-    ),
-    "load": (
-        "firings.firing_commands",
-        "Show the firings planned in each future minute, of all apps or of one.",
-    ),
-    "pause": (
-        "apps.traffic_commands",
-        "Pause all, an app NAME, a target's host NAME:PORT, or a timer ID; for operators.",
-    ),
-    "pauses": ("apps.traffic_commands", "List what is paused; for operators."),
-    "restore": ("admin.database_commands", "Load a backup into an empty database."),
-    "resume": (
-        "apps.traffic_commands",
-        "Let go on what is paused: all, an app NAME, a target's host NAME:PORT, or a timer ID; for operators.",
-    ),
-    "schema": ("admin.database_commands", "The tables of the database that the settings name."),
-    "secrets": ("admin.secrets_commands", "The keys that secrets of timers are encrypted with."),
-    "settings": ("admin.settings", "Show every setting: its variable, its value, its meaning."),
-    "signing": (
-        "apps.signing_commands",
-        "Show, rotate and end the secrets that sign an app's callbacks; switch signing off and on.",
-    ),
-    "store": (
-        "admin.store_commands",
-        "The two Redis servers, as the settings name them; with the account `operator`.",
-    ),
-    "targets": (
-        "timers.target_commands",
-        "List, show, set and delete named targets: calls in one place, which timers go through.",
-    ),
-    "timers": (
-        "timers.timer_commands",
-        "Make, show, change and follow timers; a TIMER is its id or its key (key:NUMBER for a key that is a number).",
-    ),
-    "up": (
-        "admin.up_command",
-        "Run the whole service on this machine, with SQLite and an embedded Valkey, until Ctrl-C.",
-    ),
+    name: (module, line) for module, lines in _MODULES.items() for name, line in sorted(lines.items())
 }
 # The functions that cannot have the name of their command.
 _FUNCTIONS = {"import": "import_timers"}

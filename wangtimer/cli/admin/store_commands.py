@@ -12,7 +12,7 @@ from redis.exceptions import NoPermissionError
 from wangtimer.broker import ANSWER_WITHIN_S, Broker, redis_url
 from wangtimer.cli.terminal.asking import JSON, Failed
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import show_json, show_line, show_table
+from wangtimer.cli.terminal.output import Columns, show_line, show_rows
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings, read_settings
 from wangtimer.store.redis.by_hand import delete_all, refusals
@@ -70,20 +70,15 @@ def show_refusals(as_json: bool) -> None:
                         }
                         for one in refusals(redis)
                     ]
-    if as_json:
-        show_json(found)
-        return
-    show_table(
-        found,
-        {
-            "server": "server",
-            "account": "account",
-            "refused": "what",
-            "kind": "kind",
-            "times": "times",
-            "last, s ago": lambda one: f"{one['secondsAgo']:.0f}",
-        },
-    )
+    columns: Columns[dict[str, Any]] = {
+        "server": "server",
+        "account": "account",
+        "refused": "what",
+        "kind": "kind",
+        "times": "times",
+        "last, s ago": lambda refusal: f"{refusal['secondsAgo']:.0f}",
+    }
+    show_rows(found, columns, as_json)
 
 
 @click.command(cls=OnceCommand)
@@ -105,10 +100,7 @@ def lanes(as_json: bool) -> None:
             }
             for one in build(*_settings_and_app()).lanes.listed()
         ]
-    if as_json:
-        show_json(found)
-    else:
-        show_table(found, {"lane": "lane", "waiting": "waiting", "in SQL from": "inSqlFrom"})
+    show_rows(found, {"lane": "lane", "waiting": "waiting", "in SQL from": "inSqlFrom"}, as_json)
 
 
 def require_stopped(settings: Settings, app: Celery) -> None:

@@ -1,13 +1,12 @@
 """`wangtimer alerts ...`: of which trouble an app is told, and where."""
 
-from collections.abc import Iterable
 from typing import Any, get_args
 
 import click
 
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.terminal.asking import EXIT_CODES, CommandRun, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import show_line, show_table
+from wangtimer.cli.terminal.output import Columns, show_line, show_table
 from wangtimer.cli.timers.timer_options import given
 from wangtimer.client.app_types import AlertEvent, AlertKind, AlertPer, AlertRule, AlertTest
 
@@ -21,9 +20,9 @@ def alerts() -> None:
 
 @alerts.command("list", cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def list_rules(asked: Asked) -> None:
+def list_rules(run: CommandRun) -> None:
     """List the app's alert rules, and whether their last message was taken."""
-    asked.tell(list(asked.client.alert_rules()), _show_all)
+    run.show_rows(run.client.alert_rules(), _RULES)
 
 
 @alerts.command("set", cls=OnceCommand, epilog=EXIT_CODES)
@@ -60,7 +59,7 @@ def list_rules(asked: Asked) -> None:
 @click.option("--repeat-after", "repeatAfter", metavar="SPAN", help="Tell again of what goes on for so long.")
 @asking
 def set_rule(
-    asked: Asked,
+    run: CommandRun,
     name: str,
     kind: str,
     post_to: str | None,
@@ -70,58 +69,54 @@ def set_rule(
 ) -> None:
     """Make an alert rule, or replace the one of this name."""
     destination: Any = given({"kind": kind, "url": post_to, "secret": secret, "to": addresses})
-    rule = asked.client.put_alert_rule(name, destination=destination, **given(what))
-    asked.tell(rule, lambda one: _show_all([one]))
+    rule = run.client.put_alert_rule(name, destination=destination, **given(what))
+    run.show(rule, lambda rule: show_table([rule], _RULES))
 
 
 @alerts.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
 @asking
-def delete(asked: Asked, name: str) -> None:
+def delete(run: CommandRun, name: str) -> None:
     """Delete an alert rule, with what it was about to tell."""
-    asked.client.delete_alert_rule(name)
-    asked.tell({"deleted": name}, lambda _: show_line(f"{name} is deleted"))
+    run.client.delete_alert_rule(name)
+    run.show({"deleted": name}, lambda _: show_line(f"{name} is deleted"))
 
 
 @alerts.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
 @asking
-def test(asked: Asked, name: str) -> None:
+def test(run: CommandRun, name: str) -> None:
     """Send a test message by an alert rule, and show what its destination answers."""
-    asked.tell(asked.client.test_alert_rule(name), _show_test)
+    run.show(run.client.test_alert_rule(name), _show_test)
 
 
-def _show_all(found: Iterable[AlertRule]) -> None:
-    show_table(
-        found,
-        {
-            "rule": "name",
-            "tells of": lambda one: ", ".join(_told(one)),
-            "timers": _timers,
-            "to": _place,
-            "last told": "lastToldAt",
-            "error": "lastError",
-        },
-    )
+def _timers(rule: AlertRule) -> str:
+    which = f"{rule['keyPrefix']}..." if rule["keyPrefix"] else "all"
+    return f"{which}, {_PER_SHOWN[rule['per']]}"
 
 
-def _timers(one: AlertRule) -> str:
-    which = f"{one['keyPrefix']}..." if one["keyPrefix"] else "all"
-    return f"{which}, {_PER_SHOWN[one['per']]}"
+def _events(rule: AlertRule) -> str:
+    events: list[str] = list(rule["events"])
+    if rule["failuresInARow"] is not None:
+        events.append(f"{rule['failuresInARow']} failures in a row")
+    if rule["lateBy"] is not None:
+        events.append(f"late by {rule['lateBy']}")
+    return ", ".join(events)
 
 
-def _told(one: AlertRule) -> list[str]:
-    told: list[str] = list(one["events"])
-    if one["failuresInARow"] is not None:
-        told.append(f"{one['failuresInARow']} failures in a row")
-    if one["lateBy"] is not None:
-        told.append(f"late by {one['lateBy']}")
-    return told
-
-
-def _place(one: AlertRule) -> str:
-    to = one["destination"]
+def _place(rule: AlertRule) -> str:
+    to = rule["destination"]
     return f"{to['kind']} {', '.join(to['to']) or to['url'] or ''}".strip()
+
+
+_RULES: Columns[AlertRule] = {
+    "rule": "name",
+    "tells of": _events,
+    "timers": _timers,
+    "to": _place,
+    "last told": "lastToldAt",
+    "error": "lastError",
+}
 
 
 def _show_test(found: AlertTest) -> None:

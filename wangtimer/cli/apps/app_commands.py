@@ -6,9 +6,9 @@ from typing import Any, cast
 
 import click
 
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
+from wangtimer.cli.terminal.asking import EXIT_CODES, CommandRun, Failed, operating
 from wangtimer.cli.terminal.once import OnceGroup
-from wangtimer.cli.terminal.output import show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import Columns, show_line, show_pairs
 from wangtimer.cli.terminal.parameter_types import text_of
 from wangtimer.cli.timers.timer_options import RETRY, options, timer_fields
 from wangtimer.cli.timers.timer_tables import further
@@ -63,39 +63,39 @@ def apps() -> None:
 @click.argument("name")
 @_terms
 @operating
-def create(asked: Asked, name: str, queue: str | None, **limits: Any) -> None:
+def create(run: CommandRun, name: str, queue: str | None, **limits: Any) -> None:
     """Make the app NAME; `wangtimer keys create` then makes a key for it."""
     own = None if queue == NONE else queue
-    asked.tell(asked.client.create_app(name, limits=_given(limits) or None, queue=own), _show)
+    run.show(run.client.create_app(name, limits=_given(limits) or None, queue=own), _show)
 
 
 @apps.command("list")
 @operating
-def list_apps(asked: Asked) -> None:
+def list_apps(run: CommandRun) -> None:
     """List apps."""
-    asked.tell(list(asked.client.apps()), _show_all)
+    run.show_rows(run.client.apps(), _APPS)
 
 
 @apps.command()
 @click.argument("name")
 @operating
-def show(asked: Asked, name: str) -> None:
+def show(run: CommandRun, name: str) -> None:
     """Show the app NAME."""
-    asked.tell(asked.client.get_app(name), _show)
+    run.show(run.client.get_app(name), _show)
 
 
 @apps.command()
 @click.argument("name")
 @_terms
 @operating
-def limit(asked: Asked, name: str, queue: str | None, **limits: Any) -> None:
+def limit(run: CommandRun, name: str, queue: str | None, **limits: Any) -> None:
     """Set limits or the queue of the app NAME; `none` takes one out. What is not named stays."""
     given = _given(limits)
     if not given and queue is None:
         named = ", ".join(f"--{_dashed(one)}" for one in AppLimit)
         raise click.UsageError(f"name a limit or a queue: {named} or --queue")
     own = "" if queue == NONE else queue
-    asked.tell(asked.client.patch_app(name, limits=given or None, queue=own), _show)
+    run.show(run.client.patch_app(name, limits=given or None, queue=own), _show)
 
 
 @apps.command()
@@ -114,7 +114,7 @@ def limit(asked: Asked, name: str, queue: str | None, **limits: Any) -> None:
 )
 @operating
 def egress(
-    asked: Asked, name: str, https_only: bool | None, allow: tuple[str, ...], ca_file: str | None
+    run: CommandRun, name: str, https_only: bool | None, allow: tuple[str, ...], ca_file: str | None
 ) -> None:
     """Set the way out of the calls of the app NAME; `none` takes something out. What is not named stays."""
     given: AppEgress = {}
@@ -126,7 +126,7 @@ def egress(
         given["caCertificates"] = None if ca_file == NONE else text_of(ca_file)
     if not given:
         raise click.UsageError("name what to set: --https-only, --allow or --ca-file")
-    asked.tell(asked.client.patch_app(name, egress=given), _show)
+    run.show(run.client.patch_app(name, egress=given), _show)
 
 
 @apps.command()
@@ -136,13 +136,13 @@ def egress(
     "--clear", is_flag=True, help="Take its policy away: they are tried again as the deployment does."
 )
 @operating
-def retry(asked: Asked, name: str, clear: bool, **fields: Any) -> None:
+def retry(run: CommandRun, name: str, clear: bool, **fields: Any) -> None:
     """Set when failed calls of the app NAME are tried again, where neither a timer nor its target says so."""
     given = timer_fields(fields).get("retry")
     if clear is bool(given):
         named = ", ".join(one.spellings[0] for one in RETRY)
         raise click.UsageError(f"give --clear alone, or what to set: {named}")
-    asked.tell(asked.client.patch_app(name, retry=cast(Retry, given) if given else "usual"), _show)
+    run.show(run.client.patch_app(name, retry=cast(Retry, given) if given else "usual"), _show)
 
 
 @apps.command("keep-dead-letters")
@@ -152,38 +152,38 @@ def retry(asked: Asked, name: str, clear: bool, **fields: Any) -> None:
 )
 @click.option("--clear", is_flag=True, help="Keep it as long as the records of firings.")
 @operating
-def keep_dead_letters(asked: Asked, name: str, days: int | None, clear: bool) -> None:
+def keep_dead_letters(run: CommandRun, name: str, days: int | None, clear: bool) -> None:
     """Set how long what failed for good of the app NAME is listed."""
     if clear is (days is not None):
         raise click.UsageError("give either --days or --clear")
-    asked.tell(asked.client.patch_app(name, dead_letter_days=0 if days is None else days), _show)
+    run.show(run.client.patch_app(name, dead_letter_days=0 if days is None else days), _show)
 
 
 @apps.command()
 @click.argument("name")
 @operating
-def disable(asked: Asked, name: str) -> None:
+def disable(run: CommandRun, name: str) -> None:
     """Refuse the keys of the app NAME, and disable its timers. Nothing is deleted."""
-    asked.client.patch_app(name, disabled=True)
+    run.client.patch_app(name, disabled=True)
     # Until then a process may have let a timer be made.
     time.sleep(BELIEVED_S)
-    changed, before = asked.client.patch_app(name, disabled=True), None
+    changed, before = run.client.patch_app(name, disabled=True), None
     while left := changed["enabledTimers"]:
         if before is not None and left >= before:
             raise Failed(
                 f"{left} timers of {name} are still enabled, and do not get fewer: see `wangtimer doctor`"
             )
         show_line(f"{left} timers are left")
-        changed, before = asked.client.patch_app(name, disabled=True), left
-    asked.tell(changed, _show)
+        changed, before = run.client.patch_app(name, disabled=True), left
+    run.show(changed, _show)
 
 
 @apps.command()
 @click.argument("name")
 @operating
-def enable(asked: Asked, name: str) -> None:
+def enable(run: CommandRun, name: str) -> None:
     """Let the keys of the app NAME count again. Its timers stay disabled: see `wangtimer timers bulk`."""
-    asked.tell(asked.client.patch_app(name, disabled=False), _show)
+    run.show(run.client.patch_app(name, disabled=False), _show)
     enabling = f"wangtimer timers bulk enable --all --app {shlex.quote(name)}"
     click.echo(f"its timers stay disabled; this enables all of them: {enabling}", err=True)
 
@@ -216,19 +216,6 @@ def _certificate(one: ShownCertificate) -> str:
     return f"{one['subject']} (until {one['expiresAt']})"
 
 
-def _show_all(found: list[App]) -> None:
-    show_table(
-        found,
-        {
-            "app": "name",
-            "created": "createdAt",
-            "disabled": "disabledAt",
-            "limits of its own": _own_limits,
-            "queue": "queue",
-        },
-    )
-
-
 def _own_limits(app: App) -> str:
     return ", ".join(
         f"{_spaced(limit)} {number:,}" for limit, number in _limits_of(app) if number is not None
@@ -242,3 +229,12 @@ def _limits_of(app: App) -> list[tuple[AppLimit, int | None]]:
 
 def _spaced(limit: AppLimit) -> str:
     return limit.name.lower().replace("_", " ")
+
+
+_APPS: Columns[App] = {
+    "app": "name",
+    "created": "createdAt",
+    "disabled": "disabledAt",
+    "limits of its own": _own_limits,
+    "queue": "queue",
+}

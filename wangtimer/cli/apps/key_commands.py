@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, operating
+from wangtimer.cli.terminal.asking import EXIT_CODES, CommandRun, Failed, operating
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import first_of, limited, show_line, show_table
+from wangtimer.cli.terminal.output import Columns, first_of, limited, show_line
 from wangtimer.cli.terminal.parameter_types import PAST
 from wangtimer.client.app_types import ApiKey, AuditedChange, MadeApiKey
 from wangtimer.core.apps.audited_change import AuditedKind
@@ -52,7 +52,7 @@ def _whose(command: Callable[..., None]) -> Callable[..., None]:
 )
 @operating
 def create(
-    asked: Asked,
+    run: CommandRun,
     name: str,
     app: str | None,
     is_operators: bool,
@@ -72,42 +72,42 @@ def create(
 
         made = key_in_database(app, name, scopes, expires_at)
     else:
-        made = _made(asked, app, name, list(scopes) or None, expires_at)
+        made = _made(run, app, name, list(scopes) or None, expires_at)
     if out is not None:
         _write(out, made["key"])
-        asked.tell({**made, "key": ""}, lambda one: show_line(f"key {one['id']} is in {out}"))
+        run.show({**made, "key": ""}, lambda one: show_line(f"key {one['id']} is in {out}"))
     else:
-        asked.tell(made, lambda one: show_line(one["key"]))
+        run.show(made, lambda one: show_line(one["key"]))
 
 
 @keys.command("list")
 @_whose
 @operating
-def list_keys(asked: Asked, app: str | None, is_operators: bool) -> None:
+def list_keys(run: CommandRun, app: str | None, is_operators: bool) -> None:
     """List keys, those that have ended too; their secrets are nowhere."""
     _refuse_unclear(app, is_operators)
-    found = asked.client.operator_keys() if app is None else asked.client.app_keys(app)
-    asked.tell(list(found), _show)
+    found = run.client.operator_keys() if app is None else run.client.app_keys(app)
+    run.show_rows(found, _KEYS)
 
 
 @keys.command()
 @click.argument("key_id", metavar="ID")
 @_whose
 @operating
-def revoke(asked: Asked, key_id: str, app: str | None, is_operators: bool) -> None:
+def revoke(run: CommandRun, key_id: str, app: str | None, is_operators: bool) -> None:
     """Revoke the key with this ID: it is refused everywhere within 5 s."""
     _refuse_unclear(app, is_operators)
-    client = asked.client
+    client = run.client
     gone = client.revoke_operator_key(key_id) if app is None else client.revoke_app_key(app, key_id)
-    asked.tell(gone, lambda one: show_line(f"key {one['id']} was revoked at {one['revokedAt']}"))
+    run.show(gone, lambda one: show_line(f"key {one['id']} was revoked at {one['revokedAt']}"))
 
 
 def _made(
-    asked: Asked, app: str | None, name: str, scopes: list[str] | None, expires_at: int | None
+    run: CommandRun, app: str | None, name: str, scopes: list[str] | None, expires_at: int | None
 ) -> MadeApiKey:
     if app is None:
-        return asked.client.create_operator_key(name, scopes=scopes, expires_at=expires_at)
-    return asked.client.create_app_key(app, name, scopes=scopes, expires_at=expires_at)
+        return run.client.create_operator_key(name, scopes=scopes, expires_at=expires_at)
+    return run.client.create_app_key(app, name, scopes=scopes, expires_at=expires_at)
 
 
 def _refuse_unclear(app: str | None, is_operators: bool) -> None:
@@ -125,19 +125,15 @@ def _write(file: Path, key: str) -> None:
         ) from error
 
 
-def _show(found: list[ApiKey]) -> None:
-    show_table(
-        found,
-        {
-            "id": "id",
-            "name": "name",
-            "scopes": lambda key: " ".join(key["scopes"]),
-            "created": "createdAt",
-            "last used": "lastUsedAt",
-            "expires": "expiresAt",
-            "revoked": "revokedAt",
-        },
-    )
+_KEYS: Columns[ApiKey] = {
+    "id": "id",
+    "name": "name",
+    "scopes": lambda key: " ".join(key["scopes"]),
+    "created": "createdAt",
+    "last used": "lastUsedAt",
+    "expires": "expiresAt",
+    "revoked": "revokedAt",
+}
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -152,28 +148,24 @@ def _show(found: list[ApiKey]) -> None:
 @click.option("--until", type=PAST, help="Up to this moment; now by default.")
 @limited
 @operating
-def audit(asked: Asked, limit: int, **wanted: Any) -> None:
+def audit(run: CommandRun, limit: int, **wanted: Any) -> None:
     """Show who changed what, latest first; for operators."""
-    asked.tell(first_of(lambda most: asked.client.audit(most=most, **wanted), limit), _show_changes)
+    run.show_rows(first_of(lambda most: run.client.audit(most=most, **wanted), limit), _CHANGES)
 
 
-def _show_changes(found: list[AuditedChange]) -> None:
-    show_table(
-        found,
-        {
-            "at": "at",
-            "key": lambda one: one["key"]["id"],
-            "key name": lambda one: one["key"]["name"],
-            "from": "address",
-            "action": "action",
-            "what": lambda one: f"{one['kind']} {one['subject']}",
-            "app": "app",
-            "name": "name",
-            "changed": _changed,
-        },
-    )
+def _changed(change: AuditedChange) -> str | None:
+    status = [f"{change['oldStatus'] or '-'} > {change['newStatus']}"] if change["newStatus"] else []
+    return ", ".join(status + change["fields"]) or None
 
 
-def _changed(one: AuditedChange) -> str | None:
-    status = [f"{one['oldStatus'] or '-'} > {one['newStatus']}"] if one["newStatus"] else []
-    return ", ".join(status + one["fields"]) or None
+_CHANGES: Columns[AuditedChange] = {
+    "at": "at",
+    "key": lambda change: change["key"]["id"],
+    "key name": lambda change: change["key"]["name"],
+    "from": "address",
+    "action": "action",
+    "what": lambda change: f"{change['kind']} {change['subject']}",
+    "app": "app",
+    "name": "name",
+    "changed": _changed,
+}

@@ -2,7 +2,7 @@
 
 import click
 
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.terminal.asking import EXIT_CODES, CommandRun, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.terminal.parameter_types import SPAN, text_of
@@ -17,9 +17,9 @@ def signing() -> None:
 
 @signing.command(cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def show(asked: Asked) -> None:
+def show(run: CommandRun) -> None:
     """Show whether callbacks are signed, and with which secrets; their values are not shown."""
-    asked.tell(asked.client.get_signing(), _show)
+    run.show(run.client.get_signing(), _show)
 
 
 @signing.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -27,31 +27,31 @@ def show(asked: Asked) -> None:
     "--overlap", type=SPAN, help="The present secret signs beside the new one so long; 1d by default."
 )
 @asking
-def rotate(asked: Asked, overlap: str | None) -> None:
+def rotate(run: CommandRun, overlap: str | None) -> None:
     """Make a new secret, and show its value: this once."""
-    asked.tell(asked.client.rotate_secret(overlap=overlap), _show_rotation)
+    run.show(run.client.rotate_secret(overlap=overlap), _show_rotation)
 
 
 @signing.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("secret_id", metavar="SECRET", type=click.IntRange(1))
 @asking
-def end(asked: Asked, secret_id: int) -> None:
+def end(run: CommandRun, secret_id: int) -> None:
     """End a SECRET, by its id, before its time."""
-    asked.tell(asked.client.end_secret(secret_id), _show_changed)
+    run.show(run.client.end_secret(secret_id), _show_changed)
 
 
 @signing.command(cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def on(asked: Asked) -> None:
+def on(run: CommandRun) -> None:
     """Sign callbacks again."""
-    asked.tell(asked.client.switch_signing(enabled=True), _show_changed)
+    run.show(run.client.switch_signing(enabled=True), _show_changed)
 
 
 @signing.command(cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def off(asked: Asked) -> None:
+def off(run: CommandRun) -> None:
     """Send callbacks without a signature."""
-    asked.tell(asked.client.switch_signing(enabled=False), _show_changed)
+    run.show(run.client.switch_signing(enabled=False), _show_changed)
 
 
 def _show(found: Signing) -> None:
@@ -76,25 +76,25 @@ def client_certificate() -> None:
 
 @client_certificate.command("show", cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def show_certificate(asked: Asked) -> None:
+def show_certificate(run: CommandRun) -> None:
     """Show whose certificate it is, and until when it counts; its key is not shown."""
-    asked.tell(asked.client.get_client_certificate(), _show_certificate)
+    run.show(run.client.get_client_certificate(), _show_certificate)
 
 
 @client_certificate.command("set", cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("certificate", metavar="CERTIFICATE")
 @click.argument("key", metavar="KEY")
 @asking
-def set_certificate(asked: Asked, certificate: str, key: str) -> None:
+def set_certificate(run: CommandRun, certificate: str, key: str) -> None:
     """Set it: CERTIFICATE and KEY are files in PEM, the key without a password."""
-    asked.tell(asked.client.put_client_certificate(text_of(certificate), text_of(key)), _show_certificate)
+    run.show(run.client.put_client_certificate(text_of(certificate), text_of(key)), _show_certificate)
 
 
 @client_certificate.command("remove", cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def remove_certificate(asked: Asked) -> None:
+def remove_certificate(run: CommandRun) -> None:
     """Take it away: callbacks then show none."""
-    asked.tell(asked.client.delete_client_certificate(), _show_certificate)
+    run.show(run.client.delete_client_certificate(), _show_certificate)
 
 
 def _show_certificate(found: ClientCertificate) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from wangtimer.cli.terminal.asking import PARTLY, REFUSED, Asked, Failed, asking, show_trouble
+from wangtimer.cli.terminal.asking import PARTLY, REFUSED, CommandRun, Failed, asking, show_trouble
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_line
 
@@ -61,7 +61,7 @@ class ApplyCommand(OnceCommand):
 )
 @asking
 def apply(
-    asked: Asked,
+    run: CommandRun,
     files: tuple[str, ...],
     set_name: str | None,
     prune: bool,
@@ -80,7 +80,7 @@ def apply(
     from wangtimer.cli.as_code.differences import Applying, differences_as_json, show_differences
     from wangtimer.cli.as_code.timer_files import BadFiles
 
-    applying = Applying(asked.client, set_name, now_ms)
+    applying = Applying(run.client, set_name, now_ms)
     try:
         found = applying.differences(files)
     except BadFiles as error:
@@ -88,13 +88,13 @@ def apply(
             show_trouble(str(fault))
         count = len(error.faults)
         raise Failed(f"{count} fault{'' if count == 1 else 's'}; nothing was sent") from None
-    asked.tell(differences_as_json(found, prune), lambda _: show_differences(found, prune))
+    run.show(differences_as_json(found, prune), lambda _: show_differences(found, prune))
     to_do = len(found.created) + len(found.changed) + (len(found.unlisted) if prune else 0)
     if not to_do and (dry_run or not found.unseen):
         return
     if dry_run:
         click.get_current_context().exit(DIFFERENCES)
-    question = f"Apply to app {asked.client.app!r}?"
+    question = f"Apply to app {run.client.app!r}?"
     if prune and found.leaves_nothing:
         # A file that lost its timers by mistake looks the same.
         every = (
@@ -105,10 +105,10 @@ def apply(
         question = f"{every} {question}"
     if not yes:
         click.confirm(question, abort=True, err=True)
-    done = carry_out(asked, found, prune)
+    done = carry_out(run, found, prune)
     for line in done.faults:
         show_trouble(line)
-    if not asked.as_json:
+    if not run.as_json:
         show_line(f"{done.created} created, {done.changed} changed, {done.deleted} deleted")
     if done.faults:
         click.get_current_context().exit(PARTLY if done.count or done.was_in_doubt else REFUSED)

@@ -12,7 +12,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.v1.timers.new_timers import MOST_BATCH_BYTES
 from wangtimer.cli.as_code.differences import Change, Differences, Row
 from wangtimer.cli.as_code.wanted_timers import Wanted
-from wangtimer.cli.terminal.asking import Asked
+from wangtimer.cli.terminal.asking import CommandRun
 from wangtimer.client import Client, ClientError, Refused
 from wangtimer.client.timer_calls import MOST_A_ROUND
 
@@ -40,14 +40,14 @@ class Done:
         return self.created + self.changed + self.deleted
 
 
-def carry_out(asked: Asked, wanted: Differences, deletes: bool) -> Done:
+def carry_out(run: CommandRun, wanted: Differences, deletes: bool) -> Done:
     """Create, change and, if `deletes`, delete what differs; what fails stops nothing else."""
     done = Done()
     for batch in _batches(wanted.created):
-        _create(asked.client, batch, done)
-    _change(asked, [*wanted.changed, *wanted.unseen], done)
+        _create(run.client, batch, done)
+    _change(run, [*wanted.changed, *wanted.unseen], done)
     if deletes and wanted.unlisted:
-        _delete(asked, wanted.unlisted, done)
+        _delete(run, wanted.unlisted, done)
     return done
 
 
@@ -84,7 +84,7 @@ def _create(client: Client, batch: Sequence[Wanted], done: Done) -> None:
             done.faults.append(f"{one.place}: timer {one.timer.key!r} {what}: {item['problem']['detail']}")
 
 
-def _change(asked: Asked, changes: Sequence[Change], done: Done) -> None:
+def _change(run: CommandRun, changes: Sequence[Change], done: Done) -> None:
     same = set[str]()
 
     def change(client: Client, one: Change) -> None:
@@ -92,20 +92,20 @@ def _change(asked: Asked, changes: Sequence[Change], done: Done) -> None:
         if put["version"] == one.row["version"]:
             same.add(one.row["key"])
 
-    for one, error in _each(asked, changes, change):
+    for one, error in _each(run, changes, change):
         if error is None:
             done.changed += one.row["key"] not in same
         else:
             _note(done, f"{one.wanted.place}: timer {one.wanted.timer.key!r} was not changed", error)
 
 
-def _delete(asked: Asked, rows: Sequence[Row], done: Done) -> None:
+def _delete(run: CommandRun, rows: Sequence[Row], done: Done) -> None:
     """Delete timers as they were read: one that somebody changed since, say out of the set, is let be."""
 
     def delete(client: Client, row: Row) -> None:
         client.delete_timer(row["id"], version=row["version"])
 
-    for row, error in _each(asked, rows, delete):
+    for row, error in _each(run, rows, delete):
         if error is None:
             done.deleted += 1
         else:
@@ -113,7 +113,7 @@ def _delete(asked: Asked, rows: Sequence[Row], done: Done) -> None:
 
 
 def _each(
-    asked: Asked, things: Sequence[Thing], act: Callable[[Client, Thing], object]
+    run: CommandRun, things: Sequence[Thing], act: Callable[[Client, Thing], object]
 ) -> Iterator[tuple[Thing, ClientError | None]]:
     """Act on each thing, some at once, each thread with a client of its own; yield it and what went wrong."""
     own = threading.local()
@@ -121,7 +121,7 @@ def _each(
 
         def attempt(one: Thing) -> ClientError | None:
             if not hasattr(own, "client"):
-                own.client = opened.enter_context(asked.another_client())
+                own.client = opened.enter_context(run.another_client())
             try:
                 act(own.client, one)
             except ClientError as error:

@@ -14,9 +14,17 @@ from typing import Any, Literal, Protocol, cast
 import click
 
 from wangtimer.cli.firings.replay_commands import FILTERS, backfill, filter_of, replay
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, Failed, asking, asking_of_any_app, which_timer
+from wangtimer.cli.terminal.asking import (
+    EXIT_CODES,
+    CommandRun,
+    Failed,
+    asking,
+    asking_of_any_app,
+    which_timer,
+)
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import (
+    Columns,
     first_of,
     limited,
     printable,
@@ -29,8 +37,8 @@ from wangtimer.cli.terminal.output import (
 from wangtimer.cli.terminal.parameter_types import FIRING
 from wangtimer.cli.timers.timer_options import options
 from wangtimer.client import Firing, FiringHistory
-from wangtimer.client.firing_types import CancelledFiring
-from wangtimer.client.timer_types import Load, MinuteOfAllApps, MinuteOfLoad
+from wangtimer.client.firing_types import Attempt, CancelledFiring, SentRequest
+from wangtimer.client.timer_types import Load
 from wangtimer.spreadsheet_cells import defused
 
 
@@ -43,44 +51,44 @@ def firings() -> None:
 @options(*FILTERS)
 @limited
 @asking
-def list_firings(asked: Asked, limit: int, **wanted: Any) -> None:
+def list_firings(run: CommandRun, limit: int, **wanted: Any) -> None:
     """List firings, latest first."""
     conditions = filter_of(wanted)
-    found = first_of(lambda most: asked.client.firings(most=most, **conditions), limit)
-    asked.tell(found, lambda firings: show_firings(firings, asked.client.app is None))
+    found = first_of(lambda most: run.client.firings(most=most, **conditions), limit)
+    run.show_rows(found, _FIRINGS, tells_app=True)
 
 
 @firings.command()
 @click.argument("firing", type=FIRING)
 @asking
-def show(asked: Asked, firing: str) -> None:
+def show(run: CommandRun, firing: str) -> None:
     """Show a FIRING with each of its attempts."""
-    asked.tell(asked.client.get_firing(firing), show_firing)
+    run.show(run.client.get_firing(firing), _show_firing)
 
 
 @firings.command()
 @options(*FILTERS)
 @asking
-def counts(asked: Asked, **wanted: Any) -> None:
+def counts(run: CommandRun, **wanted: Any) -> None:
     """Count firings by status."""
-    found = asked.client.count_firings(**filter_of(wanted))
-    asked.tell(found, lambda counted: show_pairs(dict(counted)))
+    found = run.client.count_firings(**filter_of(wanted))
+    run.show(found, lambda counted: show_pairs(dict(counted)))
 
 
 @firings.command()
 @click.argument("timer")
 @asking
-def fire(asked: Asked, timer: str) -> None:
+def fire(run: CommandRun, timer: str) -> None:
     """Fire a TIMER now, whatever its schedule."""
-    asked.tell(asked.client.fire_timer(which_timer(timer)), show_firing)
+    run.show(run.client.fire_timer(which_timer(timer)), _show_firing)
 
 
 @firings.command()
 @click.argument("firing", type=FIRING)
 @asking
-def cancel(asked: Asked, firing: str) -> None:
+def cancel(run: CommandRun, firing: str) -> None:
     """Cancel a future FIRING: it is skipped."""
-    asked.tell(asked.client.cancel_firing(firing), show_cancelled)
+    run.show(run.client.cancel_firing(firing), _show_cancelled)
 
 
 firings.add_command(replay)
@@ -115,16 +123,16 @@ class Screen:
     help="The file to write; standard output by default.",
 )
 @asking
-def export(asked: Asked, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
+def export(run: CommandRun, form: Literal["jsonl", "csv"] | None, out: Path | None, **wanted: Any) -> None:
     """Export firings, latest first, as JSON Lines or CSV (--json means JSON Lines too).
 
     In CSV, a text that a spreadsheet would run as a formula has an apostrophe before it.
 
     The file appears only when it is complete.
     """
-    if asked.as_json and form == "csv":
+    if run.as_json and form == "csv":
         raise click.UsageError("--json and --format csv contradict each other; give one of them")
-    found = asked.client.firings(**filter_of(wanted))
+    found = run.client.firings(**filter_of(wanted))
     with _whole(out) as file, progress() as bar:
         task = bar.add_task("lines", total=None)
         for line in _as_csv(found) if form == "csv" else _as_json_lines(found):
@@ -176,55 +184,28 @@ def _whole(out: Path | None) -> Iterator[Target]:
 @click.option("--minutes", type=click.IntRange(1), help="How far ahead; the planned horizon by default.")
 @click.option("--all-apps", is_flag=True, help="Of all apps, even if WANGTIMER_APP names one.")
 @asking_of_any_app
-def load(asked: Asked, minutes: int | None, all_apps: bool) -> None:
+def load(run: CommandRun, minutes: int | None, all_apps: bool) -> None:
     """Show the firings planned in each future minute, of all apps or of one."""
-    found = asked.of_all_apps(partial(asked.client.get_load_of_all_apps, minutes=minutes), all_apps)
-    if found is not None:
-        asked.tell(found, _show_load_of_all)
-    else:
-        asked.tell(asked.client.get_load(minutes=minutes), _show_load)
-
-
-def _show_load(found: Load[MinuteOfLoad]) -> None:
-    show_table(found["items"], {"minute": "minute", "firings": "firings"})
-    show_line(f"{found['firings']} in all")
-
-
-def _show_load_of_all(found: Load[MinuteOfAllApps]) -> None:
-    show_table(
-        found["items"],
-        {"minute": "minute", "firings": "firings", "apps": lambda one: _by_app(one["apps"])},
+    columns: Columns[Any] = {"minute": "minute", "firings": "firings"}
+    load: Load[Any] | None = run.of_all_apps(
+        partial(run.client.get_load_of_all_apps, minutes=minutes), all_apps
     )
-    show_line(f"{found['firings']} in all")
+    if load is not None:
+        columns = {**columns, "apps": lambda minute: _by_app(minute["apps"])}
+    run.show(load or run.client.get_load(minutes=minutes), partial(_show_load, columns=columns))
+
+
+def _show_load(load: Load[Any], columns: Columns[Any]) -> None:
+    show_table(load["items"], columns)
+    show_line(f"{load['firings']} in all")
 
 
 def _by_app(apps: dict[str, int]) -> str:
-    largest_first = sorted(apps.items(), key=lambda one: (-one[1], one[0]))
+    largest_first = sorted(apps.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{app} {number}" for app, number in largest_first)
 
 
-def show_firings(firings: Iterable[Firing], of_all_apps: bool) -> None:
-    """Print a line for each firing, with its app where it may be any."""
-    show_table(
-        firings,
-        {
-            **({"app": "app"} if of_all_apps else {}),
-            "firing": "id",
-            "timer": lambda firing: firing.get("timerKey"),
-            "moment": "fireAt",
-            "status": "status",
-            "late ms": "latenessMs",
-            "took ms": "durationMs",
-            "attempt": "attempt",
-            "HTTP": "httpStatus",
-            "waited for": "waitedFor",
-            "calls": _calls,
-            "error": "error",
-        },
-    )
-
-
-def show_firing(firing: Firing | FiringHistory) -> None:
+def _show_firing(firing: Firing | FiringHistory) -> None:
     """Print a whole firing, with its attempts if it has them."""
     show_pairs(
         {
@@ -251,35 +232,16 @@ def show_firing(firing: Firing | FiringHistory) -> None:
     if "attempts" in firing:
         history = cast(FiringHistory, firing)
         click.echo()
-        _show_attempts(history)
-        _show_request(history)
+        show_table(history["attempts"], _ATTEMPTS)
+        _show_request(history["request"])
 
 
-def show_cancelled(firing: CancelledFiring) -> None:
-    """Print a cancelled firing, and how soon that takes effect."""
-    show_firing(firing)
+def _show_cancelled(firing: CancelledFiring) -> None:
+    _show_firing(firing)
     show_how_soon(firing["countsWithin"])
 
 
-def _show_attempts(firing: FiringHistory) -> None:
-    show_table(
-        firing["attempts"],
-        {
-            "attempt": "attempt",
-            "made": lambda one: one.get("madeAt", one["sentAt"]),
-            "late ms": "latenessMs",
-            "connect ms": "connectMs",
-            "first byte ms": "firstByteMs",
-            "took ms": "durationMs",
-            "HTTP": "httpStatus",
-            "status": "status",
-            "error": "error",
-        },
-    )
-
-
-def _show_request(firing: FiringHistory) -> None:
-    request = firing["request"]
+def _show_request(request: SentRequest | None) -> None:
     if request is None:
         return
     click.echo()
@@ -295,6 +257,32 @@ def _calls(firing: Firing) -> str:
     """Return what its timer calls."""
     target = firing.get("target")
     return f"through {target}" if target else firing.get("url") or ""
+
+
+_FIRINGS: Columns[Firing] = {
+    "firing": "id",
+    "timer": lambda firing: firing.get("timerKey"),
+    "moment": "fireAt",
+    "status": "status",
+    "late ms": "latenessMs",
+    "took ms": "durationMs",
+    "attempt": "attempt",
+    "HTTP": "httpStatus",
+    "waited for": "waitedFor",
+    "calls": _calls,
+    "error": "error",
+}
+_ATTEMPTS: Columns[Attempt] = {
+    "attempt": "attempt",
+    "made": lambda attempt: attempt.get("madeAt", attempt["sentAt"]),
+    "late ms": "latenessMs",
+    "connect ms": "connectMs",
+    "first byte ms": "firstByteMs",
+    "took ms": "durationMs",
+    "HTTP": "httpStatus",
+    "status": "status",
+    "error": "error",
+}
 
 
 def _ms(value: int | None) -> str | None:

@@ -1,20 +1,19 @@
 """`wangtimer firings replay`, `backfill` and `wangtimer dead-letters ...`: what makes firings again, in rounds."""
 
-from collections.abc import Iterable
 from typing import Any, get_args
 
 import click
 
 from wangtimer.cli.terminal.asking import (
     EXIT_CODES,
-    Asked,
+    CommandRun,
     asking,
     carry_out_rounds,
     end_of_rounds,
     which_timer,
 )
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import first_of, limited, show_line, show_table
+from wangtimer.cli.terminal.output import Columns, first_of, limited, show_line, show_table
 from wangtimer.cli.terminal.parameter_types import FIRING, PAST, SPAN
 from wangtimer.cli.timers.timer_options import given, options
 from wangtimer.client import Spread
@@ -79,7 +78,7 @@ def filter_of(wanted: dict[str, Any]) -> Any:
 @DRY_RUN
 @asking
 def replay(
-    asked: Asked,
+    run: CommandRun,
     firings: tuple[str, ...],
     timer: str | None,
     since: Any,
@@ -95,15 +94,15 @@ def replay(
     if firings:
         if timer or until or statuses:
             raise click.UsageError("FIRINGS are named in full: leave out --timer, --until and --status")
-        done = asked.client.replay_firings(ids=firings, spread={**spread, "dryRun": dry_run})
+        done = run.client.replay_firings(ids=firings, spread={**spread, "dryRun": dry_run})
     else:
         wanted: Replayed = {"since": since, "until": until, "statuses": statuses or ("failed",)}
         if timer is not None:
             wanted["timer"] = which_timer(timer)
-        counted = asked.client.replay_firings(**wanted, spread={**spread, "dryRun": True})
-        rounds = asked.client.replay_in_rounds(**wanted, spread=spread)
+        counted = run.client.replay_firings(**wanted, spread={**spread, "dryRun": True})
+        rounds = run.client.replay_in_rounds(**wanted, spread=spread)
         done = counted if dry_run else carry_out_rounds("replay", counted, rounds)
-    _tell_replay(asked, done, dry_run)
+    _tell_replay(run, done, dry_run)
 
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -113,14 +112,16 @@ def replay(
 @PER_SECOND
 @DRY_RUN
 @asking
-def backfill(asked: Asked, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool) -> None:
+def backfill(
+    run: CommandRun, timer: str, since: Any, until: Any, per_second: int | None, dry_run: bool
+) -> None:
     """Make the firings of a TIMER's past moments that have none."""
     which, spread = which_timer(timer), _spread_of(per_second)
     only_counting: Spread = {**spread, "dryRun": True}
-    counted = asked.client.backfill_timer(which, since=since, until=until, **only_counting)
-    rounds = asked.client.backfill_in_rounds(which, since=since, until=until, **spread)
+    counted = run.client.backfill_timer(which, since=since, until=until, **only_counting)
+    rounds = run.client.backfill_in_rounds(which, since=since, until=until, **spread)
     done = counted if dry_run else carry_out_rounds("backfill", counted, rounds)
-    asked.tell(done, lambda whole: _show_backfill(whole, dry_run))
+    run.show(done, lambda whole: _show_backfill(whole, dry_run))
     if not dry_run:
         end_of_rounds(done, done["planned"], done["remaining"])
 
@@ -138,9 +139,9 @@ def _show_backfill(done: Backfill, is_dry: bool) -> None:
         show_line(f"{done['planned']} firings planned, {done['remaining']} moments left")
 
 
-def _tell_replay(asked: Asked, done: Replay, is_dry: bool) -> None:
+def _tell_replay(run: CommandRun, done: Replay, is_dry: bool) -> None:
     """Print what a replay did, or would do; exit as the end of rounds does."""
-    asked.tell(done, lambda whole: _show_replay(whole, is_dry))
+    run.show(done, lambda whole: _show_replay(whole, is_dry))
     if not is_dry:
         end_of_rounds(done, done["replayed"], len(done["notReplayed"]) + done["remaining"])
 
@@ -163,19 +164,19 @@ def dead_letters() -> None:
 @options(*CONDITIONS)
 @limited
 @asking
-def list_letters(asked: Asked, limit: int, **wanted: Any) -> None:
+def list_letters(run: CommandRun, limit: int, **wanted: Any) -> None:
     """List dead letters, the latest first."""
     conditions = filter_of(wanted)
-    found = first_of(lambda most: asked.client.dead_letters(most=most, **conditions), limit)
-    asked.tell(found, lambda letters: _show(letters, asked.client.app is None))
+    found = first_of(lambda most: run.client.dead_letters(most=most, **conditions), limit)
+    run.show_rows(found, _LETTERS, tells_app=True)
 
 
 @dead_letters.command()
 @options(*CONDITIONS)
 @asking
-def counts(asked: Asked, **wanted: Any) -> None:
+def counts(run: CommandRun, **wanted: Any) -> None:
     """Count dead letters by reason, and by what they called."""
-    asked.tell(asked.client.count_dead_letters(**filter_of(wanted)), _show_counts)
+    run.show(run.client.count_dead_letters(**filter_of(wanted)), _show_counts)
 
 
 @dead_letters.command("replay")
@@ -185,17 +186,17 @@ def counts(asked: Asked, **wanted: Any) -> None:
 @DRY_RUN
 @asking
 def replay_letters(
-    asked: Asked, firings: tuple[str, ...], per_second: int | None, dry_run: bool, **wanted: Any
+    run: CommandRun, firings: tuple[str, ...], per_second: int | None, dry_run: bool, **wanted: Any
 ) -> None:
     """Attempt FIRINGS once more: the named ones, or all that failed for good --since a moment."""
     chosen, spread = _chosen(firings, wanted), _spread_of(per_second)
     if firings:
-        done = asked.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": dry_run})
+        done = run.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": dry_run})
     else:
-        counted = asked.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": True})
-        rounds = asked.client.replay_dead_letters_in_rounds(**chosen, spread=spread)
+        counted = run.client.replay_dead_letters(**chosen, spread={**spread, "dryRun": True})
+        rounds = run.client.replay_dead_letters_in_rounds(**chosen, spread=spread)
         done = counted if dry_run else carry_out_rounds("replay", counted, rounds)
-    _tell_replay(asked, done, dry_run)
+    _tell_replay(run, done, dry_run)
 
 
 @dead_letters.command()
@@ -204,20 +205,20 @@ def replay_letters(
 @DRY_RUN
 @click.option("--yes", is_flag=True, help="Discard without asking.")
 @asking
-def discard(asked: Asked, firings: tuple[str, ...], dry_run: bool, yes: bool, **wanted: Any) -> None:
+def discard(run: CommandRun, firings: tuple[str, ...], dry_run: bool, yes: bool, **wanted: Any) -> None:
     """Discard the dead letters of FIRINGS, or all --since a moment. The records of the firings stay."""
     chosen = _chosen(firings, wanted)
-    counted = asked.client.discard_dead_letters(**chosen, dry_run=True)
+    counted = run.client.discard_dead_letters(**chosen, dry_run=True)
     if dry_run:
-        asked.tell(counted, lambda found: show_line(f"{found['matched']} dead letters would be discarded"))
+        run.show(counted, lambda found: show_line(f"{found['matched']} dead letters would be discarded"))
         return
     if counted["matched"] and not yes:
         click.confirm(f"Discard {counted['matched']} dead letters?", abort=True, err=True)
     if firings:
-        done = asked.client.discard_dead_letters(**chosen)
+        done = run.client.discard_dead_letters(**chosen)
     else:
-        done = carry_out_rounds("discard", counted, asked.client.discard_dead_letters_in_rounds(**chosen))
-    asked.tell(done, _show_discarded)
+        done = carry_out_rounds("discard", counted, run.client.discard_dead_letters_in_rounds(**chosen))
+    run.show(done, _show_discarded)
     end_of_rounds(done, done["discarded"], len(done["notDiscarded"]) + done["remaining"])
 
 
@@ -230,21 +231,16 @@ def _chosen(firings: tuple[str, ...], wanted: dict[str, Any]) -> Any:
     return {"ids": firings} if firings else conditions
 
 
-def _show(letters: Iterable[DeadLetter], of_all_apps: bool) -> None:
-    show_table(
-        letters,
-        {
-            **({"app": "app"} if of_all_apps else {}),
-            "firing": "id",
-            "timer": "timerKey",
-            "failed": "failedAt",
-            "reason": "reason",
-            "called": lambda one: one["target"] or one["host"],
-            "url": lambda one: one.get("url"),
-            "attempt": "attempt",
-            "error": "error",
-        },
-    )
+_LETTERS: Columns[DeadLetter] = {
+    "firing": "id",
+    "timer": "timerKey",
+    "failed": "failedAt",
+    "reason": "reason",
+    "called": lambda letter: letter["target"] or letter["host"],
+    "url": lambda letter: letter.get("url"),
+    "attempt": "attempt",
+    "error": "error",
+}
 
 
 def _show_counts(found: DeadLetterCounts) -> None:
@@ -255,5 +251,5 @@ def _show_counts(found: DeadLetterCounts) -> None:
 
 def _show_discarded(done: DiscardedLetters) -> None:
     show_line(f"{done['discarded']} dead letters discarded, {done['remaining']} left")
-    for one in done["notDiscarded"]:
-        show_line(f"{one} is no dead letter")
+    for firing in done["notDiscarded"]:
+        show_line(f"{firing} is no dead letter")

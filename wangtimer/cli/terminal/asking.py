@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from wangtimer.cli.terminal.once import EXIT_CODES as EXIT_CODES
-from wangtimer.cli.terminal.output import printable, progress, show_json
+from wangtimer.cli.terminal.output import Columns, Row, printable, progress, show_json, show_rows
 from wangtimer.client import BadAnswer, Client, ClientError, Refused, Unreachable
 from wangtimer.client.api_key import APP_KEY_FILE, OPERATOR_KEY_FILE, found_key
 from wangtimer.client.transport import Round
@@ -35,8 +35,8 @@ _KEY = "key:"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A client of the service, and whether JSON is wanted."""
+class CommandRun:
+    """One run of a command: a client of the service, and whether JSON is wanted."""
 
     client: Client
     as_json: bool
@@ -59,12 +59,17 @@ class Asked:
                 return None
             raise
 
-    def tell(self, data: Data, show: Callable[[Data], None]) -> None:
+    def show(self, data: Data, show: Callable[[Data], None]) -> None:
         """Print data as JSON, or for people."""
         if self.as_json:
             show_json(data)
         else:
             show(data)
+
+    def show_rows(self, rows: Iterable[Row], columns: Columns[Row], *, tells_app: bool = False) -> None:
+        """Print rows as JSON, or as a table; `tells_app`: it begins with the app, where rows may be of any."""
+        is_of_any = tells_app and self.client.app is None
+        show_rows(list(rows), {"app": "app", **columns} if is_of_any else columns, self.as_json)
 
 
 class Failed(click.ClickException):
@@ -84,7 +89,7 @@ class InDoubt(Failed):
 
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--url`, `--app` and `--json`, and an `Asked` as its first argument."""
+    """Give a command `--url`, `--app` and `--json`, and an `CommandRun` as its first argument."""
     return _asking(command, OF_KEY)
 
 
@@ -122,7 +127,7 @@ def _asking(command: Callable[..., None], without_app: str) -> Callable[..., Non
 
 
 def operating(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--url` and `--json`, and an `Asked` with an operator's key as its first argument."""
+    """Give a command `--url` and `--json`, and an `CommandRun` with an operator's key as its first argument."""
 
     @URL
     @JSON
@@ -161,7 +166,7 @@ def _call_service(
         raise click.UsageError(str(error)) from None
     with client:
         try:
-            command(Asked(client, as_json, url), **arguments)
+            command(CommandRun(client, as_json, url), **arguments)
         except ClientError as error:
             sent = KEY_WAS_SENT if key and isinstance(error, BadAnswer) else ""
             if error.was_in_doubt:

@@ -15,6 +15,8 @@ from rich.text import Text
 from wangtimer.client.values import read_span
 
 Row = TypeVar("Row")
+# A column says which field of a row it shows, or how its value is made of a row.
+Columns = Mapping[str, str | Callable[[Row], object]]
 
 # The width without a terminal: nothing is cut or wrapped.
 PLAIN_COLUMNS = 10_000_000
@@ -42,11 +44,8 @@ def _harmless(text: str) -> str:
     return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
 
 
-def show_table(rows: Iterable[Row], columns: Mapping[str, str | Callable[[Row], object]]) -> None:
-    """Print a line for each row below the names of the columns; None is a dash.
-
-    A column says which field of a row it shows, or how its value is made of a row.
-    """
+def show_table(rows: Iterable[Row], columns: Columns[Row]) -> None:
+    """Print a line for each row below the names of the columns; None is a dash."""
     is_terminal = sys.stdout.isatty()
     table = Table(box=SIMPLE_HEAD if is_terminal else None, pad_edge=False)
     for name in columns:
@@ -55,6 +54,14 @@ def show_table(rows: Iterable[Row], columns: Mapping[str, str | Callable[[Row], 
         fields: Any = row
         table.add_row(*(_cell(fields[one] if isinstance(one, str) else one(row)) for one in columns.values()))
     _print(table, is_terminal)
+
+
+def show_rows(rows: list[Row], columns: Columns[Row], as_json: bool) -> None:
+    """Print rows as JSON, or as a table."""
+    if as_json:
+        show_json(rows)
+    else:
+        show_table(rows, columns)
 
 
 def show_pairs(pairs: Mapping[str, object]) -> None:

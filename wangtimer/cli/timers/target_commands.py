@@ -1,13 +1,13 @@
 """`wangtimer targets ...`: calls in one place, which timers name; `wangtimer brokers`: to which they may send."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import click
 
-from wangtimer.cli.terminal.asking import EXIT_CODES, Asked, asking
+from wangtimer.cli.terminal.asking import EXIT_CODES, CommandRun, asking
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
-from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import Columns, show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.timers.timer_options import CALL, RETRY, FieldOption, call_of, options, timer_fields
 from wangtimer.cli.timers.timer_tables import further
 from wangtimer.client import NotFound
@@ -64,17 +64,17 @@ def targets() -> None:
 
 @targets.command("list", cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def list_targets(asked: Asked) -> None:
+def list_targets(run: CommandRun) -> None:
     """List the app's targets."""
-    asked.tell(list(asked.client.targets()), _show_all)
+    run.show_rows(run.client.targets(), _TARGETS)
 
 
 @targets.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
 @asking
-def show(asked: Asked, name: str) -> None:
+def show(run: CommandRun, name: str) -> None:
     """Show a whole target, and how many timers name it."""
-    asked.tell(asked.client.get_target(name), _show)
+    run.show(run.client.get_target(name), _show)
 
 
 @targets.command("set", cls=OnceCommand, epilog=EXIT_CODES)
@@ -97,7 +97,9 @@ def show(asked: Asked, name: str) -> None:
 )
 @_VERSION
 @asking
-def set_target(asked: Asked, name: str, clear: tuple[str, ...], version: int | None, **fields: Any) -> None:
+def set_target(
+    run: CommandRun, name: str, clear: tuple[str, ...], version: int | None, **fields: Any
+) -> None:
     """Make a target, or change the given fields of it; the rest stays. It counts for all timers that name it."""
     changes = call_of(fields) | _kind(fields)
     for one in _FIELDS:
@@ -110,17 +112,17 @@ def set_target(asked: Asked, name: str, clear: tuple[str, ...], version: int | N
     changes |= dict.fromkeys(clear)
     if not changes:
         raise click.UsageError("no change is given; wangtimer targets set --help lists the fields")
-    asked.tell(_set(asked, name, version, changes), _show_changed)
+    run.show(_set(run, name, version, changes), _show_changed)
 
 
 @targets.command(cls=OnceCommand, epilog=EXIT_CODES)
 @click.argument("name")
 @_VERSION
 @asking
-def delete(asked: Asked, name: str, version: int | None) -> None:
+def delete(run: CommandRun, name: str, version: int | None) -> None:
     """Delete a target that no timer names."""
-    asked.client.delete_target(name, version=version)
-    asked.tell({"deleted": name}, lambda _: show_line(f"{name} is deleted"))
+    run.client.delete_target(name, version=version)
+    run.show({"deleted": name}, lambda _: show_line(f"{name} is deleted"))
 
 
 def _kind(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -135,27 +137,15 @@ def _kind(fields: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _set(asked: Asked, name: str, version: int | None, changes: Any) -> ChangedTarget:
+def _set(run: CommandRun, name: str, version: int | None, changes: Any) -> ChangedTarget:
     try:
-        return asked.client.patch_target(name, version=version, **changes)
+        return run.client.patch_target(name, version=version, **changes)
     except NotFound:
         if version is not None or changes.keys().isdisjoint(
             ("url", *(field for field, _, _ in _KINDS.values()))
         ):
             raise
-        return asked.client.put_target(name, **changes)
-
-
-def _show_all(found: Iterable[NamedTarget]) -> None:
-    show_table(
-        found,
-        {
-            "target": "name",
-            "calls": _call,
-            "timeout": lambda one: one.get("timeout"),
-            "updated": "updatedAt",
-        },
-    )
+        return run.client.put_target(name, **changes)
 
 
 def _show(one: NamedTarget) -> None:
@@ -199,6 +189,14 @@ def _call(one: NamedTarget) -> str:
     return f"{one['method']} {one['url']}"
 
 
+_TARGETS: Columns[NamedTarget] = {
+    "target": "name",
+    "calls": _call,
+    "timeout": lambda target: target.get("timeout"),
+    "updated": "updatedAt",
+}
+
+
 _WORDS = {
     "exchanges": "exchanges",
     "routingKeys": "routing keys",
@@ -211,24 +209,21 @@ _WORDS = {
 
 @click.command(cls=OnceCommand, epilog=EXIT_CODES)
 @asking
-def brokers(asked: Asked) -> None:
+def brokers(run: CommandRun) -> None:
     """Show the message brokers that the app may use, and what it may send there.
 
     Each line is one right: a message has to fit all of it.
     """
-    asked.tell(asked.client.get_brokers(), _show_rights)
+    run.show(run.client.get_brokers(), _show_rights)
 
 
 def _show_rights(found: Listed[Broker]) -> None:
-    rights = [(one, right) for one in found["items"] for right in one["allowed"]]
-    show_table(
-        rights,
-        {
-            "broker": lambda one: one[0]["name"],
-            "kind": lambda one: one[0]["kind"],
-            "may send to": lambda one: _said(one[1]),
-        },
-    )
+    rows = [
+        {"broker": broker["name"], "kind": broker["kind"], "may send to": _said(right)}
+        for broker in found["items"]
+        for right in broker["allowed"]
+    ]
+    show_table(rows, {name: name for name in ("broker", "kind", "may send to")})
 
 
 def _said(right: BrokerRight) -> str:

@@ -6,7 +6,7 @@ import click
 
 from wangtimer.cli.terminal.asking import (
     EXIT_CODES,
-    Asked,
+    CommandRun,
     asking,
     carry_out_rounds,
     end_of_many,
@@ -41,12 +41,12 @@ from wangtimer.cli.timers.timer_options import (
     timer_fields,
 )
 from wangtimer.cli.timers.timer_tables import (
+    TIMERS,
     show_changed,
     show_deletion,
     show_preview,
     show_switched_off,
     show_timer,
-    show_timers,
 )
 from wangtimer.client import Firing, ManyTimers, TimerFilter
 from wangtimer.client.filters import Action, Sort
@@ -79,19 +79,19 @@ def timers() -> None:
 )
 @limited
 @asking
-def list_timers(asked: Asked, sort: Any, limit: int, **wanted: Any) -> None:
+def list_timers(run: CommandRun, sort: Any, limit: int, **wanted: Any) -> None:
     """List timers."""
     conditions = filter_of(wanted)
-    found = first_of(lambda most: asked.client.timers(sort=sort, most=most, **conditions), limit)
-    asked.tell(found, lambda timers: show_timers(timers, asked.client.app is None))
+    found = first_of(lambda most: run.client.timers(sort=sort, most=most, **conditions), limit)
+    run.show_rows(found, TIMERS, tells_app=True)
 
 
 @timers.command()
 @click.argument("timer")
 @asking
-def show(asked: Asked, timer: str) -> None:
+def show(run: CommandRun, timer: str) -> None:
     """Show a whole TIMER."""
-    asked.tell(asked.client.get_timer(which_timer(timer)), show_timer)
+    run.show(run.client.get_timer(which_timer(timer)), show_timer)
 
 
 @timers.command()
@@ -99,12 +99,12 @@ def show(asked: Asked, timer: str) -> None:
 @_TARGET
 @options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @asking
-def create(asked: Asked, key: str, **fields: Any) -> None:
+def create(run: CommandRun, key: str, **fields: Any) -> None:
     """Make a timer with this KEY: exactly one of --cron, --every, --every-days, --at, --in says when.
 
     It is enabled, and fires from its next moment on, unless --disabled is given.
     """
-    asked.tell(asked.client.create_timer(key=key, **_whole_timer(fields)), show_changed)
+    run.show(run.client.create_timer(key=key, **_whole_timer(fields)), show_changed)
 
 
 @timers.command()
@@ -113,10 +113,10 @@ def create(asked: Asked, key: str, **fields: Any) -> None:
 @options(*SCHEDULE, *TERMS, *CALL, *TASK)
 @_VERSION
 @asking
-def put(asked: Asked, key: str, version: int | None, **fields: Any) -> None:
+def put(run: CommandRun, key: str, version: int | None, **fields: Any) -> None:
     """Make or replace the timer with this KEY; a field that is not given gets its default."""
-    made = asked.client.put_timer(f"key:{key}", version=version, **_whole_timer(fields))
-    asked.tell(made, show_changed)
+    made = run.client.put_timer(f"key:{key}", version=version, **_whole_timer(fields))
+    run.show(made, show_changed)
 
 
 @timers.command()
@@ -136,7 +136,7 @@ def put(asked: Asked, key: str, version: int | None, **fields: Any) -> None:
 @_VERSION
 @asking
 def edit(
-    asked: Asked,
+    run: CommandRun,
     timer: str,
     key: str | None,
     clear: tuple[str, ...],
@@ -160,43 +160,43 @@ def edit(
     changes |= {"target": target} if target else {}
     if not changes:
         raise click.UsageError("no change is given; wangtimer timers edit --help lists the fields")
-    asked.tell(asked.client.patch_timer(which_timer(timer), version=version, **changes), show_changed)
+    run.show(run.client.patch_timer(which_timer(timer), version=version, **changes), show_changed)
 
 
 @timers.command()
 @click.argument("timer")
 @asking
-def enable(asked: Asked, timer: str) -> None:
+def enable(run: CommandRun, timer: str) -> None:
     """Enable a TIMER."""
-    asked.tell(asked.client.enable_timer(which_timer(timer)), show_changed)
+    run.show(run.client.enable_timer(which_timer(timer)), show_changed)
 
 
 @timers.command()
 @click.argument("timer")
 @asking
-def disable(asked: Asked, timer: str) -> None:
+def disable(run: CommandRun, timer: str) -> None:
     """Disable a TIMER: a moment more than a second away no longer fires, unless a longer time is printed."""
-    asked.tell(asked.client.disable_timer(which_timer(timer)), show_switched_off)
+    run.show(run.client.disable_timer(which_timer(timer)), show_switched_off)
 
 
 @timers.command()
 @click.argument("timer")
 @asking
-def delete(asked: Asked, timer: str) -> None:
+def delete(run: CommandRun, timer: str) -> None:
     """Delete a TIMER: it fires no more, its key is free, its firings stay readable."""
-    asked.tell(asked.client.delete_timer(which_timer(timer)), lambda done: show_deletion(timer, done))
+    run.show(run.client.delete_timer(which_timer(timer)), lambda done: show_deletion(timer, done))
 
 
 @timers.command()
 @options(*SCHEDULE)
 @click.option("-n", "count", type=click.IntRange(1, 100), default=10, show_default=True, help="Moments.")
 @asking
-def preview(asked: Asked, count: int, **fields: Any) -> None:
+def preview(run: CommandRun, count: int, **fields: Any) -> None:
     """Preview a schedule, with the app's calendars; nothing is stored."""
     refuse_unclear(fields)
     schedule = timer_fields(fields)["schedule"]
-    found = asked.client.preview_schedule(count=count, **schedule)
-    asked.tell(found, lambda preview: show_preview(preview, schedule.get("timezone", "UTC")))
+    found = run.client.preview_schedule(count=count, **schedule)
+    run.show(found, lambda preview: show_preview(preview, schedule.get("timezone", "UTC")))
 
 
 @timers.command(cls=OnceCommand, epilog=EXIT_CODES)
@@ -204,15 +204,15 @@ def preview(asked: Asked, count: int, **fields: Any) -> None:
 @click.option("--since", type=PAST, help="Begin with the outcomes from this moment on: RFC 3339, ms, or 2h.")
 @click.option("--most", type=click.IntRange(1), help="End after this many outcomes.")
 @asking
-def follow(asked: Asked, timer: str, since: Any, most: int | None) -> None:
+def follow(run: CommandRun, timer: str, since: Any, most: int | None) -> None:
     """Show the outcomes of a TIMER as they come, one per line; with --json as one JSON object each.
 
     It ends with exit code 0 on Ctrl-C, after --most outcomes, and when the timer is finished or deleted and none of
     its firings waits for an outcome.
     """
     try:
-        for firing in asked.client.follow(which_timer(timer), since=since, most=most):
-            if asked.as_json:
+        for firing in run.client.follow(which_timer(timer), since=since, most=most):
+            if run.as_json:
                 show_json_line(firing)
             else:
                 show_line(_line(firing))
@@ -257,7 +257,7 @@ DONE = {"enable": "enabled", "disable": "disabled", "delete": "deleted"}
 @click.option("--yes", is_flag=True, help="Delete without asking.")
 @asking
 def bulk(
-    asked: Asked,
+    run: CommandRun,
     action: Action,
     keys: tuple[str, ...],
     ids: tuple[int, ...],
@@ -268,20 +268,20 @@ def bulk(
 ) -> None:
     """Enable, disable or delete many timers: by filter, by keys, by ids, or all."""
     which = _which(keys, ids, all_timers, filters)
-    counted = _count(asked, action, which)
+    counted = _count(run, action, which)
     unknown = counted.get("unknownKeys", [])
     # Existing timers that were named but need no change.
     left_alone = max(0, len(set(keys)) - len(unknown) - counted["matched"])
     for key in unknown:
-        show_trouble(f"app {asked.client.app!r} has no timer with the key {key!r}")
+        show_trouble(f"app {run.client.app!r} has no timer with the key {key!r}")
     if dry_run:
-        asked.tell(counted, lambda found: show_line(f"{found['matched']} timers would be {DONE[action]}"))
+        run.show(counted, lambda found: show_line(f"{found['matched']} timers would be {DONE[action]}"))
         end_of_many(counted["matched"] + left_alone, len(unknown))
         return
     if action == "delete" and not yes:
         click.confirm(f"Delete {counted['matched']} timers?", abort=True, err=True)
-    done = carry_out_rounds(action, counted, asked.client.change_timers_in_rounds(action, **which))
-    asked.tell(done, lambda whole: _show_bulk(whole, action))
+    done = carry_out_rounds(action, counted, run.client.change_timers_in_rounds(action, **which))
+    run.show(done, lambda whole: _show_bulk(whole, action))
     end_of_rounds(done, done["done"] + left_alone, len(done["failed"]) + done["remaining"] + len(unknown))
 
 
@@ -301,8 +301,8 @@ def _which(
     return {"all": True} if all_timers else {"filter": conditions}
 
 
-def _count(asked: Asked, action: Action, which: ManyTimers) -> ManyTimersOutcome:
-    counts = list(asked.client.change_timers_in_rounds(action, **which, dry_run=True))
+def _count(run: CommandRun, action: Action, which: ManyTimers) -> ManyTimersOutcome:
+    counts = list(run.client.change_timers_in_rounds(action, **which, dry_run=True))
     matched = sum(count["matched"] for count in counts)
     unknown = [key for count in counts for key in count.get("unknownKeys", [])]
     whole: ManyTimersOutcome = {**counts[0], "matched": matched, "remaining": matched}

@@ -6,28 +6,11 @@ from typing import Any, cast
 
 import click
 
-from wangtimer.cli.terminal.output import show_how_soon, show_line, show_pairs, show_table
+from wangtimer.cli.terminal.output import Columns, show_how_soon, show_line, show_pairs, show_table
 from wangtimer.cli.timers.timer_options import FIELD_OPTIONS, FieldOption
 from wangtimer.client import ChangedTimer, Timer
 from wangtimer.client.timer_fields import Rule, ShownSchedule, ShownTarget, described
 from wangtimer.client.timer_types import Deletion, ListedTimer, Preview, Stop, SwitchedOffTimer
-
-
-def show_timers(timers: Iterable[ListedTimer], of_all_apps: bool) -> None:
-    """Print a line for each timer, with its app where it may be any."""
-    show_table(
-        timers,
-        {
-            **({"app": "app"} if of_all_apps else {}),
-            "id": "id",
-            "key": "key",
-            "status": "status",
-            "when": lambda timer: when(timer["schedule"]),
-            "next": "nextFireAt",
-            "last": last,
-            "tags": lambda timer: " ".join(timer["tags"]),
-        },
-    )
 
 
 def show_timer(timer: Timer | ListedTimer) -> None:
@@ -146,3 +129,14 @@ def last(timer: ListedTimer) -> str | None:
     """Return the outcome of the latest firing."""
     outcome = timer["lastOutcome"]
     return None if outcome is None else f"{outcome['status']} {outcome['fireAt']}"
+
+
+TIMERS: Columns[ListedTimer] = {
+    "id": "id",
+    "key": "key",
+    "status": "status",
+    "when": lambda timer: when(timer["schedule"]),
+    "next": "nextFireAt",
+    "last": last,
+    "tags": lambda timer: " ".join(timer["tags"]),
+}
