@@ -103,8 +103,8 @@ class Consumer:
     def run(self) -> None:
         """Take firings until `stop`, then end what is under way; raises `Refused`."""
         workers = [threading.Thread(target=self._work, daemon=True) for _ in range(self._workers)]
-        others = [threading.Thread(target=work, daemon=True) for work in (self._beat, self._read_for_ever)]
-        for thread in (*workers, *others):
+        helpers = [threading.Thread(target=work, daemon=True) for work in (self._beat, self._read_for_ever)]
+        for thread in (*workers, *helpers):
             thread.start()
         self._speaker.start()
         try:
@@ -242,7 +242,7 @@ class Consumer:
             time.sleep(LOOK_EVERY_S)
             now = time.monotonic()
             with self._holding:
-                late = [(key, one) for key, one in self._under_way.items() if one[2] <= now]
+                late = [(key, held) for key, held in self._under_way.items() if held[2] <= now]
                 for key, (call, every_s, _) in late:
                     self._under_way[key] = (call, every_s, now + every_s)
             for _, (call, _, _) in late:

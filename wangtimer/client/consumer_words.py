@@ -76,18 +76,18 @@ class Speaker:
     def _speak(self) -> None:
         while words := self._next():
             by_verb: dict[str, list[tuple[Word, float]]] = defaultdict(list)
-            for one in words:
-                by_verb[one[0].verb].append(one)
+            for timed in words:
+                by_verb[timed[0].verb].append(timed)
             untold = [
-                one
-                for verb, some in by_verb.items()
-                for batch in _batches(some)
-                for one in self._tell(verb, batch)
+                timed
+                for verb, timed_words in by_verb.items()
+                for batch in _batches(timed_words)
+                for timed in self._tell(verb, batch)
             ]
             if untold:
                 now = time.monotonic()
                 with self._has_words:
-                    self._words.extend(one for one in untold if now - one[1] < PATIENCE_S)
+                    self._words.extend(timed for timed in untold if now - timed[1] < PATIENCE_S)
                 time.sleep(PAUSE_S)
 
     def _next(self) -> list[tuple[Word, float]]:
@@ -113,14 +113,14 @@ class Speaker:
             _log.warning("the stream could not be told of %d firings: %s", len(words), error)
             return words if verb != "heartbeat" else []
         again = []
-        for one, item in zip(words, items, strict=False):
+        for timed, item in zip(words, items, strict=False):
             problem = item.get("problem")
             if problem is None:
                 continue
             if problem["status"] >= 500 and verb != "heartbeat":
-                again.append(one)
+                again.append(timed)
             else:
-                _log.warning("%s of firing %s did not count: %s", verb, one[0].id, problem["detail"])
+                _log.warning("%s of firing %s did not count: %s", verb, timed[0].id, problem["detail"])
         return again
 
 
@@ -128,12 +128,12 @@ def _batches(words: list[tuple[Word, float]]) -> Iterator[list[tuple[Word, float
     """Yield words for one request each."""
     batch: list[tuple[Word, float]] = []
     size = 0
-    for one in words:
-        bytes_of_one = len(json.dumps(one[0].written(), ensure_ascii=False).encode())
+    for timed in words:
+        bytes_of_one = len(json.dumps(timed[0].written(), ensure_ascii=False).encode())
         if batch and size + bytes_of_one > MOST_BYTES_AT_ONCE:
             yield batch
             batch, size = [], 0
-        batch.append(one)
+        batch.append(timed)
         size += bytes_of_one
     if batch:
         yield batch

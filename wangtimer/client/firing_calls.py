@@ -105,7 +105,7 @@ class FiringCalls(Calls):
         round has its own Idempotency-Key.
         """
         body = given({**named(wanted), **(spread or {})})
-        return in_rounds(body, lambda asked: self._replay(FIRINGS, asked, None))
+        return in_rounds(body, lambda body: self._replay(FIRINGS, body, None))
 
     def backfill_timer(
         self,
@@ -182,7 +182,7 @@ class FiringCalls(Calls):
         No more are replayed than matched at first: what fails again meanwhile is not.
         """
         body = given({**named(wanted), **(spread or {})})
-        return in_rounds(body, lambda asked: self._replay(LETTERS, asked, None))
+        return in_rounds(body, lambda body: self._replay(LETTERS, body, None))
 
     def discard_dead_letters(
         self, *, dry_run: bool = False, idempotency_key: str | None = None, **wanted: Unpack[ChosenLetters]

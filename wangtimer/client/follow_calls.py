@@ -119,7 +119,7 @@ class Followed:
     def _begin_later(self, newest_ms: int) -> None:
         """Let the next read begin a little before the newest firing that this one has come to."""
         self.start_ms = max(newest_ms - LOOK_BACK_MS, self.start_ms or 0)
-        self.told = {one: at for one, at in self.told.items() if at >= self.start_ms}
+        self.told = {outcome: at for outcome, at in self.told.items() if at >= self.start_ms}
 
     def _pages(self) -> Iterator[list[Firing]]:
         """Yield the firings from `start_ms` on, earliest first, a page at a time; no page is empty.
@@ -158,7 +158,11 @@ class Followed:
 
     def _older(self) -> Iterator[Firing]:
         """Yield older firings that had no outcome before and have one now."""
-        older = [one for one in self.open if self.start_ms is not None and _moment_in(one) < self.start_ms]
+        older = [
+            firing_id
+            for firing_id in self.open
+            if self.start_ms is not None and _moment_in(firing_id) < self.start_ms
+        ]
         still_open = 0
         for firing_id in older:
             if still_open == LOOKED_AT:

@@ -75,9 +75,9 @@ class _Timer:
 
     def told_since(self, last_success_at: datetime | None) -> int:
         """Return how many of those lost since then were told of; no success lies among those that were told in part."""
-        told = self.lost if last_success_at == self.last_success_at else 0
+        lost = self.lost if last_success_at == self.last_success_at else 0
         is_before = last_success_at is None or _ms(last_success_at) < self.part_since
-        return told + (self.part_lost if is_before else 0)
+        return lost + (self.part_lost if is_before else 0)
 
     def take(self, call: ReceivedCall, sighting: Sighting) -> None:
         """Remember what a newer call told; one that was not counted tells nothing."""

@@ -104,7 +104,7 @@ def _part_holds(held: Mapping[str, Any], name: str, wanted: Any) -> bool:
     headers = _by_name(held.get("headers") or {})
     match name:
         case "headers" if wanted is not None:
-            return all(headers.get(one, []) == values for one, values in _by_name(wanted).items())
+            return all(headers.get(header, []) == values for header, values in _by_name(wanted).items())
         case "headers" | "allHeaders":
             return headers == _by_name(wanted or {})
         case "method":

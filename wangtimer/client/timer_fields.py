@@ -52,7 +52,7 @@ def described(fields: type) -> Mapping[str, DescribedField]:
 
 def defaults(fields: type) -> dict[str, Any]:
     """Return the values of these fields in a timer that does not give them; None: no value."""
-    return {name: one.about.default for name, one in described(fields).items() if not one.about.is_rule}
+    return {name: field.about.default for name, field in described(fields).items() if not field.about.is_rule}
 
 
 def _described(name: str, hint: Any) -> DescribedField:

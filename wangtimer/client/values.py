@@ -31,10 +31,12 @@ def written(value: Any) -> Any:
     datetime without a zone, and for a timedelta below 0.
     """
     if isinstance(value, Mapping):
-        named = {name: _by_the_clock(one) for name, one in value.items()} if value.get("timezone") else value
-        return {name: written(one) for name, one in named.items()}
+        named = (
+            {name: _by_the_clock(item) for name, item in value.items()} if value.get("timezone") else value
+        )
+        return {name: written(item) for name, item in named.items()}
     if isinstance(value, list | tuple):
-        return [written(one) for one in value]
+        return [written(item) for item in value]
     if isinstance(value, datetime):
         return _moment_text(value)
     return write_span(-(-value // _MS)) if isinstance(value, timedelta) else value

@@ -37,7 +37,7 @@ class Verification:
         now: Callable[[], float] | None = None,
     ) -> None:
         given = [secrets] if isinstance(secrets, str) else list(secrets)
-        self._keys = [_key_of(one) for one in given]
+        self._keys = [_key_of(secret) for secret in given]
         if not self._keys:
             raise ValueError("no secret is given; POST /v1/signing-secrets makes one")
         self._tolerance_s = tolerance_s
@@ -53,9 +53,9 @@ class Verification:
         self._refuse_another_time(timestamp)
         content = b"%b.%b.%b" % (firing_id.encode(), timestamp.encode(), body)
         expected = [SCHEME + b64encode(hmac.digest(key, content, "sha256")).decode() for key in self._keys]
-        given = [one.encode() for one in signatures.split(" ")[:MOST_SIGNATURES]]
+        given = [signature.encode() for signature in signatures.split(" ")[:MOST_SIGNATURES]]
         # All are compared, and none leaves early: the time taken tells nothing of a signature.
-        matches = [hmac.compare_digest(one.encode(), another) for one in expected for another in given]
+        matches = [hmac.compare_digest(own.encode(), another) for own in expected for another in given]
         if not any(matches):
             raise BadSignature(
                 "no signature of the request is by a secret that is known here: its secret is another, or the body was "

@@ -97,7 +97,7 @@ class Targets:
 
     def answer(self, call: MadeCall) -> ScriptedAnswer:
         """Return the answer of the call's target; raises any error but `OSError` that a function raises."""
-        behaviour = next((one for url, one in self._said if call.url.startswith(url)), 200)
+        behaviour = next((said for url, said in self._said if call.url.startswith(url)), 200)
         if isinstance(behaviour, type) or not callable(behaviour):
             return _scripted(behaviour)
         try:
@@ -116,8 +116,8 @@ def _told(answer: Answer) -> str:
 def _scripted(outcome: object) -> ScriptedAnswer:
     if isinstance(outcome, Answer):
         after_ms = outcome.after / timedelta(milliseconds=1)
-        told = _told(outcome)
-        return ScriptedAnswer(outcome.status, outcome.body, after_ms, told=told)
+        header = _told(outcome)
+        return ScriptedAnswer(outcome.status, outcome.body, after_ms, told=header)
     if isinstance(outcome, int) and not isinstance(outcome, bool):
         return _scripted(Answer(outcome))
     if isinstance(outcome, type) and issubclass(outcome, OSError):

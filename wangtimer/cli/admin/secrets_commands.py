@@ -98,7 +98,7 @@ def _rotate(settings: Settings) -> None:
     if alerts.count:
         click.echo(f"where the messages of {alerts.count} alert rules go written anew")
     _tell_what_is_left(
-        [reason for one in all_sealed for reason in one.bad], all(one.is_told for one in all_sealed)
+        [reason for kind in all_sealed for reason in kind.bad], all(kind.is_told for kind in all_sealed)
     )
 
 

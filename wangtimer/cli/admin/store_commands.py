@@ -46,7 +46,7 @@ def clear(yes: bool) -> None:
             )
         with closing(RedisConnection(settings.store_url)) as redis:
             deleted = delete_all(redis, settings.key_prefix)
-        messages = Broker(app).purge(one.name for one in app.conf.task_queues)
+        messages = Broker(app).purge(queue.name for queue in app.conf.task_queues)
     show_line(f"{deleted} keys of the store and {messages} messages of the broker deleted")
 
 
@@ -62,13 +62,13 @@ def show_refusals(as_json: bool) -> None:
                     found += [
                         {
                             "server": server,
-                            "account": one.account,
-                            "what": one.what,
-                            "kind": one.kind,
-                            "times": one.times,
-                            "secondsAgo": one.age_s,
+                            "account": refusal.account,
+                            "what": refusal.what,
+                            "kind": refusal.kind,
+                            "times": refusal.times,
+                            "secondsAgo": refusal.age_s,
                         }
-                        for one in refusals(redis)
+                        for refusal in refusals(redis)
                     ]
     columns: Columns[dict[str, Any]] = {
         "server": "server",
@@ -94,11 +94,11 @@ def lanes(as_json: bool) -> None:
 
         found = [
             {
-                "lane": one.lane.key,
-                "waiting": one.waiting,
-                "inSqlFrom": None if one.rest_from is None else show_moment(one.rest_from),
+                "lane": row.lane.key,
+                "waiting": row.waiting,
+                "inSqlFrom": None if row.rest_from is None else show_moment(row.rest_from),
             }
-            for one in build(*_settings_and_app()).lanes.listed()
+            for row in build(*_settings_and_app()).lanes.listed()
         ]
     show_rows(found, {"lane": "lane", "waiting": "waiting", "in SQL from": "inSqlFrom"}, as_json)
 

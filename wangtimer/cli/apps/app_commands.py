@@ -42,10 +42,10 @@ def _terms(command: Any) -> Any:
     command = click.option(
         "--queue", metavar="NAME|none", help="Its own queue, one of WANGTIMER_CALLBACK_QUEUES."
     )(command)
-    for one in reversed(AppLimit):
-        words = DESCRIBED[one].words
+    for limit in reversed(AppLimit):
+        words = DESCRIBED[limit].words
         command = click.option(
-            f"--{_dashed(one)}", one.value, type=Limit(), help=f"{words[0].upper()}{words[1:]}."
+            f"--{_dashed(limit)}", limit.value, type=Limit(), help=f"{words[0].upper()}{words[1:]}."
         )(command)
     return command
 
@@ -92,7 +92,7 @@ def limit(run: CommandRun, name: str, queue: str | None, **limits: Any) -> None:
     """Set limits or the queue of the app NAME; `none` takes one out. What is not named stays."""
     given = _given(limits)
     if not given and queue is None:
-        named = ", ".join(f"--{_dashed(one)}" for one in AppLimit)
+        named = ", ".join(f"--{_dashed(limit)}" for limit in AppLimit)
         raise click.UsageError(f"name a limit or a queue: {named} or --queue")
     own = "" if queue == NONE else queue
     run.show(run.client.patch_app(name, limits=given or None, queue=own), _show)
@@ -131,7 +131,7 @@ def egress(
 
 @apps.command()
 @click.argument("name")
-@options(*(one.click_option() for one in RETRY))
+@options(*(option.click_option() for option in RETRY))
 @click.option(
     "--clear", is_flag=True, help="Take its policy away: they are tried again as the deployment does."
 )
@@ -140,7 +140,7 @@ def retry(run: CommandRun, name: str, clear: bool, **fields: Any) -> None:
     """Set when failed calls of the app NAME are tried again, where neither a timer nor its target says so."""
     given = timer_fields(fields).get("retry")
     if clear is bool(given):
-        named = ", ".join(one.spellings[0] for one in RETRY)
+        named = ", ".join(option.spellings[0] for option in RETRY)
         raise click.UsageError(f"give --clear alone, or what to set: {named}")
     run.show(run.client.patch_app(name, retry=cast(Retry, given) if given else "usual"), _show)
 
@@ -212,8 +212,8 @@ def _show(app: App) -> None:
     )
 
 
-def _certificate(one: ShownCertificate) -> str:
-    return f"{one['subject']} (until {one['expiresAt']})"
+def _certificate(certificate: ShownCertificate) -> str:
+    return f"{certificate['subject']} (until {certificate['expiresAt']})"
 
 
 def _own_limits(app: App) -> str:

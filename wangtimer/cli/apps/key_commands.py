@@ -75,9 +75,9 @@ def create(
         made = _made(run, app, name, list(scopes) or None, expires_at)
     if out is not None:
         _write(out, made["key"])
-        run.show({**made, "key": ""}, lambda one: show_line(f"key {one['id']} is in {out}"))
+        run.show({**made, "key": ""}, lambda key: show_line(f"key {key['id']} is in {out}"))
     else:
-        run.show(made, lambda one: show_line(one["key"]))
+        run.show(made, lambda key: show_line(key["key"]))
 
 
 @keys.command("list")
@@ -99,7 +99,7 @@ def revoke(run: CommandRun, key_id: str, app: str | None, is_operators: bool) ->
     _refuse_unclear(app, is_operators)
     client = run.client
     gone = client.revoke_operator_key(key_id) if app is None else client.revoke_app_key(app, key_id)
-    run.show(gone, lambda one: show_line(f"key {one['id']} was revoked at {one['revokedAt']}"))
+    run.show(gone, lambda key: show_line(f"key {key['id']} was revoked at {key['revokedAt']}"))
 
 
 def _made(

@@ -98,12 +98,12 @@ def remove_certificate(run: CommandRun) -> None:
 
 
 def _show_certificate(found: ClientCertificate) -> None:
-    one = found["certificate"]
+    certificate = found["certificate"]
     show_pairs(
         {
             "app": found["app"],
-            "certificate": "none" if one is None else one["subject"],
-            "SHA-256": None if one is None else one["fingerprint"],
-            "expires": None if one is None else one["expiresAt"],
+            "certificate": "none" if certificate is None else certificate["subject"],
+            "SHA-256": None if certificate is None else certificate["fingerprint"],
+            "expires": None if certificate is None else certificate["expiresAt"],
         }
     )

@@ -68,7 +68,7 @@ def _not_made(batch: Sequence[Wanted]) -> str:
 def _create(client: Client, batch: Sequence[Wanted], done: Done) -> None:
     """Create timers in one request; in two of half as many where one is too much work, down to a timer each."""
     try:
-        items = client.batch_create_timers([one.timer.document for one in batch])["items"]
+        items = client.batch_create_timers([wanted.timer.document for wanted in batch])["items"]
     except ClientError as error:
         if len(batch) > 1 and _is_too_much(error):
             middle = len(batch) // 2
@@ -77,26 +77,29 @@ def _create(client: Client, batch: Sequence[Wanted], done: Done) -> None:
         else:
             _note(done, _not_made(batch), error)
         return
-    for one, item in zip(batch, items, strict=True):
+    for wanted, item in zip(batch, items, strict=True):
         done.created += bool(item["created"])
         if item["problem"] is not None:
-            what = "was made and not enabled" if item["created"] else "was not made"
-            done.faults.append(f"{one.place}: timer {one.timer.key!r} {what}: {item['problem']['detail']}")
+            outcome = "was made and not enabled" if item["created"] else "was not made"
+            done.faults.append(
+                f"{wanted.place}: timer {wanted.timer.key!r} {outcome}: {item['problem']['detail']}"
+            )
 
 
 def _change(run: CommandRun, changes: Sequence[Change], done: Done) -> None:
     same = set[str]()
 
-    def change(client: Client, one: Change) -> None:
-        put = client.put_timer(one.row, version=one.row["version"], **one.wanted.timer.body)
-        if put["version"] == one.row["version"]:
-            same.add(one.row["key"])
+    def put(client: Client, change: Change) -> None:
+        answer = client.put_timer(change.row, version=change.row["version"], **change.wanted.timer.body)
+        if answer["version"] == change.row["version"]:
+            same.add(change.row["key"])
 
-    for one, error in _each(run, changes, change):
+    for change, error in _each(run, changes, put):
+        wanted = change.wanted
         if error is None:
-            done.changed += one.row["key"] not in same
+            done.changed += change.row["key"] not in same
         else:
-            _note(done, f"{one.wanted.place}: timer {one.wanted.timer.key!r} was not changed", error)
+            _note(done, f"{wanted.place}: timer {wanted.timer.key!r} was not changed", error)
 
 
 def _delete(run: CommandRun, rows: Sequence[Row], done: Done) -> None:
@@ -119,11 +122,11 @@ def _each(
     own = threading.local()
     with ExitStack() as opened:
 
-        def attempt(one: Thing) -> ClientError | None:
+        def attempt(thing: Thing) -> ClientError | None:
             if not hasattr(own, "client"):
                 own.client = opened.enter_context(run.another_client())
             try:
-                act(own.client, one)
+                act(own.client, thing)
             except ClientError as error:
                 return error
             return None
@@ -132,21 +135,21 @@ def _each(
             yield from zip(things, pool.map(attempt, things), strict=True)
 
 
-def _note(done: Done, what: str, error: ClientError) -> None:
+def _note(done: Done, fault: str, error: ClientError) -> None:
     done.was_in_doubt |= error.was_in_doubt
-    done.faults.append(f"{what}: {error}")
+    done.faults.append(f"{fault}: {error}")
 
 
 def _batches(wanted: Iterable[Wanted]) -> Iterator[list[Wanted]]:
     """Yield timers in batches of no more and no larger than one request takes."""
     batch: list[Wanted] = []
     size = 0
-    for one in wanted:
-        length = len(json.dumps(one.timer.document, ensure_ascii=False).encode())
+    for timer in wanted:
+        length = len(json.dumps(timer.timer.document, ensure_ascii=False).encode())
         if batch and (len(batch) == MOST_A_ROUND or size + length > MOST_BATCH_BYTES - ROOM_BYTES):
             yield batch
             batch, size = [], 0
-        batch.append(one)
+        batch.append(timer)
         size += length
     if batch:
         yield batch

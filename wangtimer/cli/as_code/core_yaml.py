@@ -63,7 +63,7 @@ for _tag, _pattern, _first in (
         _class.add_implicit_resolver(
             f"{_PREFIX}{_tag}",
             re.compile(rf"(?:{_pattern})\Z"),
-            ["" if one == "\0" else one for one in _first],
+            ["" if sign == "\0" else sign for sign in _first],
         )
 
 
@@ -100,9 +100,9 @@ class NodeCheck:
 
     def look_at(self, timer: yaml.Node) -> None:
         """Raise `yaml.MarkedYAMLError` for a timer that cannot be read, or that would take too much work to read."""
-        known = len(self._extents)
+        already = len(self._extents)
         values = self._extent(timer, 1).values
-        self._repeated += values - (len(self._extents) - known)
+        self._repeated += values - (len(self._extents) - already)
         if self._repeated > MOST_REPEATED:
             raise _fault(timer, f"its aliases repeat more than {MOST_REPEATED} values; write fewer of them")
 
@@ -113,9 +113,9 @@ class NodeCheck:
             raise _fault(node, f"it is nested too deep; {MOST_DEPTH} objects and lists are the most")
         if found is None:
             self._check(node)
-            inner = [self._extent(one, level + 1) for one in _within(node)]
-            levels = max((one.levels for one in inner), default=0) + 1
-            found = self._extents[id(node)] = _Extent(1 + sum(one.values for one in inner), levels)
+            inner = [self._extent(part, level + 1) for part in _within(node)]
+            levels = max((extent.levels for extent in inner), default=0) + 1
+            found = self._extents[id(node)] = _Extent(1 + sum(extent.values for extent in inner), levels)
         return found
 
     def _check(self, node: yaml.Node) -> None:

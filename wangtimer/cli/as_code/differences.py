@@ -79,17 +79,17 @@ def differences_of(wanted: Iterable[Wanted], rows: Sequence[Row], set_name: str 
     there = {row["key"]: row for row in rows}
     found = Differences()
     keys = set()
-    for one in wanted:
-        keys.add(one.timer.key)
-        row = there.get(one.timer.key)
+    for timer in wanted:
+        keys.add(timer.timer.key)
+        row = there.get(timer.timer.key)
         if row is None:
-            (found.over if one.timer.is_over else found.created).append(one)
-        elif fields := _changes(one, row):
-            found.changed.append(Change(one, row, fields))
-        elif one.timer.has_secrets:
-            found.unseen.append(Change(one, row, ()))
+            (found.over if timer.timer.is_over else found.created).append(timer)
+        elif fields := _changes(timer, row):
+            found.changed.append(Change(timer, row, fields))
+        elif timer.timer.has_secrets:
+            found.unseen.append(Change(timer, row, ()))
         else:
-            found.unchanged.append(one)
+            found.unchanged.append(timer)
     if set_name is not None:
         found.unlisted = [row for row in rows if row["key"] not in keys and set_of(row["tags"]) == set_name]
     return found
@@ -100,8 +100,8 @@ def of_other_sets(
 ) -> list[tuple[Wanted, str]]:
     """Return those timers of files that another set has marked, with its name."""
     marked = {row["key"]: set_of(row["tags"]) for row in rows}
-    found = ((one, marked.get(one.timer.key)) for one in wanted)
-    return [(one, name) for one, name in found if name is not None and name != set_name]
+    found = ((timer, marked.get(timer.timer.key)) for timer in wanted)
+    return [(timer, name) for timer, name in found if name is not None and name != set_name]
 
 
 def shown_value(name: str, value: Any) -> Any:
@@ -115,7 +115,7 @@ def shown_value(name: str, value: Any) -> Any:
     if name.startswith(f"{_HEADERS}."):
         header = name.removeprefix(f"{_HEADERS}.")
         if isinstance(value, list):
-            return [shown_header(header, one) for one in value]
+            return [shown_header(header, text) for text in value]
         return shown_header(header, value)
     return value
 
@@ -167,11 +167,11 @@ class Applying:
         """Return what has to change; raises `BadFiles`, before the service is asked where the files alone tell."""
         written = read_timer_files(paths)
         wanted = self._wanted(written, self.own_now())
-        rows = self._rows({one.timer.key for one in wanted})
+        rows = self._rows({timer.timer.key for timer in wanted})
         if (service_now := self._other_time()) is not None:
             wanted = self._wanted(written, service_now)
-        if others := of_other_sets(wanted, rows, self.set_name):
-            raise BadFiles([_of_other_set(*one) for one in others])
+        if marked := of_other_sets(wanted, rows, self.set_name):
+            raise BadFiles([_of_other_set(*pair) for pair in marked])
         return differences_of(wanted, rows, self.set_name)
 
     def _other_time(self) -> int | None:
@@ -186,8 +186,8 @@ class Applying:
         wanted = read_wanted_set(written, app, self.set_name, now, any_calendar)
         if not own_calendars(written):
             return wanted
-        known = one_of(frozenset(one["name"] for one in self.client.calendars()))
-        return read_wanted_set(written, app, self.set_name, now, known)
+        find_calendar = one_of(frozenset(calendar["name"] for calendar in self.client.calendars()))
+        return read_wanted_set(written, app, self.set_name, now, find_calendar)
 
     def _rows(self, keys: set[str]) -> list[Row]:
         """Return the rows of the timers of these keys, and of those of the set."""
@@ -220,38 +220,39 @@ COLOURS = {"+": "green", "~": "yellow", "-": "red", "?": "cyan"}
 
 def show_differences(found: Differences, deletes: bool) -> None:
     """Print what is to be done, and how much of it there is."""
-    for one in found.created:
-        _head("+", one.timer.key, one.place)
-        show_line(f"    {_summary(one)}")
+    for wanted in found.created:
+        _head("+", wanted.timer.key, wanted.place)
+        show_line(f"    {_summary(wanted)}")
     for change in found.changed:
         _head("~", change.wanted.timer.key, change.wanted.place)
         for line in _lines(change):
             show_line(f"    {line}")
     for row in found.unlisted:
         _head("-" if deletes else "?", row["key"], "not in the files")
-    for one in found.over:
-        show_line(f"  {one.timer.key}  {one.place}: its last moment has passed, and it is not made")
+    for wanted in found.over:
+        show_line(f"  {wanted.timer.key}  {wanted.place}: its last moment has passed, and it is not made")
     show_line(_counts(found, deletes))
 
 
 def differences_as_json(found: Differences, deletes: bool) -> dict[str, Any]:
     """Return the same as JSON."""
     return {
-        "create": [_named(one) for one in found.created],
+        "create": [_named(wanted) for wanted in found.created],
         "change": [
-            _named(one.wanted) | {"id": one.row["id"], "fields": [_as_json(field) for field in one.fields]}
-            for one in found.changed
+            _named(change.wanted)
+            | {"id": change.row["id"], "fields": [_as_json(field) for field in change.fields]}
+            for change in found.changed
         ],
         "delete": [{"key": row["key"], "id": row["id"]} for row in found.unlisted if deletes],
         "notInFiles": [{"key": row["key"], "id": row["id"]} for row in found.unlisted],
-        "over": [_named(one) for one in found.over],
-        "secretsToCompare": [_named(one.wanted) for one in found.unseen],
+        "over": [_named(wanted) for wanted in found.over],
+        "secretsToCompare": [_named(change.wanted) for change in found.unseen],
         "unchanged": len(found.unchanged),
     }
 
 
-def _named(one: Wanted) -> dict[str, Any]:
-    return {"key": one.timer.key, "place": one.place}
+def _named(wanted: Wanted) -> dict[str, Any]:
+    return {"key": wanted.timer.key, "place": wanted.place}
 
 
 def _as_json(field: FieldChange) -> dict[str, Any]:
@@ -268,10 +269,10 @@ def _head(sign: str, key: str, place: str) -> None:
     show_line(f"{key}  {place}")
 
 
-def _summary(one: Wanted) -> str:
-    target = one.timer.shown["target"]
-    off = "" if one.timer.shown["enabled"] else "; disabled"
-    return f"{describe(one.timer.schedule, Language.EN)}; {_call(target)}{off}"
+def _summary(wanted: Wanted) -> str:
+    target = wanted.timer.shown["target"]
+    off = "" if wanted.timer.shown["enabled"] else "; disabled"
+    return f"{describe(wanted.timer.schedule, Language.EN)}; {_call(target)}{off}"
 
 
 def _call(target: Mapping[str, Any]) -> str:

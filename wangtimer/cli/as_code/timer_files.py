@@ -90,7 +90,7 @@ def read_timer_files(paths: Sequence[str]) -> list[TimerInFile]:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    found = sorted(one for one in path.rglob("*") if one.suffix in SUFFIXES and one.is_file())
+    found = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
     if not found:
         raise _fault(str(path), 1, f"the folder has no file that ends in {', '.join(SUFFIXES)}")
     return found
@@ -128,15 +128,15 @@ def _of_yaml(file: str, text: str) -> Iterator[TimerInFile]:
 def _in_node(file: str, loader: Any, node: yaml.Node) -> Iterator[TimerInFile]:
     listed = _listed(node)
     check = NodeCheck(loader)
-    for one in [node] if listed is None else listed:
-        line = one.start_mark.line + 1
-        check.look_at(one)
-        value = loader.construct_document(one)
+    for inner in [node] if listed is None else listed:
+        line = inner.start_mark.line + 1
+        check.look_at(inner)
+        value = loader.construct_document(inner)
         if value is None and listed is None:
             continue
         if not isinstance(value, dict):
             raise _fault(file, line, f"it is no timer; {MEND}")
-        yield TimerInFile(file, line, value, one)
+        yield TimerInFile(file, line, value, inner)
 
 
 def _listed(node: yaml.Node) -> list[yaml.Node] | None:
@@ -164,10 +164,10 @@ def _of_json(file: str, text: str) -> Iterator[TimerInFile]:
     is_list = isinstance(value, list)
     listed = value if is_list else [value]
     lines = _lines_in_list(text, len(listed)) if is_list else [1]
-    for one, line in zip(listed, lines, strict=True):
-        if not isinstance(one, dict):
+    for document, line in zip(listed, lines, strict=True):
+        if not isinstance(document, dict):
             raise _fault(file, line, f"it is no timer; {MEND}")
-        yield TimerInFile(file, line, one)
+        yield TimerInFile(file, line, document)
 
 
 def _lines_in_list(text: str, count: int) -> list[int]:

@@ -145,7 +145,7 @@ def _timer_of(new: TimerToMake, is_enabled: bool, now: int) -> Timer:
     status = TimerStatus.ENABLED if is_enabled else TimerStatus.DISABLED
     definition = Definition(1, new.app, 1, status, new.schedule, new.notify)
     timer = Timer(definition, new.name, now, None, now, now, new.ending)
-    return timer.with_values({one.name: new.value_of(one) for one in FIELDS})
+    return timer.with_values({field.name: new.value_of(field) for field in FIELDS})
 
 
 # What marks a timer that `apply` made, with the name of its set behind it.
@@ -171,19 +171,21 @@ def read_wanted_set(
     """Return what the timers of files ask for at `now` (ms UTC), each marked with its set; raises `BadFiles`."""
     faults: list[Fault] = []
     found: dict[str, Wanted] = {}
-    for one in written:
+    for source in written:
         try:
-            _refuse_set_tag(one.document)
-            timer = read_wanted(_marked(one.document, set_name), app, now, find_calendar)
+            _refuse_set_tag(source.document)
+            timer = read_wanted(_marked(source.document, set_name), app, now, find_calendar)
         except InvalidInput as error:
             meant = "" if error.meant is None or error.meant in str(error) else f"; meant: {error.meant}"
-            faults.append(Fault(one.file, one.line_of(error.field), one.key, f"{error}{meant}"))
+            faults.append(Fault(source.file, source.line_of(error.field), source.key, f"{error}{meant}"))
             continue
         if earlier := found.get(timer.key):
             faults.append(
-                Fault(one.file, one.line, timer.key, f"the key is given twice, first at {earlier.place}")
+                Fault(
+                    source.file, source.line, timer.key, f"the key is given twice, first at {earlier.place}"
+                )
             )
-        found.setdefault(timer.key, Wanted(timer, one))
+        found.setdefault(timer.key, Wanted(timer, source))
     if faults:
         raise BadFiles(faults)
     return list(found.values())
@@ -191,8 +193,8 @@ def read_wanted_set(
 
 def own_calendars(written: Sequence[TimerInFile]) -> set[str]:
     """Return the names of calendars that timers of files name, and that are not always there."""
-    schedules = [one.document.get("schedule") for one in written if isinstance(one.document, dict)]
-    names = {one.get("excludeCalendar") for one in schedules if isinstance(one, dict)}
+    schedules = [timer.document.get("schedule") for timer in written if isinstance(timer.document, dict)]
+    names = {schedule.get("excludeCalendar") for schedule in schedules if isinstance(schedule, dict)}
     return {name for name in names if isinstance(name, str)} - built_in().keys()
 
 

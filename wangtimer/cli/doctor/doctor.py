@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -72,7 +73,7 @@ def doctor(as_json: bool, data_dir: Path | None, only_ways_out: bool) -> None:
         os.environ.update(directory.settings | own_key_setting(directory.path))
     findings = examine_ways_out() if only_ways_out else examine()
     if as_json:
-        show_json(list(map(_data, findings)))
+        show_json(list(map(asdict, findings)))
     else:
         _show(findings)
     sys.exit(1 if is_wrong(findings) else 0)
@@ -118,12 +119,8 @@ def examine_ways_out() -> list[Finding]:
     return findings or [Part("ways out").ok("no mail server and no message broker is set")]
 
 
-def _data(one: Finding) -> dict[str, str]:
-    return {"severity": one.severity.value, "part": one.part, "text": one.text, "mend": one.mend}
-
-
 def _show(findings: Sequence[Finding]) -> None:
-    show_table(map(_data, findings), {"": "severity", "part": "part", "found": "text"})
-    for one in findings:
-        if one.mend:
-            show_line(f"\n{one.severity.value}: {one.part}: {one.text}\n  {one.mend}")
+    show_table(map(asdict, findings), {"": "severity", "part": "part", "found": "text"})
+    for finding in findings:
+        if finding.mend:
+            show_line(f"\n{finding.severity.value}: {finding.part}: {finding.text}\n  {finding.mend}")

@@ -51,7 +51,7 @@ class Part:
 
 def is_wrong(findings: Iterable[Finding]) -> bool:
     """Say whether one of them is an error."""
-    return any(one.severity is Severity.ERROR for one in findings)
+    return any(finding.severity is Severity.ERROR for finding in findings)
 
 
 def asked_of_sql(settings: Settings, ask: Callable[[Database], Iterator[Finding]]) -> Iterator[Finding]:

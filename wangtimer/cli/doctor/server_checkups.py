@@ -285,9 +285,9 @@ def check_broker(settings: Settings, app: Celery) -> Iterator[Finding]:
 
 
 def _workers(settings: Settings, app: Celery) -> Iterator[Finding]:
-    asked = app.control.inspect(timeout=ANSWER_WITHIN_S)
-    by_worker = asked.active_queues() or {}
-    for queue in (one.name for one in app.conf.task_queues):
+    workers_at = app.control.inspect(timeout=ANSWER_WITHIN_S)
+    by_worker = workers_at.active_queues() or {}
+    for queue in (task_queue.name for task_queue in app.conf.task_queues):
         workers = sorted(name for name, taken in by_worker.items() if queue in _names(taken))
         if workers:
             yield BROKER.ok(f"queue {queue}: {', '.join(workers)}")
@@ -296,7 +296,7 @@ def _workers(settings: Settings, app: Celery) -> Iterator[Finding]:
                 f"queue {queue} has no worker",
                 f"start one: celery -A wangtimer worker -Q {queue} (the Procfile has it in full)",
             )
-    yield judge_beat(asked.ping() or {})
+    yield judge_beat(workers_at.ping() or {})
     own = settings.own_queues
     broker = Broker(app, own.message_queue_of)
     for number in range(len(own.names) + 1):

@@ -73,12 +73,14 @@ def of_queues(queues: Mapping[str, str], own: OwnQueues) -> Iterator[Finding]:
 
 def of_keys(store: ApiKeyStore, now: datetime) -> Iterator[Finding]:
     """Yield a warning for each key that ends within 14 days, or ended within the last 7 and was not revoked."""
-    first, at, before = (int(one.timestamp() * 1_000) for one in (now - KEY_LATELY, now, now + KEY_SOON))
+    first, at, before = (
+        int(moment.timestamp() * 1_000) for moment in (now - KEY_LATELY, now, now + KEY_SOON)
+    )
     found = store.ending(first, before, SHOWN)
-    for one in found:
-        whose = "an operator" if one.app is None else f"app {one.app}"
-        said = f"key {one.id} ({one.name}) of {whose} {'expired' if one.has_expired(at) else 'expires'} at"
-        yield KEYS.warning(f"{said} {show_moment(one.expires_at or 0)}", RENEW_KEY)
+    for key in found:
+        whose = "an operator" if key.app is None else f"app {key.app}"
+        said = f"key {key.id} ({key.name}) of {whose} {'expired' if key.has_expired(at) else 'expires'} at"
+        yield KEYS.warning(f"{said} {show_moment(key.expires_at or 0)}", RENEW_KEY)
     if not found:
         yield KEYS.ok(f"no API key expires within {KEY_SOON.days} days")
 
@@ -101,11 +103,11 @@ def of_signing_secrets(store: SigningStore) -> Iterator[Finding]:
 def of_pauses(store: PauseStore) -> Iterator[Finding]:
     """Yield a warning for each pause, with how it ends."""
     paused = store.all()
-    for one in paused[:SHOWN]:
-        why = f": {one.reason}" if one.reason else ""
-        said = f"{one.name} has been paused since {show_moment(one.since)}{why}"
+    for pause in paused[:SHOWN]:
+        why = f": {pause.reason}" if pause.reason else ""
+        said = f"{pause.name} has been paused since {show_moment(pause.since)}{why}"
         yield PAUSES.warning(
-            said, f"its firings wait; let it go on: wangtimer resume {one.name.replace(':', ' ', 1)}"
+            said, f"its firings wait; let it go on: wangtimer resume {pause.name.replace(':', ' ', 1)}"
         )
     if len(paused) > SHOWN:
         yield PAUSES.warning(f"so are {len(paused) - SHOWN} further ones", "wangtimer pauses lists them")
@@ -118,19 +120,19 @@ def of_calendars(store: CalendarStore, today: date) -> Iterator[Finding]:
 
     A built-in calendar is told once, however many apps name it.
     """
-    told: set[str] = set()
+    seen: set[str] = set()
     found = 0
     for app, name in _named(store):
         if found == SHOWN:
             return
-        if name in told:
+        if name in seen:
             continue
         calendar = built_in().get(name) or _uploaded(store, app, name)
         if calendar is None or not _ends_soon(calendar, today) or not store.is_of_enabled(app, name):
             continue
         found += 1
         if name in built_in():
-            told.add(name)
+            seen.add(name)
             yield _ending(calendar, f"{name} (of app {app}, say)", INSTALL)
         else:
             yield _ending(calendar, f"{name} of app {app}", UPLOAD)
@@ -166,14 +168,8 @@ def _ending(calendar: Calendar, named: str, mend: str) -> Finding:
 def of_certificates(store: ClientCertificates, now: datetime) -> Iterator[Finding]:
     """Yield an error for each app whose certificate has expired, a warning for one that does within 30 days."""
     ending = store.ending(_ms(now + CERTIFICATE_SOON), SHOWN)
-    for one in ending:
-        has_ended = one.expires_at <= _ms(now)
-        said = f"the client certificate of app {one.app} {_expires(one.expires_at, has_ended=has_ended)}"
-        yield (
-            CERTIFICATES.error(said, RENEW_CERTIFICATE)
-            if has_ended
-            else CERTIFICATES.warning(said, RENEW_CERTIFICATE)
-        )
+    for row in ending:
+        yield _expiry(f"the client certificate of app {row.app}", row.expires_at, now, RENEW_CERTIFICATE)
     if not ending:
         yield CERTIFICATES.ok(f"no client certificate expires within {CERTIFICATE_SOON.days} days")
 
@@ -185,19 +181,16 @@ def of_authorities(settings: Settings, now: datetime) -> Iterator[Finding]:
     except BadSetting as wrong:
         yield CERTIFICATES.error(str(wrong), "mend the file, or take the setting out")
         return
-    for one in facts_of_all(pem) if pem else ():
-        has_ended = one.expires_at <= _ms(now)
-        said = (
-            f"{one.subject}, of WANGTIMER_CALLBACK_CA_FILE, {_expires(one.expires_at, has_ended=has_ended)}"
-        )
-        if has_ended:
-            yield CERTIFICATES.error(said, REPLACE)
-        elif one.expires_at <= _ms(now + CERTIFICATE_SOON):
-            yield CERTIFICATES.warning(said, REPLACE)
+    for facts in facts_of_all(pem) if pem else ():
+        if facts.expires_at <= _ms(now + CERTIFICATE_SOON):
+            named = f"{facts.subject}, of WANGTIMER_CALLBACK_CA_FILE,"
+            yield _expiry(named, facts.expires_at, now, REPLACE)
 
 
-def _expires(at: int, *, has_ended: bool) -> str:
-    return f"expired at {show_moment(at)}" if has_ended else f"expires at {show_moment(at)}"
+def _expiry(named: str, at: int, now: datetime, mend: str) -> Finding:
+    if at <= _ms(now):
+        return CERTIFICATES.error(f"{named} expired at {show_moment(at)}", mend)
+    return CERTIFICATES.warning(f"{named} expires at {show_moment(at)}", mend)
 
 
 def _ms(moment: datetime) -> int:
@@ -217,10 +210,10 @@ def check_bad_timers(settings: Settings) -> Iterator[Finding]:
 
 def of_bad_timers(bad: list[BadTimer], present: int, now: int) -> Iterator[Finding]:
     """Yield the findings: an error for a bad timer seen within ten minutes, else a warning."""
-    for one in bad:
-        is_present = now - one.seen_at <= PRESENT_MS
-        seen = datetime.fromtimestamp(one.seen_at // 1_000, UTC).isoformat().replace("+00:00", "Z")
-        said = f"timer {one.timer_id}: {one.reason} (last seen {seen})"
+    for timer in bad:
+        is_present = now - timer.seen_at <= PRESENT_MS
+        seen = datetime.fromtimestamp(timer.seen_at // 1_000, UTC).isoformat().replace("+00:00", "Z")
+        said = f"timer {timer.timer_id}: {timer.reason} (last seen {seen})"
         yield BAD.error(said, SAME_VERSION) if is_present else BAD.warning(said, SAME_VERSION)
     if present > len(bad):
         yield BAD.error(

@@ -66,23 +66,23 @@ def read_celery_module(source: str, zone: str | None, now: int) -> list[Found]:
 
 def _found(name: str, entry: Any, zone: str, now: int, key: str) -> Found:
     place = f"beat_schedule[{name!r}]"
-    asked = entry.get("schedule") if isinstance(entry, Mapping) else None
+    written = entry.get("schedule") if isinstance(entry, Mapping) else None
     try:
         if not isinstance(entry, Mapping) or not entry.get("task"):
             raise NotTaken("it names no task")  # noqa: TRY301 - told like all other refusals
-        as_v1, moments = _schedule(asked, bool(entry.get("relative")), zone, now)
+        as_v1, moments = _schedule(written, bool(entry.get("relative")), zone, now)
         body = _body(entry)
         given = entry.get("options")
         options = {str(name): value for name, value in given.items()} if isinstance(given, Mapping) else {}
-        return Entry(place, str(asked), key, str(entry["task"]), as_v1, body, moments, options=options)
+        return Entry(place, str(written), key, str(entry["task"]), as_v1, body, moments, options=options)
     except NotTaken as error:
-        return Refusal(place, str(asked), str(error))
+        return Refusal(place, str(written), str(error))
 
 
-def _schedule(asked: Any, is_relative: bool, zone: str, now: int) -> tuple[Mapping[str, Any], TheirMoments]:
+def _schedule(written: Any, is_relative: bool, zone: str, now: int) -> tuple[Mapping[str, Any], TheirMoments]:
     try:
-        is_schedule = isinstance(asked, int | float | timedelta | BaseSchedule)
-        found = maybe_schedule(asked, is_relative) if is_schedule else asked
+        is_schedule = isinstance(written, int | float | timedelta | BaseSchedule)
+        found = maybe_schedule(written, is_relative) if is_schedule else written
     except (ValueError, OverflowError) as error:
         raise NotTaken(f"its schedule is no interval ({error})") from None
     # Only these classes are known; a subclass of one may mean anything.
@@ -133,7 +133,7 @@ def _beat_of(source: str, zone: str | None) -> _BeatEntries:
     if found is None:
         raise BadSource(f"{path} has no {attribute}")
     if isinstance(found, ModuleType):
-        apps = [one for one in vars(found).values() if isinstance(one, Celery)]
+        apps = [value for value in vars(found).values() if isinstance(value, Celery)]
         found = apps[0] if apps else found
     if isinstance(found, Celery):
         return _beat_of_app(found, source, zone)

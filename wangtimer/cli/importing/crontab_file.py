@@ -129,7 +129,7 @@ def _split(line: str, is_system: bool) -> _Line:
     if count == 1 and when not in MACROS:
         raise NotTaken(f"{when} is none of {', '.join(MACROS)}")
     command, *given = _PERCENT.split(parts[-1].rstrip())
-    lines = "".join(f"{one}\n" for one in given) if given else None
+    lines = "".join(f"{piece}\n" for piece in given) if given else None
     return _Line(
         when,
         parts[count] if is_system else None,

@@ -98,7 +98,7 @@ def every_so_often(interval_ms: int, first_ms: int, most: int | None = None) -> 
     def moments(after_ms: int, count: int) -> list[int]:
         number = max(0, (after_ms - first_ms) // interval_ms + 1)
         end = number + count if most is None else min(number + count, most)
-        return [first_ms + one * interval_ms for one in range(number, end)]
+        return [first_ms + place * interval_ms for place in range(number, end)]
 
     return moments
 
@@ -196,8 +196,8 @@ def zone_of(name: str) -> ZoneInfo:
 def passes_of(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
     """Return the moments (ms UTC) of a wall time: one; none in a gap; two where clocks are set back."""
     found = {wall.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1)}
-    shown = [one for one in found if one.astimezone(zone).replace(tzinfo=None) == wall]
-    return tuple(sorted(ms_of(one) for one in shown))
+    shown = [moment for moment in found if moment.astimezone(zone).replace(tzinfo=None) == wall]
+    return tuple(sorted(ms_of(moment) for moment in shown))
 
 
 def last_pass_of(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:

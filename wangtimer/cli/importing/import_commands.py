@@ -253,7 +253,7 @@ def _finish(source: str, outcomes: list[Any], now: int, out: Path | None) -> Non
         except OSError as error:
             raise Failed(f"{out}: {error}") from None
     show_report(outcomes, to_stderr=out is None)
-    refused = sum(isinstance(one, Refusal) for one in outcomes)
+    refused = sum(isinstance(outcome, Refusal) for outcome in outcomes)
     end_of_many(len(outcomes) - refused, refused)
 
 
@@ -270,9 +270,9 @@ def _mapping(arguments: dict[str, Any]) -> TargetMapping:
     try:
         return TargetMapping(
             url or "",
-            dict(_pair(one, "=", "--target", "NAME=URL") for one in targets),
+            dict(_pair(pair, "=", "--target", "NAME=URL") for pair in targets),
             method,
-            dict(_pair(one, ":", "--header", "NAME:VALUE") for one in headers),
+            dict(_pair(pair, ":", "--header", "NAME:VALUE") for pair in headers),
             through,
         )
     except ValueError as error:

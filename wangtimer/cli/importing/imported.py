@@ -55,14 +55,14 @@ class Importing:
 
     def each(self, found: Iterable[Found]) -> Iterator[Imported | Refusal]:
         """Yield the timer or the refusal of each entry."""
-        for one in found:
-            if isinstance(one, Refusal):
-                yield one
+        for entry in found:
+            if isinstance(entry, Refusal):
+                yield entry
                 continue
             try:
-                yield self._imported(one)
+                yield self._imported(entry)
             except NotTaken as error:
-                yield Refusal(one.place, one.original, str(error))
+                yield Refusal(entry.place, entry.original, str(error))
 
     def _imported(self, entry: Entry) -> Imported:
         document = self._document_of(entry)
@@ -75,14 +75,14 @@ class Importing:
             raise NotTaken("it has no future moment")
         left = [name for name in entry.options if self.mapping.through is None or name != "queue"]
         of_options = (f"its options are not taken over: {', '.join(left)}",) if left else ()
-        asked = self.terms.get("overlap", entry.overlap)
+        overlap = self.terms.get("overlap", entry.overlap)
         of_overlap = (
-            (f"--overlap makes it {asked}; as it was, it would be {entry.overlap}",)
-            if entry.overlap and asked != entry.overlap
+            (f"--overlap makes it {overlap}; as it was, it would be {entry.overlap}",)
+            if entry.overlap and overlap != entry.overlap
             else ()
         )
-        told = (*entry.notes, *of_options, *of_overlap, *notes)
-        return Imported(entry, document, wanted.schedule, moments, told)
+        all_notes = (*entry.notes, *of_options, *of_overlap, *notes)
+        return Imported(entry, document, wanted.schedule, moments, all_notes)
 
     def _document_of(self, entry: Entry) -> dict[str, Any]:
         # A message is sent in no time, and who runs a task does so as ever.
@@ -118,15 +118,15 @@ def hold_against(
         return our_moments, ()
     zone = ZoneInfo(ours.timezone)
     differing = _differing_moments(our_moments, their_moments)
-    told = _tell_first(our_moments, their_moments, zone)
+    difference = _tell_first(our_moments, their_moments, zone)
     if not all(_is_near_change(moment, zone) for moment in differing):
-        raise NotTaken(told)
+        raise NotTaken(difference)
     if not accepts_clock_changes:
         raise NotTaken(
-            f"{told}; they differ only around clock changes of {zone.key}: "
+            f"{difference}; they differ only around clock changes of {zone.key}: "
             "--accept-clock-changes imports it with WangTimer's moments there"
         )
-    return our_moments, (f"around a clock change, {told}",)
+    return our_moments, (f"around a clock change, {difference}",)
 
 
 def _differing_moments(ours: Sequence[int], theirs: Sequence[int]) -> list[int]:
@@ -160,26 +160,26 @@ def _is_near_change(moment_ms: int, zone: ZoneInfo) -> bool:
 def show_report(found: Iterable[Imported | Refusal], to_stderr: bool) -> None:
     """Print the report, a few lines for each entry, and how many there were."""
     outcomes = list(found)
-    for one in outcomes:
-        lines = _lines_of_refusal(one) if isinstance(one, Refusal) else _lines_of_timer(one)
+    for outcome in outcomes:
+        lines = _lines_of_refusal(outcome) if isinstance(outcome, Refusal) else _lines_of_timer(outcome)
         for line in lines:
             click.echo(printable(line), err=to_stderr)
-    taken = sum(isinstance(one, Imported) for one in outcomes)
+    taken = sum(isinstance(outcome, Imported) for outcome in outcomes)
     click.echo(f"{taken} of {len(outcomes)} entries become timers", err=to_stderr)
 
 
-def _lines_of_refusal(one: Refusal) -> Iterator[str]:
-    yield f"REFUSED  {one.place}: {one.original}"
-    yield f"         {one.reason}"
+def _lines_of_refusal(refusal: Refusal) -> Iterator[str]:
+    yield f"REFUSED  {refusal.place}: {refusal.original}"
+    yield f"         {refusal.reason}"
 
 
-def _lines_of_timer(one: Imported) -> Iterator[str]:
-    yield f"{one.entry.key}  {one.entry.place}: {one.entry.original}"
-    yield f"         {describe(one.schedule, Language.EN)}{'' if one.entry.is_enabled else '; disabled'}"
-    target = one.document["target"]
+def _lines_of_timer(imported: Imported) -> Iterator[str]:
+    yield f"{imported.entry.key}  {imported.entry.place}: {imported.entry.original}"
+    yield f"         {describe(imported.schedule, Language.EN)}{'' if imported.entry.is_enabled else '; disabled'}"
+    target = imported.document["target"]
     yield f"         {_call(target)}"
-    yield f"         {_compared_moments(one)}"
-    for note in one.notes:
+    yield f"         {_compared_moments(imported)}"
+    for note in imported.notes:
         yield f"         note: {note}"
 
 
@@ -189,9 +189,9 @@ def _call(target: Mapping[str, Any]) -> str:
     return f"{target.get('method', 'POST')} {shown_target(target['url'])}"
 
 
-def _compared_moments(one: Imported) -> str:
-    first = show_moment(one.moments[0], ZoneInfo(one.schedule.timezone))
-    count = len(one.moments)
+def _compared_moments(imported: Imported) -> str:
+    first = show_moment(imported.moments[0], ZoneInfo(imported.schedule.timezone))
+    count = len(imported.moments)
     which = f"the next {COMPARED}" if count == COMPARED else f"all {count}"
     return f"next {first}; {which} moments were compared"
 
@@ -200,22 +200,22 @@ def timers_file(source: str, found: Iterable[Imported | Refusal], now: int) -> s
     """Return the text of a YAML file: a list of v1's timers. A refused entry is a comment."""
     made_at = datetime.fromtimestamp(now // 1_000, UTC)
     head = f"# Timers made of {source} on {made_at:%Y-%m-%d}. Look at them, then: wangtimer apply -f FILE\n"
-    return head + "".join(f"\n{_in_file(one)}" for one in found) + _nothing(found)
+    return head + "".join(f"\n{_in_file(outcome)}" for outcome in found) + _nothing(found)
 
 
-def _in_file(one: Imported | Refusal) -> str:
-    if isinstance(one, Refusal):
-        return _comment(f"REFUSED {one.place}: {one.original}") + _comment(one.reason)
+def _in_file(outcome: Imported | Refusal) -> str:
+    if isinstance(outcome, Refusal):
+        return _comment(f"REFUSED {outcome.place}: {outcome.original}") + _comment(outcome.reason)
     lines = [
-        f"{one.entry.place}: {one.entry.original}",
-        *(f"note: {note}" for note in one.notes),
+        f"{outcome.entry.place}: {outcome.entry.original}",
+        *(f"note: {note}" for note in outcome.notes),
     ]
-    return "".join(map(_comment, lines)) + _yaml([one.document])
+    return "".join(map(_comment, lines)) + _yaml([outcome.document])
 
 
 def _nothing(found: Iterable[Imported | Refusal]) -> str:
     """Return an empty list where there is no timer."""
-    return "" if any(isinstance(one, Imported) for one in found) else "\n[]\n"
+    return "" if any(isinstance(outcome, Imported) for outcome in found) else "\n[]\n"
 
 
 def _yaml(documents: object) -> str:

@@ -214,8 +214,8 @@ def _data(row: Row, job: Row) -> tuple[dict[str, str], list[str]]:
     """
     data: dict[str, str] = {}
     unread = False
-    for one in (job, row):
-        raw = _bytes_of(value_of(one, "job_data"))
+    for holder in (job, row):
+        raw = _bytes_of(value_of(holder, "job_data"))
         if raw.startswith(JAVA_OBJECT) or not (raw.startswith(b"#") or b"=" in raw or not raw):
             unread = True
         else:
@@ -234,15 +234,15 @@ def _bytes_of(value: Any) -> bytes:
 
 def read_properties(text: str) -> dict[str, str]:
     """Return the properties of a text as `java.util.Properties.load` reads them."""
-    found = (one for one in _PROPERTY.finditer(text) if one["name"] or one["value"])
-    return {_unescaped(one["name"]): _unescaped(one["value"]) for one in found}
+    found = (line for line in _PROPERTY.finditer(text) if line["name"] or line["value"])
+    return {_unescaped(line["name"]): _unescaped(line["value"]) for line in found}
 
 
 def _unescaped(text: str) -> str:
-    def sign_of(one: re.Match[str]) -> str:
-        if one["code"]:
-            return chr(int(one["code"], 16))
-        return "" if one["fold"] else _ESCAPES.get(one["sign"], one["sign"])
+    def sign_of(escape: re.Match[str]) -> str:
+        if escape["code"]:
+            return chr(int(escape["code"], 16))
+        return "" if escape["fold"] else _ESCAPES.get(escape["sign"], escape["sign"])
 
     # A sign beyond 16 bits is written as two.
     return _ESCAPED.sub(sign_of, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -194,7 +194,9 @@ class _Reading:
         parts, _ = self._parts(found.end())
         names = (_COLUMN.match(part, _end_of(_SPACE, part, 0)) for part in parts)
         self._columns[table] = [
-            _bare(one["name"]) for one in names if one is not None and one["name"].lower() not in _NO_COLUMNS
+            _bare(column["name"])
+            for column in names
+            if column is not None and column["name"].lower() not in _NO_COLUMNS
         ]
         self.rows.setdefault(table, [])
 
@@ -232,7 +234,7 @@ class _Reading:
     def _add(self, found: re.Match[str], at: int, values: list[Any]) -> None:
         table = _bare(found["name"])
         own = found["columns"]
-        names = [_bare(one) for one in own.split(",")] if own else self._columns.get(table)
+        names = [_bare(column) for column in own.split(",")] if own else self._columns.get(table)
         if names is None:
             raise self._bad(at, f"no CREATE TABLE gives the columns of {table}")
         if len(values) != len(names):
@@ -270,7 +272,9 @@ class _Reading:
 
     def _unescaped(self, text: str) -> str | Unread:
         if self._dialect.has_escapes:
-            return _ESCAPED.sub(lambda one: "'" if one[1] is None else _ESCAPES.get(one[1], one[1]), text)
+            return _ESCAPED.sub(
+                lambda escape: "'" if escape[1] is None else _ESCAPES.get(escape[1], escape[1]), text
+            )
         if self._dialect.has_escapes is None and "\\" in text:
             return Unread(NO_SERVER)
         return text.replace("''", "'")
@@ -292,11 +296,11 @@ class _Reading:
 def _copied(value: str) -> str | None:
     if value == r"\N":
         return None
-    return re.sub(r"\\(.)", lambda one: _COPY_ESCAPES.get(one[1], one[1]), value)
+    return re.sub(r"\\(.)", lambda escape: _COPY_ESCAPES.get(escape[1], escape[1]), value)
 
 
 def _qualifier(name: str) -> str:
-    return ".".join(_bare(one) for one in name.split(".")[:-1])
+    return ".".join(_bare(part) for part in name.split(".")[:-1])
 
 
 def _bare(name: str) -> str:

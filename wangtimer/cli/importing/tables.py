@@ -48,7 +48,7 @@ def _read(source: str, names: list[str]) -> dict[str, list[Row]]:
     path = Path(source)
     try:
         if path.is_dir():
-            files = {one.stem.lower(): one for one in sorted(path.glob("*.csv"))}
+            files = {file.stem.lower(): file for file in sorted(path.glob("*.csv"))}
             return {name: _csv(files[name]) for name in names if name in files}
         if path.suffix.lower() == ".csv":
             return {names[0]: _csv(path)}
@@ -56,7 +56,7 @@ def _read(source: str, names: list[str]) -> dict[str, list[Row]]:
         text = decoded(path.read_bytes(), "surrogateescape")
         if text.lstrip().startswith("<"):
             raise BadText("it is XML: dump it as SQL, without --xml")  # noqa: TRY301
-        found, others = read_dump(text, names)
+        found, passed_over = read_dump(text, names)
     except (OSError, BadText, csv.Error) as error:
         raise BadSource(f"{source}: {error}") from None
     except BadDump as error:
@@ -66,8 +66,8 @@ def _read(source: str, names: list[str]) -> dict[str, list[Row]]:
             f"{source}: its text is in {lossy[1]}, with a ? for each sign that {lossy[1]} lacks: "
             "dump it with --default-character-set=utf8mb4"
         )
-    if others:
-        show_trouble(f"{source}: rows of other tables are not read: {', '.join(others)}")
+    if passed_over:
+        show_trouble(f"{source}: rows of other tables are not read: {', '.join(passed_over)}")
     return found
 
 
@@ -89,7 +89,7 @@ def table_of(tables: Mapping[str, list[Row]], name: str, source: str, *columns: 
     rows = tables.get(name.lower())
     if rows is None:
         raise BadSource(f"{shown_source(source)} has no table {name}")
-    if rows and (missing := [one for one in columns if one not in rows[0]]):
+    if rows and (missing := [column for column in columns if column not in rows[0]]):
         raise BadSource(f"{shown_source(source)}: the table {name} has no column {', '.join(missing)}")
     return rows
 
@@ -177,7 +177,7 @@ def _csv(path: Path) -> list[Row]:
         if line and len(line) != len(names):
             raise csv.Error(f"line {lines.line_num}: {len(line)} values for {len(names)} columns")
         if line:
-            rows.append(dict(zip(names, (None if one in NULLS else one for one in line), strict=True)))
+            rows.append(dict(zip(names, (None if value in NULLS else value for value in line), strict=True)))
     return rows
 
 
@@ -206,4 +206,6 @@ def _over_sql(url: str, names: list[str]) -> dict[str, list[Row]]:
 def _lowered(row: Mapping[Any, Any]) -> Row:
     """Return a row as a driver gives it, with names in lower case, and with blobs as bytes."""
     blobs = (bytearray, memoryview)
-    return {str(name).lower(): bytes(one) if isinstance(one, blobs) else one for name, one in row.items()}
+    return {
+        str(name).lower(): bytes(value) if isinstance(value, blobs) else value for name, value in row.items()
+    }

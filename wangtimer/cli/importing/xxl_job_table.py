@@ -118,8 +118,8 @@ def _overlap(row: Row) -> tuple[str | None, str]:
 
 def _notes(row: Row) -> list[str]:
     notes = [
-        f"not taken over: {what} ({name} {text_of(row, name)})"
-        for name, (nothing, what) in WITHOUT_COUNTERPART.items()
+        f"not taken over: {meaning} ({name} {text_of(row, name)})"
+        for name, (nothing, meaning) in WITHOUT_COUNTERPART.items()
         if text_of(row, name) not in ("", nothing)
     ]
     if text_of(row, "executor_route_strategy") == BROADCAST:

@@ -245,11 +245,11 @@ def joined(whole: Whole, then: Whole) -> Whole:
     kept = {"matched": was["matched"], "wasInDoubt": was["wasInDoubt"] or now["wasInDoubt"]}
     # A later round no longer finds the timers that this one deleted.
     kept |= {"unknownKeys": was["unknownKeys"]} if "unknownKeys" in was else {}
-    soon = [one["countsWithin"] for one in (was, now) if "countsWithin" in one]
+    soon = [counts["countsWithin"] for counts in (was, now) if "countsWithin" in counts]
     kept |= {"countsWithin": max(soon, key=read_span)} if soon else {}
     dues = {
-        key: one or other
-        for key, one, other in (
+        key: nearer or further
+        for key, nearer, further in (
             ("firstDueAt", was.get("firstDueAt"), now.get("firstDueAt")),
             ("lastDueAt", now.get("lastDueAt"), was.get("lastDueAt")),
         )

@@ -69,8 +69,8 @@ class OnceGroup(click.Group):
             meant = word if word in self.commands else near_miss(written, self.commands)
             meant = meant or _elsewhere(ctx, word or written)
             question = "" if meant is None else f"did you mean {meant}? "
-            known = ", ".join(self.list_commands(ctx))
-            raise click.UsageError(f"{written!r} is no command here; {question}there are {known}", ctx)
+            names = ", ".join(self.list_commands(ctx))
+            raise click.UsageError(f"{written!r} is no command here; {question}there are {names}", ctx)
         return super().resolve_command(ctx, args)
 
 
@@ -104,7 +104,7 @@ def _refuse_second_values(command: click.Command, ctx: click.Context, args: list
 
 def _refuse_json_as_body(command: click.Command, ctx: click.Context, args: list[str]) -> None:
     """Refuse what stands behind --json as if it were a body, as other programs take it."""
-    names = {one.name for one in command.params}
+    names = {parameter.name for parameter in command.params}
     if ctx.resilient_parsing or not {"as_json", "body"} <= names or "--json" not in args[:-1]:
         return
     following = args[args.index("--json") + 1]

@@ -41,7 +41,7 @@ def _json(data: object, **form: Any) -> str:
 
 
 def _harmless(text: str) -> str:
-    return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+    return "".join(sign if sign.isprintable() or sign == "\n" else json.dumps(sign)[1:-1] for sign in text)
 
 
 def show_table(rows: Iterable[Row], columns: Columns[Row]) -> None:
@@ -52,7 +52,12 @@ def show_table(rows: Iterable[Row], columns: Columns[Row]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         fields: Any = row
-        table.add_row(*(_cell(fields[one] if isinstance(one, str) else one(row)) for one in columns.values()))
+        table.add_row(
+            *(
+                _cell(fields[column] if isinstance(column, str) else column(row))
+                for column in columns.values()
+            )
+        )
     _print(table, is_terminal)
 
 
@@ -100,7 +105,9 @@ def progress() -> Progress:
 
 def printable(text: str) -> str:
     """Return text without control characters: a target's answer must not control the terminal."""
-    return "".join(one if one.isprintable() or one == "\n" else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return "".join(
+        sign if sign.isprintable() or sign == "\n" else "\N{REPLACEMENT CHARACTER}" for sign in text
+    )
 
 
 def _cell(value: Any) -> Text:

@@ -99,7 +99,7 @@ def decoded(raw: bytes, errors: str = "strict") -> str:
     """Return text in UTF-8, without the byte order mark that some editors write; raises `BadText`."""
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise BadText("it is text in UTF-16: save it as UTF-8")
-    if reason := next((one for begin, one in NO_TEXT.items() if raw.startswith(begin)), None):
+    if reason := next((mend for begin, mend in NO_TEXT.items() if raw.startswith(begin)), None):
         raise BadText(reason)
     try:
         return raw.decode("utf-8-sig", errors)

@@ -31,7 +31,7 @@ MOST_SHOWN = 1_000
 )
 @click.option(
     "--dialect",
-    type=click.Choice([one.value for one in CronDialect]),
+    type=click.Choice([dialect.value for dialect in CronDialect]),
     default=CronDialect.UNIX.value,
     show_default=True,
     help="How it is read; quartz counts weekdays from 1, Sunday.",
@@ -73,6 +73,7 @@ def preview(schedule: Cron, now_ms: int, count: int) -> Preview:
         ],
         "words": {"en": found.words[Language.EN], "zh": found.words[Language.ZH]},
         "warnings": [
-            {"code": one.code.value, "text": one.text, "textZh": one.text_zh} for one in found.warnings
+            {"code": warning.code.value, "text": warning.text, "textZh": warning.text_zh}
+            for warning in found.warnings
         ],
     }

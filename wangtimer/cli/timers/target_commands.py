@@ -17,7 +17,7 @@ from wangtimer.client.timer_types import ChangedTarget, NamedTarget
 from wangtimer.client.transport import Listed
 
 _FIELDS = tuple(FieldOption("target", field) for field in described(NamedTargetPatch).values())
-_CLEARED = {one.field.name: one for one in _FIELDS if one.field.about.can_be_cleared}
+_CLEARED = {option.field.name: option for option in _FIELDS if option.field.about.can_be_cleared}
 _VERSION = click.option(
     "--version", type=click.IntRange(1), help="Refuse if the target has changed since this version."
 )
@@ -85,7 +85,7 @@ def show(run: CommandRun, name: str) -> None:
     metavar="URL",
     help="The URL to call. A new target needs one, or --celery, --messages, --consumers.",
 )
-@options(*_KIND_OPTIONS, *(one.click_option() for one in (*_FIELDS, *RETRY)), *CALL)
+@options(*_KIND_OPTIONS, *(option.click_option() for option in (*_FIELDS, *RETRY)), *CALL)
 @click.option(
     "--drop-header", "dropped", multiple=True, metavar="HEADER", help="Remove this header; may be repeated."
 )
@@ -102,9 +102,9 @@ def set_target(
 ) -> None:
     """Make a target, or change the given fields of it; the rest stays. It counts for all timers that name it."""
     changes = call_of(fields) | _kind(fields)
-    for one in _FIELDS:
-        if (value := fields.get(one.parameter)) not in (None, ()):
-            changes[one.field.name] = list(value) if isinstance(value, tuple) else value
+    for option in _FIELDS:
+        if (value := fields.get(option.parameter)) not in (None, ()):
+            changes[option.field.name] = list(value) if isinstance(value, tuple) else value
     if retry := timer_fields(fields).get("retry"):
         changes["retry"] = retry
     if twice := changes.keys() & set(clear):
@@ -148,27 +148,27 @@ def _set(run: CommandRun, name: str, version: int | None, changes: Any) -> Chang
         return run.client.put_target(name, **changes)
 
 
-def _show(one: NamedTarget) -> None:
-    headers = [f"{name}: {value}" for name, values in one["headers"].items() for value in values]
+def _show(target: NamedTarget) -> None:
+    headers = [f"{name}: {value}" for name, values in target["headers"].items() for value in values]
     pairs: dict[str, object] = {
-        "target": one["name"],
-        "calls": _call(one),
+        "target": target["name"],
+        "calls": _call(target),
         "headers": "; ".join(headers),
-        "body": one["body"],
-        "timeout": one.get("timeout"),
-        "connect timeout": one.get("connectTimeout"),
-        "first byte timeout": one.get("firstByteTimeout"),
-        "ack timeout": one.get("ackTimeout"),
-        "templates": one.get("templates"),
-        "cloud events": one.get("cloudEvents"),
-        "body is Base64": one.get("bodyIsBase64"),
-        "answers may control": one.get("allowControl"),
-        "keep output": one.get("keepOutput"),
-        **further(RETRY, one),
-        "timers": one.get("timers"),
-        "version": one["version"],
-        "created": one["createdAt"],
-        "updated": one["updatedAt"],
+        "body": target["body"],
+        "timeout": target.get("timeout"),
+        "connect timeout": target.get("connectTimeout"),
+        "first byte timeout": target.get("firstByteTimeout"),
+        "ack timeout": target.get("ackTimeout"),
+        "templates": target.get("templates"),
+        "cloud events": target.get("cloudEvents"),
+        "body is Base64": target.get("bodyIsBase64"),
+        "answers may control": target.get("allowControl"),
+        "keep output": target.get("keepOutput"),
+        **further(RETRY, target),
+        "timers": target.get("timers"),
+        "version": target["version"],
+        "created": target["createdAt"],
+        "updated": target["updatedAt"],
     }
     show_pairs({name: value for name, value in pairs.items() if value not in (None, "")})
 
@@ -178,15 +178,15 @@ def _show_changed(changed: ChangedTarget) -> None:
     show_how_soon(changed["countsWithin"])
 
 
-def _call(one: NamedTarget) -> str:
-    if "celery" in one:
-        return f"Celery: {one['celery']['broker']}, queue {one['celery']['queue']}"
-    if "consumers" in one:
-        fallback = one["consumers"].get("fallbackUrl")
-        return f"consumers: {one['consumers']['group']}{f', else {fallback}' if fallback else ''}"
-    if "queue" in one:
-        return ", ".join(f"{name} {value}" for name, value in one["queue"].items())
-    return f"{one['method']} {one['url']}"
+def _call(target: NamedTarget) -> str:
+    if "celery" in target:
+        return f"Celery: {target['celery']['broker']}, queue {target['celery']['queue']}"
+    if "consumers" in target:
+        fallback = target["consumers"].get("fallbackUrl")
+        return f"consumers: {target['consumers']['group']}{f', else {fallback}' if fallback else ''}"
+    if "queue" in target:
+        return ", ".join(f"{name} {value}" for name, value in target["queue"].items())
+    return f"{target['method']} {target['url']}"
 
 
 _TARGETS: Columns[NamedTarget] = {

@@ -146,16 +146,16 @@ def edit(
     """Change the given fields of a TIMER at once; the rest stays. Headers that are not named stay too."""
     refuse_unclear(fields, needs_one=False)
     changed_target = call_of(fields)
-    for one in clear:
-        if one in changed_target or (one in CLEARED and is_given(CLEARED[one], fields)):
-            raise click.UsageError(f"--clear {one}: it is given too")
-    changes = timer_fields(fields, tuple(CLEARED[one] for one in clear if one in CLEARED))
+    for word in clear:
+        if word in changed_target or (word in CLEARED and is_given(CLEARED[word], fields)):
+            raise click.UsageError(f"--clear {word}: it is given too")
+    changes = timer_fields(fields, tuple(CLEARED[word] for word in clear if word in CLEARED))
     changes |= {} if key is None else {"key": key}
     if RETRY in clear:
         if RETRY in changes:
             raise click.UsageError(f"--clear {RETRY}: it is given too")
         changes[RETRY] = None
-    cleared_target = dict.fromkeys(one for one in clear if one in CLEARED_OF_CALL)
+    cleared_target = dict.fromkeys(word for word in clear if word in CLEARED_OF_CALL)
     target = {**changes.pop("target", {}), **changed_target, **cleared_target}
     changes |= {"target": target} if target else {}
     if not changes:
@@ -312,7 +312,7 @@ def _count(run: CommandRun, action: Action, which: ManyTimers) -> ManyTimersOutc
 def _show_bulk(done: ManyTimersOutcome, action: Action) -> None:
     show_line(f"{done['done']} timers {DONE[action]}, {len(done['failed'])} failed, {done['remaining']} left")
     show_how_soon(done.get("countsWithin"))
-    late = [one for one in done["stopped"] if one["state"] != "cancelled"]
+    late = [stop for stop in done["stopped"] if stop["state"] != "cancelled"]
     if late:
         show_line(f"{len(late)} of them perhaps too late for this moment; its record will say:")
         show_table(late, {"id": "id", "moment": "at", "state": "state"})
@@ -322,7 +322,7 @@ def _show_bulk(done: ManyTimersOutcome, action: Action) -> None:
             {
                 "id": "id",
                 "key": "key",
-                "code": lambda one: one["problem"]["code"],
-                "why": lambda one: one["problem"]["detail"],
+                "code": lambda timer: timer["problem"]["code"],
+                "why": lambda timer: timer["problem"]["detail"],
             },
         )

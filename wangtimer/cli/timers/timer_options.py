@@ -161,7 +161,7 @@ _SPELLED: Mapping[str, tuple[str, ...]] = {
 
 
 def _kebab(name: str) -> str:
-    return "".join(f"-{one.lower()}" if one.isupper() else one for one in name)
+    return "".join(f"-{sign.lower()}" if sign.isupper() else sign for sign in name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,27 +212,29 @@ def _all() -> Iterator[FieldOption]:
 
 
 FIELD_OPTIONS = tuple(_all())
-SCHEDULE = tuple(one.click_option() for one in FIELD_OPTIONS if one.group == "schedule")
-RETRY = tuple(one for one in FIELD_OPTIONS if one.group == "retry")
-TERMS = tuple(one.click_option() for one in FIELD_OPTIONS if one.group != "schedule")
+SCHEDULE = tuple(option.click_option() for option in FIELD_OPTIONS if option.group == "schedule")
+RETRY = tuple(option for option in FIELD_OPTIONS if option.group == "retry")
+TERMS = tuple(option.click_option() for option in FIELD_OPTIONS if option.group != "schedule")
 # The fields that `--clear` can remove, by its word.
 CLEARED: Mapping[str, FieldOption] = {
-    one.spellings[0].removeprefix("--") + ("s" if one.field.kind == "texts" else ""): one
-    for one in FIELD_OPTIONS
-    if one.field.about.can_be_cleared
+    option.spellings[0].removeprefix("--") + ("s" if option.field.kind == "texts" else ""): option
+    for option in FIELD_OPTIONS
+    if option.field.about.can_be_cleared
 }
-_RULES = tuple(one for one in FIELD_OPTIONS if one.field.about.is_rule)
+_RULES = tuple(option for option in FIELD_OPTIONS if option.field.about.is_rule)
 
 
 def timer_fields(options: Mapping[str, Any], cleared: tuple[FieldOption, ...] = ()) -> dict[str, Any]:
     """Return the given fields of a timer in v1's form; cleared fields are null."""
     found: dict[str, Any] = {}
-    for one in FIELD_OPTIONS:
-        value = options.get(one.parameter)
+    for option in FIELD_OPTIONS:
+        value = options.get(option.parameter)
         is_given = value is not None and value != ()
-        if is_given or one in cleared:
-            inner = found.setdefault(one.group, {}) if one.group else found
-            inner[one.field.name] = (list(value) if isinstance(value, tuple) else value) if is_given else None
+        if is_given or option in cleared:
+            inner = found.setdefault(option.group, {}) if option.group else found
+            inner[option.field.name] = (
+                (list(value) if isinstance(value, tuple) else value) if is_given else None
+            )
     return found
 
 
@@ -243,7 +245,7 @@ def is_given(option: FieldOption, options: Mapping[str, Any]) -> bool:
 
 def refuse_unclear(options: Mapping[str, Any], needs_one: bool = True) -> None:
     """Raise a usage error for a schedule of two rules or, where it needs one, of none."""
-    found = [one.spellings[0] for one in _RULES if is_given(one, options)]
+    found = [option.spellings[0] for option in _RULES if is_given(option, options)]
     if len(found) > 1:
         raise click.UsageError(f"say when in one way, not {' and '.join(found)}")
     if needs_one and not found:

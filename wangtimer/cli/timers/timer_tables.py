@@ -27,7 +27,7 @@ def show_timer(timer: Timer | ListedTimer) -> None:
         "calls": _call(target),
         "headers": "; ".join(headers),
         "body": target["body"],
-        **further((one for one in FIELD_OPTIONS if one.place not in _SAID_ELSEWHERE), timer),
+        **further((option for option in FIELD_OPTIONS if option.place not in _SAID_ELSEWHERE), timer),
         "version": timer["version"],
         "created": timer["createdAt"],
         "updated": timer["updatedAt"],
@@ -45,10 +45,10 @@ def _call(target: ShownTarget) -> str:
 def further(options: Iterable[FieldOption], shown: Any) -> dict[str, object]:
     """Return the fields of a timer or target that differ from their default, by their options' words."""
     rows: dict[str, object] = {}
-    for one in options:
-        value = ((shown.get(one.group) or {}) if one.group else shown).get(one.field.name)
-        if not one.is_of_rule and value not in (None, one.field.about.default):
-            rows[_words(one)] = " ".join(value) if isinstance(value, list) else value
+    for option in options:
+        value = ((shown.get(option.group) or {}) if option.group else shown).get(option.field.name)
+        if not option.is_of_rule and value not in (None, option.field.about.default):
+            rows[_words(option)] = " ".join(value) if isinstance(value, list) else value
     return rows
 
 
@@ -65,7 +65,7 @@ def when(schedule: ShownSchedule) -> str:
     if "cron" in schedule:
         dialect = "" if schedule.get("dialect", "unix") == "unix" else f"{schedule['dialect']}, "
         return f"{schedule['cron']} ({dialect}{schedule['timezone']})"
-    rules = {one.name for one in described(Rule).values() if one.about.is_rule}
+    rules = {field.name for field in described(Rule).values() if field.about.is_rule}
     return "; ".join(f"{name} {value}" for name, value in schedule.items() if name in rules)
 
 
@@ -113,10 +113,14 @@ def show_preview(found: Preview, timezone: str) -> None:
     click.echo()
     show_table(
         found["nextMoments"],
-        {timezone: "at", "weekday": lambda one: f"{datetime.fromisoformat(one['at']):%A}", "UTC": "utc"},
+        {
+            timezone: "at",
+            "weekday": lambda moment: f"{datetime.fromisoformat(moment['at']):%A}",
+            "UTC": "utc",
+        },
     )
-    for one in found["warnings"]:
-        show_line(f"warning: {one['text']} ({one['textZh']})")
+    for warning in found["warnings"]:
+        show_line(f"warning: {warning['text']} ({warning['textZh']})")
 
 
 def _last_with_reason(timer: ListedTimer) -> str | None:
