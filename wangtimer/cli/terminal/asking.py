@@ -25,8 +25,6 @@ KEY_WAS_SENT = "; --url is the service's address; the key was sent there: revoke
 CALLED_BY = {"url_to_call": "--target", "post_to": "--post-to"}
 MISSING_FIELD, SCOPE_MISSING = 40005, 40301
 APP_HINT = "; in a command write --app shop, or set WANGTIMER_APP"
-
-
 OF_KEY = "That of the API key by default."
 
 Data = TypeVar("Data")
