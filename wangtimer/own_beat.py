@@ -1,0 +1,17 @@
+"""A worker that includes this module needs no beat: it does each periodic task itself, in a loop of its own.
+
+For the embedded default (decision 76). Elsewhere beat sends each as a message, and so one of many processes does it.
+"""
+
+from typing import Any
+
+from celery.signals import worker_ready
+
+from wangtimer.loop import Loop
+from wangtimer.tasks import app
+
+
+@worker_ready.connect
+def _begin(**_: Any) -> None:
+    for name, entry in app.conf.beat_schedule.items():
+        Loop(name, app.tasks[entry["task"]].run, entry["schedule"].total_seconds()).start()
