@@ -3,15 +3,24 @@
 For the embedded default (decision 76). Elsewhere beat sends each as a message, and so one of many processes does it.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from celery.signals import worker_ready
 
 from wangtimer.loop import Loop
-from wangtimer.tasks import app
+from wangtimer.tasks import app, wiring
 
 
 @worker_ready.connect
 def _begin(**_: Any) -> None:
     for name, entry in app.conf.beat_schedule.items():
-        Loop(name, app.tasks[entry["task"]].run, entry["schedule"].total_seconds()).start()
+        work = partial(_do, app.tasks[entry["task"]].run)
+        Loop(name, work, entry["schedule"].total_seconds()).start()
+
+
+def _do(run: Callable[[], None]) -> None:
+    # A process that ends takes on nothing more.
+    if not wiring().stopping.is_set():
+        run()
