@@ -43,10 +43,13 @@ def test_the_embedded_default_at_rest_sends_no_message_and_wakes_seldom(tmp_path
     with running_up(tmp_path) as stack, redis.Redis.from_url(stack.directory.store_url) as client:
 
         def seen() -> Counter[str]:
-            calls = {name: figures["calls"] for name, figures in client.info("commandstats").items()}
-            return Counter(calls, wakes=wakes_of(pids))
+            calls: dict[str, int] = {
+                name: figures["calls"] for name, figures in client.info("commandstats").items()
+            }
+            return Counter({**calls, "wakes": wakes_of(pids)})
 
-        pids, counted = processes_of(stack), []
+        pids = processes_of(stack)
+        counted: list[Counter[str]] = []
 
         def is_at_rest() -> bool:
             before = seen()
