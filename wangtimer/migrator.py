@@ -99,11 +99,11 @@ class Migrator:
         left_out = self._still_resting()
         before: list[Timer] = []
         while True:
-            # The moments of a process with older zone rules would stand in place of the right ones.
-            if not self.may_plan():
-                return planned
             page, expand = self._next_page(left_out, began_at)
             if not page or page == before or self.is_stopping():
+                return planned
+            # The moments of a process with older zone rules would stand in place of the right ones.
+            if not self.may_plan():
                 return planned
             # If another migrator took the page meanwhile, no timer of it moves on, and the next page differs.
             planned += self._plan_page(page, expand, left_out)

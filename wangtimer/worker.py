@@ -17,16 +17,17 @@ log = structlog.get_logger()
 
 # Celery's own pauses grow to 30 s: firings would be late long after the broker is back.
 RETRY_PAUSES = {"interval_start": 0.5, "interval_step": 0.5, "interval_max": 2.0}
-BEAT_S = 1.0
+# How often the loop notes that it turns, and publishes task events: often enough for `HANGS_AFTER_S`.
+BEAT_S = 5.0
 # A worker whose event loop has not turned for this long, while the broker answers, hangs. kombu itself drops a silent
-# connection after 6 s; this is for what kombu does not notice.
+# connection after 7 s; this is for what kombu does not notice.
 HANGS_AFTER_S = 20.0
 LOOK_EVERY_S = 2.0
 EXIT_CODE = os.EX_TEMPFAIL
 
 
 class PatientConsumer(Consumer):  # type: ignore[misc]
-    """Retries for ever with a bounded pause; notes each second that its event loop turns, and publishes task events.
+    """Retries for ever with a bounded pause; notes every few seconds that its loop turns, and publishes task events.
 
     It obeys no remote command that acts. Its queues are read without acknowledgement. kombu's Redis transport would
     ask Redis to forget each message all the same, which is half of what a message costs; here it does not.
@@ -59,7 +60,7 @@ class PatientConsumer(Consumer):  # type: ignore[misc]
         hub.call_repeatedly(BEAT_S, self._beat)
 
     def on_send_event_buffered(self) -> None:
-        """Do nothing: the loop publishes task events once a second, since each publish costs a broker command."""
+        """Do nothing: the loop publishes task events together, since each publish costs a broker command."""
 
     def call_soon_ack(self, p: Any, *_arguments: Any, **_named: Any) -> Any:
         """Leave the acknowledgement out."""

@@ -20,7 +20,7 @@ from wangtimer.stack.service import is_ready
 pytestmark = pytest.mark.processes
 
 # By itself each of the Python processes takes some 110 MB, and all of them 1,000 MB.
-MOST_MB = 400
+MOST_MB = 350
 VALKEY = "valkey-server"
 
 

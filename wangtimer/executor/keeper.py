@@ -15,6 +15,7 @@ from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()
 
+# While some claim is held. Else half a renewal's interval passes: a claim made meanwhile is not yet due then.
 LOOK_EVERY_S = 0.25
 CLAIMS_A_TRIP = 100
 
@@ -33,7 +34,7 @@ class Keeper:
         self._timeout_ms = rule.timeout_ms
         self._asked: list[tuple[Held, Callable[[], None]]] = []
         self._lock = Lock()
-        self.loop = Loop("keeper", self.renew_due, LOOK_EVERY_S)
+        self.loop = Loop("keeper", self.renew_due)
 
     def may_send(self, held: Held) -> bool:
         """Tell whether the member is held, with a second of its lease surely left."""
@@ -53,8 +54,11 @@ class Keeper:
             self._asked.append((held, if_mine))
         self.loop.wake()
 
-    def renew_due(self) -> None:
-        """Renew claims whose last renewal is old enough, and those asked about; let go of what took too long."""
+    def renew_due(self) -> float:
+        """Renew claims whose last renewal is old enough, and those asked about; let go of what took too long.
+
+        Return in how many seconds to look again.
+        """
         with self._lock:
             asked, self._asked = self._asked, []
         asked_ids = {held.claim.id for held, _ in asked}
@@ -69,6 +73,7 @@ class Keeper:
         for start in range(0, len(due), CLAIMS_A_TRIP):
             self._renew_guarded(due[start : start + CLAIMS_A_TRIP])
         self._answer(asked, started_at=now)
+        return LOOK_EVERY_S if claims else self._renew_every_s / 2
 
     def _renew_guarded(self, claims: list[Claim]) -> None:
         """Renew these; after an unforeseen error one by one, so that a bad one harms no other."""

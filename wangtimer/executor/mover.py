@@ -25,8 +25,8 @@ GATHER_S = 0.005
 MOST_AT_ONCE = 1_000
 # While SQL is away nothing moves. A member then waits half as long as it is late by now, within these bounds.
 SHORTEST_WAIT_MS, LONGEST_WAIT_MS = 3_000, 30_000
-# While SQL hangs, waiting moves are put back this often.
-RELIEVE_EVERY_S = 0.25
+# While SQL hangs, waiting moves are put back this often; and so often it is seen whether any wait.
+RELIEVE_EVERY_S, LOOK_EVERY_S = 0.25, 1.0
 # As it is noted of what stands in its slice.
 NO_LANE = SharedLane("")
 
@@ -56,7 +56,7 @@ class Mover:
         self._moves: deque[Move] = deque()
         self._sql_rest = SqlRest()
         self.loop = Loop("mover", self._gather_and_move)
-        self.relief_loop = Loop("mover relief", self.relieve, RELIEVE_EVERY_S)
+        self.relief_loop = Loop("mover relief", self.relieve)
 
     def take(self, move: Move) -> None:
         """Queue a move; quick, from any thread."""
@@ -77,10 +77,16 @@ class Mover:
         self._clock.sleep(GATHER_S)
         self.move_all()
 
-    def relieve(self) -> None:
-        """Put back the queued members while SQL hangs and keeps the mover's own thread waiting."""
+    def relieve(self) -> float:
+        """Put back the queued members while SQL hangs and keeps the mover's own thread waiting.
+
+        Return in how many seconds to look again.
+        """
+        if not self._moves:
+            return LOOK_EVERY_S
         if self._sql_rest.lasts(self._clock):
             self.move_all()
+        return RELIEVE_EVERY_S
 
     def _next_part(self) -> list[Move]:
         """Return the next moves, at most `MOST_AT_ONCE`: another thread may take some too."""

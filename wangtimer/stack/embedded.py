@@ -11,6 +11,7 @@ from pathlib import Path
 
 import redis
 
+from wangtimer.broker import MIGRATE, SCHEDULE, TRIGGER
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.errors import BadSetting
 from wangtimer.own_servers import SETTING
@@ -21,7 +22,7 @@ from wangtimer.stack.fork import import_once
 from wangtimer.stack.own_keys import DEFAULT_APP, provide_keys
 from wangtimer.stack.own_secret_key import own_key_setting
 from wangtimer.stack.ports import HOST
-from wangtimer.stack.procfile import read_commands
+from wangtimer.stack.procfile import Command, read_commands
 from wangtimer.stack.service import SERVERS_RANK, Service
 from wangtimer.stack.supervisor import STOP_SECONDS, StartError, StopRequest, Supervisor, wait_for
 from wangtimer.stack.valkey_server import embedded_argv, valkey_program
@@ -32,7 +33,7 @@ DEFAULT_PORT = 5000
 STREAM_BEHIND = 1
 PROGRAM = "wangtimer"
 # What is imported, all that their programs would, and the processes that are forked then. So each module is read once,
-# and is in memory once. Workers start while the API is imported. Beat is last: its first ticks bring work.
+# and is in memory once. Workers start while the API is imported.
 STAGES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     (
         (
@@ -40,22 +41,20 @@ STAGES: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
                 "wangtimer.tasks",
                 "celery.bin.celery",
                 "celery.apps.worker",
-                "celery.apps.beat",
-                "celery.beat",
             ),
             *("celery.app.amqp", "celery.app.control", "celery.app.events", "celery.app.log"),
             *("celery.concurrency.thread", "celery.worker.autoscale", "celery.worker.components"),
             *("celery.worker.consumer.delayed_delivery", "celery.worker.strategy", "celery.utils.static"),
             *("kombu.pidbox", "kombu.transport.redis", "billiard.dummy", "billiard.pool"),
         ),
-        ("scheduler", "migrate", "trigger", "callback"),
+        ("beat", "callback"),
     ),
     (
         (
             *("wangtimer.api.http.web_worker", "gunicorn.app.wsgiapp", "gunicorn.arbiter"),
             *("wangtimer.stream.stream_server", "uvicorn.loops.asyncio", "uvicorn.lifespan.on"),
         ),
-        ("web", "stream", "beat"),
+        ("web", "stream"),
     ),
 )
 PROCESSES = tuple(name for _, names in STAGES for name in names)
@@ -187,6 +186,7 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         "WANGTIMER_HTTP_WORKERS": "1",  # each takes a second of CPU at the start; one serves a machine of its own
     }
     commands = read_commands()
+    commands["beat"] = beat_that_works(commands["trigger"])
     service = Service(stack.supervisor, directory.path, environment, are_forked=True)
     # Some modules read settings when they are imported.
     os.environ.update(environment)
@@ -194,6 +194,15 @@ def _start_service(stack: EmbeddedStack, port: int, stop: StopRequest) -> None:
         import_once(modules)
         service.start(commands[name] for name in names)
     service.await_ready(stack.api_url, stop)
+
+
+def beat_that_works(trigger: Command) -> Command:
+    """Return the command of one process that is beat, scheduler, migrate and trigger, made of the Procfile's trigger.
+
+    It is named as beat is, of which the check-up asks a sign of life.
+    """
+    words = {TRIGGER: f"{SCHEDULE},{MIGRATE},{TRIGGER}", f"{TRIGGER}@%h": "beat@%h"}
+    return Command("beat", (*(words.get(word, word) for word in trigger.argv), "-I", "wangtimer.own_beat"))
 
 
 def said(stack: EmbeddedStack, program: str = PROGRAM, app: str = DEFAULT_APP) -> str:

@@ -11,7 +11,7 @@ from wangtimer.core.errors import WangTimerError
 from wangtimer.stack.child import Child, ChildSpec, launch
 
 # While a stack starts or ends, and while it runs. A look costs ten system calls.
-POLL_SECONDS, TEND_SECONDS = 0.025, 0.2
+POLL_SECONDS, TEND_SECONDS = 0.025, 0.5
 
 # A child that keeps dying is started again after 0.5, 1, 2, 4, at most 8 s, so that it does not overload the machine.
 # After a run of 30 s the pauses begin at 0.5 s again.

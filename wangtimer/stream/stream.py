@@ -286,6 +286,8 @@ class Stream:
                     commented_at = clock.time()
                     for consumer in self.groups.consumers:
                         consumer.say_nothing()
+                if number % LOOK_EVERY and not self.groups.consumers:
+                    continue
                 await self.redis.read_clock()
                 now = self.redis.now_ms()
                 seen = [group.group.key for group in self.groups]
@@ -311,7 +313,7 @@ class Stream:
             await asyncio.sleep(TICK_S)
             try:
                 ids = {consumer.key_id for consumer in self.groups.consumers if consumer.key_id is not None}
-                ended = await self.at_the_door(self._ended, sorted(ids))
+                ended = await self.at_the_door(self._ended, sorted(ids)) if ids else {}
                 for consumer in self.groups.consumers if ended else ():
                     if consumer.key_id in ended:
                         consumer.end(ended[consumer.key_id])

@@ -73,12 +73,8 @@ class Database:
 
     def __init__(self, url: str, pool_size: int, sleep: Callable[[float], None] = time.sleep) -> None:
         self.engine = _engine(url, pool_size)
-        # On its connections each statement commits. It has none until one is wanted.
+        # On its connections each statement commits, and nothing is rolled back. It has none until one is wanted.
         self._committing = _committing_engine(self.engine, pool_size)
-        # A read is over with its last statement: nothing is rolled back.
-        self._reading = (
-            self.engine.execution_options(wangtimer_reads=True) if self.is_sqlite else self._committing
-        )
         self._sleep = sleep
         self._renewed_at = float("-inf")
         self._renewing = Lock()
@@ -145,7 +141,7 @@ class Database:
         """Run `work`, which changes nothing; each statement sees what is committed by then. Errors as for `write`."""
 
         def snapshot() -> Result:
-            with self._reading.connect() as connection:
+            with self._committing.connect() as connection:
                 return work(connection)
 
         return self._repeat(snapshot)
@@ -305,9 +301,8 @@ def _sqlite_engine(url: str, pool_size: int) -> Engine:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
-        options = connection.get_execution_options()
-        if not options.get("wangtimer_commits"):
-            connection.exec_driver_sql("BEGIN" if options.get("wangtimer_reads") else "BEGIN IMMEDIATE")
+        if not connection.get_execution_options().get("wangtimer_commits"):
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     return engine
 
