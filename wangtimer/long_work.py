@@ -8,9 +8,8 @@ from threading import Semaphore
 
 import structlog
 
-from wangtimer.core.alerts.alert_marks import AlertMarks
-from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
-from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertedApps, AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.errors import (
     Conflict,
     NotOnRecord,

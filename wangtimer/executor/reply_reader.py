@@ -7,8 +7,8 @@ from random import Random
 from wangtimer.callback import Reply
 from wangtimer.callback.reply import TIME_OVER
 from wangtimer.callback.told import retry_after_ms
-from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.flow.dead_letter import (
     BROKEN_OFF,
     NOT_CONNECTED,

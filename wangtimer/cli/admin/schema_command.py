@@ -9,8 +9,7 @@ from wangtimer.cli.terminal.output import show_json
 from wangtimer.settings import Settings, read_settings
 from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import missing_file
-from wangtimer.store.sql.drift import Lack, lacks
-from wangtimer.store.sql.upgrade import add_missing, patient_connection
+from wangtimer.store.sql.upgrade import Lack, add_missing, lacks, patient_connection
 
 
 @click.group(cls=OnceGroup)

@@ -9,7 +9,7 @@ import click
 from wangtimer.cli.as_code.differences import Change, Differences, FieldChange, shown_value
 from wangtimer.cli.as_code.wanted_set import Wanted
 from wangtimer.cli.terminal.output import show_line
-from wangtimer.core.kinds.in_words import describe
+from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.words.words import Language
 from wangtimer.shown_request import shown_target
 

@@ -8,7 +8,7 @@ from pydantic.alias_generators import to_camel
 
 from wangtimer.api.v1.timers.declared_fields import OF_TIMERS
 from wangtimer.cli.as_code.wanted_set import Wanted, set_of
-from wangtimer.core.timers.secret_names import MASK
+from wangtimer.core.timers.secret_parts import MASK
 from wangtimer.shown_request import shown_header, shown_target
 
 # A timer as an answer of v1 shows it.

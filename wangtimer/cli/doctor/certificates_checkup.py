@@ -9,7 +9,7 @@ from wangtimer.core.errors import BadSetting
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings
 from wangtimer.store.seals import NO_KEYS
-from wangtimer.store.sql.client_certificates import ClientCertificates
+from wangtimer.store.sql.ways_out import ClientCertificates
 
 PART = Part("certificates")
 SOON = timedelta(days=30)

@@ -10,7 +10,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.settings import Settings
 from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import Database, missing_file
-from wangtimer.store.sql.drift import lacks
+from wangtimer.store.sql.upgrade import lacks
 
 PART = Part("sql")
 # The oldest supported versions; docs/how-to/deploy-with-systemd.md says which of them were tried.

@@ -10,7 +10,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.messages.message_place import CONSUMERS_BROKER, is_message_url, place_from
 from wangtimer.settings import Settings
 from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.consumers_seen import stream_listeners
+from wangtimer.store.redis.consumers import stream_listeners
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database

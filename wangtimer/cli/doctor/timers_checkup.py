@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.timers.bad_timers import BadTimers
-from wangtimer.rules_follower import PACKAGES, is_newer, own_rules
+from wangtimer.schedule_followers import PACKAGES, is_newer, own_rules
 from wangtimer.settings import Settings
 from wangtimer.store.redis.bad_record import PRESENT_MS, BadRecord, BadTimer
 from wangtimer.store.redis.clock import RedisClock

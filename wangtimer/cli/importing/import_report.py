@@ -13,7 +13,7 @@ from wangtimer.cli.importing.entries import Refusal
 from wangtimer.cli.importing.held_against import COMPARED
 from wangtimer.cli.importing.imported import Imported
 from wangtimer.cli.terminal.output import printable
-from wangtimer.core.kinds.in_words import describe
+from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import Language
 from wangtimer.shown_request import shown_target

@@ -3,18 +3,40 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from secrets import randbelow
+from threading import Lock
 from typing import Any, NamedTuple
 
 from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.schedules.ending import ENDLESS, Ending
-from wangtimer.core.schedules.schedule import Bounded, Schedule, rule_of
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.schedules.schedule import ENDLESS, Bounded, Ending, Schedule, rule_of
+from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm, KeepOutput, Timeouts
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
-from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+
+# 2020-01-01 UTC, ms: 41 bits of ms then reach to 2089, and ids stay within the 53 bits of a number in JSON.
+EPOCH_MS = 1_577_836_800_000
+CHANCE_BITS = 12
+# Ids of one ms follow each other at steps up to this, so that those of one process ascend.
+LONGEST_STEP = 64
+
+
+class TimerIds:
+    """Gives out ascending ids: larger than all before in this process, and than any that a database counted."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._last = 0
+
+    def next(self, now: int) -> int:
+        """Return the id of a timer that is made at `now`, ms UTC."""
+        # Not `random`: forked processes would draw the same numbers.
+        earliest = (max(now - EPOCH_MS, 0) << CHANCE_BITS) + randbelow(1 << CHANCE_BITS)
+        with self._lock:
+            self._last = max(earliest, self._last + 1 + randbelow(LONGEST_STEP))
+            return self._last
+
 
 APP_CHARACTERS = 64
 NAME_CHARACTERS = 128

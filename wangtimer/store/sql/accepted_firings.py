@@ -20,12 +20,12 @@ from sqlalchemy import (
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Note, Outcome
-from wangtimer.store.sql.alert_notes import note_outcomes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import forget_dead_letters
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
 from wangtimer.store.sql.keyset import behind, by_index, update_by_index
+from wangtimer.store.sql.on_settled import note_outcomes
 from wangtimer.store.sql.tables import attempts, begun_firings, firings, firings_to_cancel
 
 # The error on record of an accepted attempt of which nothing was said in time.

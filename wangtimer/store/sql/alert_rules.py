@@ -9,11 +9,11 @@ import structlog
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.alerts.alert_place import MOST_PLACES, AlertedApps
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertRule
-from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownAlertRule
-from wangtimer.store.alert_text import UnopenedDestination, rule_from, rule_text, sealed_anew
+from wangtimer.store.sealed_texts import UnopenedDestination, rule_from, rule_text, sealed_anew
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_messages import tell_again
 from wangtimer.store.sql.audit import note_changes

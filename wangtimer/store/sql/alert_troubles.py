@@ -22,8 +22,7 @@ from wangtimer.core.alerts.judging import (
     tells_of_end,
     told_if_due,
 )
-from wangtimer.core.alerts.timer_count import NO_TIMERS
-from wangtimer.core.alerts.trouble import Trouble, TroubleKey
+from wangtimer.core.alerts.trouble import NO_TIMERS, Trouble, TroubleKey
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey

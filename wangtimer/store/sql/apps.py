@@ -16,11 +16,11 @@ from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.egress.way_out import STRICTEST, AppEgress
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.retry import RetryPolicy, changed_policy, readable_policies
+from wangtimer.store.sql.app_totals import forget_total
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import readable_page
 from wangtimer.store.sql.tables import apps
-from wangtimer.store.sql.total_slots import forget_total
 
 log = structlog.get_logger()
 

@@ -13,8 +13,7 @@ from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStat
 from wangtimer.core.retry import first_of_replay
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.attempt_rows import keep_attempts
-from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.audited_timers import acts_on
+from wangtimer.store.sql.audit import acts_on, note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import forget_dead_letters
 from wangtimer.store.sql.firing_rows import planned_row, replaying

@@ -8,8 +8,8 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.messages.message_place import SCHEME
 from wangtimer.core.timers.named_target import WhyNoTask, refuse_misfit
 from wangtimer.core.timers.timer import Definition
+from wangtimer.store.sealed_texts import target_from
 from wangtimer.store.sql.tables import targets
-from wangtimer.store.target_text import target_from
 
 
 def hold_target(sql: Connection, own: Definition, why_no_task: WhyNoTask) -> None:

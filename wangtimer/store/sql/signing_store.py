@@ -10,8 +10,8 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.store.sealed_texts import needs_sealing, signing_from, signing_text
 from wangtimer.store.seals import Seals
-from wangtimer.store.signing_text import needs_sealing, signing_from, signing_text
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.keyset import behind, by_index

@@ -26,15 +26,15 @@ from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChang
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.origin import origins_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.core.timers.call_form import FORM_NAMES
+from wangtimer.core.timers.call_options import FORM_NAMES
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.call_text import SEALED
+from wangtimer.store.sealed_texts import target_from, target_text
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import Database, was_over_time
 from wangtimer.store.sql.keyset import behind, by_index, readable_page
 from wangtimer.store.sql.tables import targets, timers
-from wangtimer.store.target_text import target_from, target_text
 
 # Targets of one app.
 MOST_TARGETS = 1_000

@@ -9,12 +9,10 @@ from sqlalchemy import insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.errors import Unreadable
-from wangtimer.core.kinds.how_often import firings_a_day
-from wangtimer.core.kinds.kinds import kind_of, rule_from_text
-from wangtimer.core.schedules.ending import ENDLESS, Ending
+from wangtimer.core.kinds.kinds import firings_a_day, kind_of, rule_from_text
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.rule import Rule
-from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
+from wangtimer.core.schedules.schedule import ENDLESS, Ending, Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER

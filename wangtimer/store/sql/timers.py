@@ -24,14 +24,12 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.named_target import WhyNoTask
-from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
-from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerIds, TimerStatus
 from wangtimer.store.app_total import Total, counted
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.asked import delete_rows
-from wangtimer.store.sql.audit import is_noted, note_changes
-from wangtimer.store.sql.audited_timers import creation_of, edit_of, switch_of
+from wangtimer.store.sql.audit import creation_of, edit_of, is_noted, note_changes, switch_of
 from wangtimer.store.sql.calendars import calendar_mark, is_marked
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
