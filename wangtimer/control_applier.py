@@ -1,6 +1,7 @@
 """The control applier: stops timers, puts them off, or sets their next moment, as their targets' answers say.
 
-It disables those whose target answered 410 Gone."""
+It disables those whose target answered 410 Gone.
+"""
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Mapping

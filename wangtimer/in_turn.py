@@ -1,5 +1,6 @@
 """Pieces of work that one call does in turn: the failure of one stops no other. Their time, and rests between them; and
-turns of apps: each has one before any has its second, in this run and the next."""
+turns of apps: each has one before any has its second, in this run and the next.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

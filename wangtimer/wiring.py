@@ -107,7 +107,6 @@ from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
-from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.app_directory import AppDirectory, KeyRing
 from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
@@ -124,7 +123,7 @@ from wangtimer.store.redis.lanes import LaneBudget, LaneStore
 from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies, TargetCopies
 from wangtimer.store.redis.outbox import Outbox, OutboxRoom
 from wangtimer.store.redis.permits import PermitStore
-from wangtimer.store.redis.process_marks import QueueWorkers, RefusalCount, StrainMark
+from wangtimer.store.redis.process_marks import AckGrace, QueueWorkers, RefusalCount, StrainMark
 from wangtimer.store.redis.quotas import ControlPace, Quotas, ReplayQuota
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.store_memory import StoreMemory

@@ -15,6 +15,9 @@ from wangtimer.loop import Loop
 from wangtimer.store.sql.api_keys import NOTED_EVERY_MS, ApiKeyStore, FoundKey
 from wangtimer.store.sql.apps import AppStore
 
+log = structlog.get_logger()
+
+
 # s that a key is believed without asking: what an operator revokes, disables or makes counts everywhere within 5 s, the
 # time that SQL takes to answer included.
 BELIEVED_FOR_S = 3.0
@@ -91,9 +94,6 @@ class KeyRing:
             used_at, self._to_note = self._to_note, {}
         if used_at:
             self._keys.note_uses(used_at)
-
-
-log = structlog.get_logger()
 
 
 class AppDirectory:

@@ -1,7 +1,8 @@
 """How rules of alerts, apps' signing and named targets are written in SQL and Redis: JSON, with their secrets sealed.
 
 Where the deployment has no key to seal with, a signing secret, a webhook and addresses of mail are text; robots are
-refused."""
+refused.
+"""
 
 from typing import Any
 

@@ -1,7 +1,8 @@
 """A schedule: a rule (a cron expression, an interval or a single moment), with bounds if it recurs; and when it ends.
 
 Each answers three questions: which moments lie between two times, which is the first after a time, and whether a moment
-is one of its own."""
+is one of its own.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,7 +1,8 @@
 """The secret parts of a timer's call: which they are, what stands in their place, and how they are put back.
 
 Secret are values of headers and query parameters with the name of a secret, and what the owner marked. A *masked*
-call has `***` in place of each. Its secrets are apart from it, as a plain value that can be sealed."""
+call has `***` in place of each. Its secrets are apart from it, as a plain value that can be sealed.
+"""
 
 import json
 import re

@@ -14,6 +14,9 @@ from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCa
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.seals import Seals
 
+log = structlog.get_logger()
+
+
 # A single app may fill so much of the whole.
 SHARE_OF_AN_APP = 4
 # Bytes that are taken at once: what a process holds without having sent it.
@@ -98,8 +101,6 @@ def _names(group: ConsumerGroup) -> tuple[str, str]:
     return group.key, f"{group.app}/"
 
 
-log = structlog.get_logger()
-
 # A stream process tells of its groups every second. A group of which nothing was told for so long has no consumer.
 PRESENT_S = 10
 # s; what was read is believed so long.
@@ -166,19 +167,14 @@ class ConsumerWords:
 
     def tell(self, member: Member, until: int) -> None:
         """Tell that an attempt has ended (0), or goes on until a moment (ms UTC)."""
-        text = written_word(member, until)
+        text = f"{member.firing_id} {member.attempt} {until}"
         try:
             self._connection.command(lambda client: client.publish(self._channel, text))
         except StoreAway as error:
             log.info("word_untold", firing=member.firing_id, error=str(error))
 
 
-def written_word(member: Member, until: int) -> str:
-    """Return the message on the channel."""
-    return f"{member.firing_id} {member.attempt} {until}"
-
-
 def read_word(text: bytes) -> tuple[str, int, int]:
-    """Read it: the firing's id, the attempt, and until when; raises ValueError."""
+    """Read what `tell` wrote: the firing's id, the attempt, and until when; raises ValueError."""
     firing_id, attempt, until = text.decode().split(" ")
     return firing_id, int(attempt), int(until)

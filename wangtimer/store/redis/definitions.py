@@ -1,6 +1,7 @@
 """Definitions in Redis, and this process's memory of those in use.
 
-Redis has the definitions of timers with firings in the window, and of timers that changed lately."""
+Redis has the definitions of timers with firings in the window, and of timers that changed lately.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress

@@ -14,6 +14,9 @@ from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 
+log = structlog.get_logger()
+
+
 # Redis estimates the outbox's size from so many outcomes.
 SAMPLES = 50
 
@@ -86,8 +89,6 @@ class Outbox:
     def _scan(self, cursor: int, limit: int) -> Any:
         return self._connection.command(lambda client: client.hscan(self._key, cursor, count=limit))
 
-
-log = structlog.get_logger()
 
 LOOK_S = 1.0
 # From this share of the bound on, arming slows down more and more, and an alarm is logged.

@@ -1,7 +1,8 @@
 """Quotas of apps over time, counted in Redis by all processes together.
 
 A quota is counted by windows that all processes cut alike, so that one command tells both what is left and until when.
-In the worst case two windows' worth comes at once, at the border between them."""
+In the worst case two windows' worth comes at once, at the border between them.
+"""
 
 from dataclasses import dataclass
 from typing import Any

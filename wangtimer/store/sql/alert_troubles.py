@@ -31,9 +31,8 @@ from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_messages import gather
 from wangtimer.store.sql.alert_rules import rules_of
-from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_rows
 from wangtimer.store.sql.database import Database, was_over_time
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.statements import KeyedStatement, asked_for, behind, by_index, delete_rows
 from wangtimer.store.sql.tables import alert_notes, alert_rules, alerts, firings, timers
 from wangtimer.store.sql.trouble_rows import (
     KEY,

@@ -9,8 +9,8 @@ from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKin
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.apps.stored_key import StoredKey
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index, readable_page
+from wangtimer.store.sql.database import SqlStore
+from wangtimer.store.sql.statements import by_index, readable_page
 from wangtimer.store.sql.tables import api_keys, apps
 
 # ms; the last use of a key is written this often at most.
@@ -25,11 +25,8 @@ class FoundKey:
     is_of_disabled_app: bool
 
 
-class ApiKeyStore:
+class ApiKeyStore(SqlStore):
     """The keys of apps and of operators."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, key: StoredKey) -> None:
         """Store a new key."""
@@ -89,7 +86,7 @@ class ApiKeyStore:
             expires_at >= first, expires_at < before, api_keys.c.revoked_at.is_(None)
         )
         query = by_index(query, "api_key_expires", api_keys).order_by(expires_at).limit(limit)
-        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
+        rows = self._mappings(query)
         return [_key_of(row) for row in rows]
 
     def has_any(self) -> bool:

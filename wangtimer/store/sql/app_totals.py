@@ -6,7 +6,8 @@ a limit: its timers are counted before the limit first counts, and now and then,
 A total is divided over slots, so that transactions which change it do not wait for each other. A transaction changes
 the slot of its connection, and no slot grows beyond its share of the limit: so the slots together never do. A slot that
 has used up its share gets a new one when all slots are locked and divided anew. The fewer timers are left to the limit,
-the more often that is."""
+the more often that is.
+"""
 
 import threading
 from collections import Counter
@@ -33,15 +34,26 @@ from sqlalchemy import (
 from wangtimer.core.errors import LimitReached, StoreAway
 from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.store.app_total import NOTHING, UNBOUNDED, WITHOUT_LIMIT, Total, counted, refusal, together
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index, update_by_index
+from wangtimer.store.sql.database import SqlStore
+from wangtimer.store.sql.statements import by_index, update_by_index
 from wangtimer.store.sql.tables import app_totals, apps, timers
 from wangtimer.store.sql.timer_rows import bytes_of
 
+log = structlog.get_logger()
+Result = TypeVar("Result")
+
+
+# ms; an app that is refused is counted anew, but not more often than this: it reads the row of each of its timers. So a
+# timer that has fired for the last time is no longer in the way soon after.
+COUNTED_ANEW_AFTER_MS = 10_000
+# ms; an app that cannot be counted is not tried again for so long: until then its limits do not count.
+UNCOUNTED_FOR_MS = 60_000
 # As many connections change timers of one app without a wait, if each has a slot of its own.
 SLOTS = 16
 # No limit: slots that are divided by it are divided anew by the next that grows.
 NOT_DIVIDED = Total(-1, -1, -1)
+# Returns how much an app may have.
+MostOf = Callable[[str], Total]
 
 # The columns of what is counted, each with that of its limit.
 _LIMIT_OF = {"timers": "most_timers", "firings_a_day": "most_firings", "bytes": "most_bytes"}
@@ -101,14 +113,6 @@ def divide(sql: Connection, app: str, total: Total, most: Total) -> None:
     for name in _LIMIT_OF:
         values[f"each_{name}"], values[f"larger_{name}"] = divmod(getattr(total, name), SLOTS)
     sql.execute(_DIVIDE, {"of_app": app} | values)
-
-
-def add_slots(sql: Connection, app: str) -> None:
-    """Give an app the slots it lacks; its row must be locked."""
-    there = set(sql.execute(select(app_totals.c.slot).where(app_totals.c.app == app)).scalars())
-    missing = [{"app": app, "slot": slot} for slot in range(SLOTS) if slot not in there]
-    if missing:
-        sql.execute(insert(app_totals), missing)
 
 
 def forget_total(sql: Connection, app: str) -> None:
@@ -174,11 +178,8 @@ _DRIFT = (
 )
 
 
-class TotalCounts:
+class TotalCounts(SqlStore):
     """Finds apps whose totals are old, and counts them. Nobody waits for a count."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def to_count(self, before: int, limit: int) -> list[str]:
         """Return apps with a total that was last counted before a moment (ms UTC), the longest ago first."""
@@ -210,23 +211,12 @@ class TotalCounts:
 
 
 def _add_slots(sql: Connection, app: str) -> None:
+    """Give an app the slots it lacks, where there is one; its row is locked."""
     if sql.execute(select(apps.c.name).where(apps.c.name == app).with_for_update()).one_or_none():
-        add_slots(sql, app)
-
-
-log = structlog.get_logger()
-
-Result = TypeVar("Result")
-
-# ms; an app that is refused is counted anew, but not more often than this: it reads the row of each of its timers. So a
-# timer that has fired for the last time is no longer in the way soon after.
-COUNTED_ANEW_AFTER_MS = 10_000
-
-# ms; an app that cannot be counted is not tried again for so long: until then its limits do not count.
-UNCOUNTED_FOR_MS = 60_000
-
-# Returns how much an app may have.
-MostOf = Callable[[str], Total]
+        there = set(sql.execute(select(app_totals.c.slot).where(app_totals.c.app == app)).scalars())
+        missing = [{"app": app, "slot": slot} for slot in range(SLOTS) if slot not in there]
+        if missing:
+            sql.execute(insert(app_totals), missing)
 
 
 class _BeginAgain(Exception):

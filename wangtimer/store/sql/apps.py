@@ -18,8 +18,8 @@ from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.retry import RetryPolicy, changed_policy, readable_policies
 from wangtimer.store.sql.app_totals import forget_total
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import readable_page
+from wangtimer.store.sql.database import SqlStore
+from wangtimer.store.sql.statements import readable_page
 from wangtimer.store.sql.tables import apps
 
 log = structlog.get_logger()
@@ -34,11 +34,8 @@ DAYS_AS_BEFORE = -1
 AS_BEFORE: Mapping[str, Any] = MappingProxyType({})
 
 
-class AppStore:
+class AppStore(SqlStore):
     """The business services that an operator made, by name."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def create(
         self, name: str, limits: Mapping[str, float], now: int, queue: str | None = None

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from sqlalchemy import ColumnElement, Connection, and_, literal_column
 
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
-from wangtimer.store.sql.asked import KeyedStatement, asked_for
-from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.statements import KeyedStatement, asked_for, insert_ignore
 from wangtimer.store.sql.tables import attempts, firings
 
 # Columns that both tables have.

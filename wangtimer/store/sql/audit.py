@@ -17,9 +17,8 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.changed_fields import changed_fields
 from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index, readable_page
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number
 from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
+from wangtimer.store.sql.statements import ManyRows, Texts, by_index, number, readable_page
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
 _ORDER = (audit.c.at, audit.c.id)

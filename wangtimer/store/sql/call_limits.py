@@ -14,9 +14,12 @@ from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import readable_page
+from wangtimer.store.sql.database import Database, SqlStore
+from wangtimer.store.sql.statements import readable_page
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, apps, host_limits
+
+log = structlog.get_logger()
+
 
 # Each callback process reads all of them every few seconds.
 MOST_HOSTS = 10_000
@@ -37,11 +40,8 @@ class HostLimit:
         return CallLimit(per_second, self.calls_at_once)
 
 
-class HostLimitStore:
+class HostLimitStore(SqlStore):
     """One row for each host that has a limit of its own."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def put(self, limit: HostLimit, now: int) -> None:
         """Set the limit of a host, in place of a former one; raises `Conflict` where there are too many."""
@@ -126,8 +126,6 @@ def _noted(action: Action, host: str, fields: tuple[str, ...] = ()) -> AuditedCh
 
 # Stands behind the names of limits of calls to one host.
 TO_ONE_HOST = "ToOneHost"
-
-log = structlog.get_logger()
 
 
 class CallLimitSource:

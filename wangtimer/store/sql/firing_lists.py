@@ -1,6 +1,7 @@
 """Lists of firings: an app's or a timer's, by outcome, time and lateness; and all attempts of one firing.
 
-No index holds an app's firings in order."""
+No index holds an app's firings in order.
+"""
 
 import math
 from collections import Counter
@@ -11,7 +12,6 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    Executable,
     RowMapping,
     Select,
     and_,
@@ -22,11 +22,11 @@ from sqlalchemy import (
 
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus
 from wangtimer.core.time.clock import Clock
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import Database, SqlStore
 from wangtimer.store.sql.firing_rows import NOT_SENT, written
 from wangtimer.store.sql.firings import PENDING, FiringRecord, read_records, record_of
-from wangtimer.store.sql.keyset import by_index, in_this_order, readable_page
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
+from wangtimer.store.sql.statements import by_index, in_this_order, readable_page
 from wangtimer.store.sql.tables import attempts, firings, timer_tags, timers
 
 # Up to so many timers are named in the query: each has its firings in order. For an app with more timers, all firings
@@ -161,11 +161,11 @@ PARTS_OF_ONE = PartRule(shortest_ms=86_400_000, growth=8)
 _KEY = (firings.c.fire_at, firings.c.timer_id)
 
 
-class FiringLists:
+class FiringLists(SqlStore):
     """Latest first, pages by key; a deleted timer's firings still belong to its app."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
+        super().__init__(database)
         self._clock = clock
 
     def page(
@@ -205,7 +205,7 @@ class FiringLists:
         )
         ends_at = end_of_patience(self._clock)
         for part in parts_of(reach.first, reach.last, PARTS_OF_COUNTS, self._clock, ends_at, wanted.app):
-            counts += _counted(self._rows(query.where(reach.within(part))))
+            counts += _counted(self._mappings(query.where(reach.within(part))))
         return {status: counts[status] for status in FiringStatus}
 
     def oldest(self, wanted: FiringFilter, limit: int) -> tuple[list[Firing], int]:
@@ -257,7 +257,7 @@ class FiringLists:
     def _latest_of_each(self, wanted: Select[Any], timer_ids: Sequence[int]) -> list[FiringRecord]:
         latest = by_index(wanted.order_by(firings.c.fire_at.desc()).limit(1), "firing_of_timer")
         each = (latest.where(firings.c.timer_id == timer_id).subquery() for timer_id in timer_ids)
-        return read_records(self._rows(union_all(*(select(one) for one in each))))
+        return read_records(self._mappings(union_all(*(select(one) for one in each))))
 
     def _first_of(
         self,
@@ -289,9 +289,6 @@ class FiringLists:
 
     def _number(self, query: Select[Any]) -> int:
         return self._database.read(lambda sql: int(sql.execute(query).scalar_one()))
-
-    def _rows(self, query: Executable) -> Sequence[RowMapping]:
-        return self._database.read(lambda sql: sql.execute(query).mappings().all())
 
 
 def _counted(rows: Iterable[RowMapping]) -> Counter[FiringStatus]:
@@ -333,11 +330,8 @@ class FiringHistory:
     attempts: list[AttemptRecord]
 
 
-class AttemptStore:
+class AttemptStore(SqlStore):
     """Reads attempts; `attempt_rows` writes them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def history(self, timer_id: int, fire_at: int) -> FiringHistory | None:
         """Return the timer's firing of this moment (ms UTC) with its attempts; None where there is none."""

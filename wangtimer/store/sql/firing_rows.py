@@ -9,7 +9,7 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.store.sql.many_rows import ManyRows, NewValues, Texts, insert_ignore, number, upsert
+from wangtimer.store.sql.statements import ManyRows, NewValues, Texts, insert_ignore, number, upsert
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, OUTPUT_CHARACTERS, firings
 
 _PLANNED = ("fire_at", "timer_id", "bucket", "kind", "status", "due_at", "attempt")

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.tables import idempotency
 
 # An answer is replayed for a day; then its key is as good as new.
@@ -76,11 +76,8 @@ class KeptAnswer:
         return self.answer.startswith(_UNDER_WAY)
 
 
-class KeptAnswers:
+class KeptAnswers(SqlStore):
     """Looks answers up, and forgets those older than a day; `keep_answer` writes them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def find(self, app: str, key: str, now: int) -> KeptAnswer | None:
         """Return what is kept under the app's key; None if nothing is."""

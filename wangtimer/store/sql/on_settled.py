@@ -16,11 +16,19 @@ from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import CONTROL, ControlKind
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
-from wangtimer.store.sql.asked import KeyedStatement, asked_for
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.dead_letters import keep_dead_letters
-from wangtimer.store.sql.keyset import behind
-from wangtimer.store.sql.many_rows import ManyRows, NewValues, Texts, insert_ignore, number, upsert
+from wangtimer.store.sql.statements import (
+    KeyedStatement,
+    ManyRows,
+    NewValues,
+    Texts,
+    asked_for,
+    behind,
+    insert_ignore,
+    number,
+    upsert,
+)
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_notes, firings, reply_controls
 
 _NAMES = tuple(column.name for column in alert_notes.c)
@@ -82,11 +90,8 @@ _STANDING = KeyedStatement(
 FIRST_KEY: MemberKey = (0, 0)
 
 
-class ReplyControlStore:
+class ReplyControlStore(SqlStore):
     """Raises `StoreAway`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def behind(self, after: MemberKey, limit: int, *, are_gone: bool = False) -> dict[MemberKey, str]:
         """Return up to `limit` controls by (timer_id, fire_at), in this order, from behind one.
@@ -97,7 +102,7 @@ class ReplyControlStore:
         gone = reply_controls.c.control.like(f"% {ControlKind.GONE.value} %")
         query = select(*key, reply_controls.c.control).where(behind(key, after), gone if are_gone else ~gone)
         query = query.order_by(*key).limit(limit)
-        rows = self._database.read(lambda sql: sql.execute(query).all())
+        rows = self._rows(query)
         return {(timer_id, fire_at): control for timer_id, fire_at, control in rows}
 
     def forget(self, keys: Sequence[MemberKey], faults: Mapping[MemberKey, str]) -> None:

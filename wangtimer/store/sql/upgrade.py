@@ -1,6 +1,7 @@
 """What a database lacks of the tables the program expects, and the statements that add it.
 
-Nothing is dropped, except an index that gets more columns at its end."""
+Nothing is dropped, except an index that gets more columns at its end.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -15,9 +15,8 @@ from wangtimer.store.replica import Replica, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.apps import egress_of
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index
-from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.database import Database, SqlStore
+from wangtimer.store.sql.statements import by_index, insert_ignore
 from wangtimer.store.sql.tables import apps, client_certificates
 
 
@@ -137,11 +136,8 @@ _CERTIFICATES = select(
 ).order_by(client_certificates.c.app)
 
 
-class WaysOutInSql:
+class WaysOutInSql(SqlStore):
     """Reads them; every method raises `StoreAway`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def mark(self) -> str:
         """Return what changes with each of them; certificates are not read for it."""
