@@ -25,9 +25,8 @@ SQL = {step for step in Step if step.name.startswith("SQL_")}
 OPERATORS = (
     ["alert_messages.py"] * 3
     + ["alert_rules.py"] * 3
-    + ["api_keys.py"] * 3
     + ["app_totals.py"] * 3
-    + ["apps.py"] * 2
+    + ["apps.py"] * 5
     + ["calendar_followers.py"]
     + ["call_limits.py"] * 2
     + ["dead_letters.py"]

@@ -135,9 +135,8 @@ from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.alert_troubles import AlertTroubles
-from wangtimer.store.sql.api_keys import ApiKeyStore
 from wangtimer.store.sql.app_totals import AppTotals, TotalCounts
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.calendar_followers import CalendarFollowers

@@ -13,8 +13,7 @@ from wangtimer.core.apps.stored_key import StoredKey, new_key
 from wangtimer.core.errors import Conflict, StoreAway
 from wangtimer.store import app_directory
 from wangtimer.store.app_directory import BELIEVED_FOR_S, AppDirectory, KeyRing
-from wangtimer.store.sql.api_keys import NOTED_EVERY_MS, ApiKeyStore, FoundKey
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import NOTED_EVERY_MS, ApiKeyStore, AppStore, FoundKey
 from wangtimer.store.sql.database import Database
 
 NOW = 1_796_119_220_000

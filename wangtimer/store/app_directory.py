@@ -12,8 +12,7 @@ from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.near_misses import near_miss
 from wangtimer.loop import Loop
-from wangtimer.store.sql.api_keys import NOTED_EVERY_MS, ApiKeyStore, FoundKey
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import NOTED_EVERY_MS, ApiKeyStore, AppStore, FoundKey
 
 log = structlog.get_logger()
 

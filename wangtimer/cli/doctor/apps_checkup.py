@@ -8,8 +8,7 @@ from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings
 from wangtimer.store.seals import Seals
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.signing_store import SigningStore
 

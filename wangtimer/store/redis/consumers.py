@@ -39,8 +39,9 @@ class ListBounds:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerLists:
-    """The scripts on them, for clients that wait and for those that do not.
+    """What waits for consumers: a list of sealed entries for each group, bounded by number and bytes.
 
+    These are the scripts on them, for clients that wait and for those that do not.
     A put or a return that is repeated gives an entry twice; nobody repeats one. Each firing is in SQL too, so what
     Redis loses is tried again.
     """

@@ -14,8 +14,7 @@ from wangtimer.core.apps.caller import Caller, who_calls
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.changed_fields import changed_fields
-from wangtimer.core.timers.timer import Timer, TimerStatus
+from wangtimer.core.timers.timer import Timer, TimerStatus, changed_fields
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
 from wangtimer.store.sql.statements import ManyRows, Texts, by_index, number, readable_page

@@ -12,11 +12,10 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.retry import first_of_replay
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.sql.attempt_rows import keep_attempts
 from wangtimer.store.sql.audit import acts_on, note_changes
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.dead_letters import forget_dead_letters
-from wangtimer.store.sql.firing_rows import planned_row, replaying
+from wangtimer.store.sql.firing_rows import keep_attempts, planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
 from wangtimer.store.sql.firings_to_cancel import forget_to_cancel
 from wangtimer.store.sql.kept_answers import FiringToKeep, keep_answer

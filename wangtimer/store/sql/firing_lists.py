@@ -331,7 +331,7 @@ class FiringHistory:
 
 
 class AttemptStore(SqlStore):
-    """Reads attempts; `attempt_rows` writes them."""
+    """Reads attempts; `firing_rows.py` writes them."""
 
     def history(self, timer_id: int, fire_at: int) -> FiringHistory | None:
         """Return the timer's firing of this moment (ms UTC) with its attempts; None where there is none."""

@@ -29,9 +29,9 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.store.sql.attempt_rows import keep_retried
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.firing_rows import (
+    keep_retried,
     numbered_row,
     planned_row,
     planning,
@@ -41,7 +41,6 @@ from wangtimer.store.sql.firing_rows import (
     written,
 )
 from wangtimer.store.sql.on_settled import ON_SETTLED
-from wangtimer.store.sql.planning_marks import number_missing
 from wangtimer.store.sql.statements import (
     KEYS_A_STATEMENT,
     KeyedStatement,
@@ -52,6 +51,7 @@ from wangtimer.store.sql.statements import (
     update_lanes,
 )
 from wangtimer.store.sql.tables import attempts, firings
+from wangtimer.store.sql.timer_rows import number_missing
 
 log = structlog.get_logger()
 
