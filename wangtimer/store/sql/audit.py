@@ -17,7 +17,7 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer, TimerStatus, changed_fields
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
-from wangtimer.store.sql.statements import ManyRows, Texts, by_index, number, readable_page
+from wangtimer.store.sql.statements import ManyRows, Texts, by_index, delete_oldest, number, readable_page
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
 _ORDER = (audit.c.at, audit.c.id)
@@ -136,13 +136,10 @@ class AuditLog:
 
     def purge(self, before: int, limit: int) -> int:
         """Forget entries of before `before` (ms UTC), the oldest `limit` at most; return how many."""
-        oldest = f"WHERE at < {before:d} ORDER BY at LIMIT {limit:d}"
-        if self._database.is_sqlite:
-            # SQLite has no DELETE with LIMIT.
-            oldest = f"WHERE id IN (SELECT id FROM audit {oldest})"
-        forget = f"DELETE FROM audit {oldest}"
         return self._database.write(
-            lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_AUDIT, waits_for_locks=False
+            lambda sql: delete_oldest(sql, audit, "at", before, limit),
+            Step.SQL_PURGE_AUDIT,
+            waits_for_locks=False,
         )
 
 

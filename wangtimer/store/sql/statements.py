@@ -219,6 +219,15 @@ def delete_rows(
     return int(sql.exec_driver_sql(statement, () if app is None else (app,)).rowcount)
 
 
+def delete_oldest(sql: Connection, table: Table, moment: str, before: int, limit: int) -> int:
+    """Delete the rows whose moment, a column, is before another one, the oldest `limit` at most; return how many."""
+    oldest = f"WHERE {moment} < {before:d} ORDER BY {moment} LIMIT {limit:d}"
+    if sql.dialect.name == "sqlite":
+        # SQLite has no DELETE with LIMIT.
+        oldest = f"WHERE rowid IN (SELECT rowid FROM {table.name} {oldest})"
+    return int(sql.exec_driver_sql(f"DELETE FROM {table.name} {oldest}").rowcount)
+
+
 def delete_of_keys(sql: Connection, table: Table, keys: Iterable[MemberKey], index: str = "PRIMARY") -> None:
     """Delete the rows of these firings from a table that has their keys."""
     for part in in_parts(keys):
