@@ -23,7 +23,6 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
-    delete,
     func,
     insert,
     select,
@@ -34,6 +33,7 @@ from sqlalchemy import (
 from wangtimer.core.errors import LimitReached, StoreAway
 from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.store.app_total import NOTHING, UNBOUNDED, WITHOUT_LIMIT, Total, counted, refusal, together
+from wangtimer.store.sql.apps import forget_total
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.statements import by_index, update_by_index
 from wangtimer.store.sql.tables import app_totals, apps, timers
@@ -113,12 +113,6 @@ def divide(sql: Connection, app: str, total: Total, most: Total) -> None:
     for name in _LIMIT_OF:
         values[f"each_{name}"], values[f"larger_{name}"] = divmod(getattr(total, name), SLOTS)
     sql.execute(_DIVIDE, {"of_app": app} | values)
-
-
-def forget_total(sql: Connection, app: str) -> None:
-    """Forget an app's total: it is counted before a limit counts again."""
-    sql.execute(update(apps).where(apps.c.name == app).values(counted_at=0))
-    sql.execute(delete(app_totals).where(app_totals.c.app == app))
 
 
 def _moved(sql: Connection, app: str, by: Total) -> dict[str, Any]:

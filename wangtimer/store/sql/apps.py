@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 import structlog
-from sqlalchemy import ColumnElement, Connection, RowMapping, and_, func, insert, or_, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
@@ -18,11 +18,10 @@ from wangtimer.core.apps.stored_key import StoredKey
 from wangtimer.core.egress.way_out import STRICTEST, AppEgress
 from wangtimer.core.errors import Conflict, Subject
 from wangtimer.core.retry import RetryPolicy, changed_policy, readable_policies
-from wangtimer.store.sql.app_totals import forget_total
 from wangtimer.store.sql.audit import note_changes
 from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.statements import by_index, readable_page
-from wangtimer.store.sql.tables import api_keys, apps
+from wangtimer.store.sql.tables import api_keys, app_totals, apps
 
 log = structlog.get_logger()
 
@@ -336,3 +335,9 @@ def _key_of(row: RowMapping) -> StoredKey:
         row["revoked_at"],
         row["last_used_at"],
     )
+
+
+def forget_total(sql: Connection, app: str) -> None:
+    """Forget an app's total: it is counted before a limit counts again."""
+    sql.execute(update(apps).where(apps.c.name == app).values(counted_at=0))
+    sql.execute(delete(app_totals).where(app_totals.c.app == app))

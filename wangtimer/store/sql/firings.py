@@ -41,6 +41,7 @@ from wangtimer.store.sql.firing_rows import (
     written,
 )
 from wangtimer.store.sql.on_settled import ON_SETTLED
+from wangtimer.store.sql.planning_marks import number_missing
 from wangtimer.store.sql.statements import (
     KEYS_A_STATEMENT,
     KeyedStatement,
@@ -51,7 +52,6 @@ from wangtimer.store.sql.statements import (
     update_lanes,
 )
 from wangtimer.store.sql.tables import attempts, firings
-from wangtimer.store.sql.timer_rows import number_missing
 
 log = structlog.get_logger()
 

@@ -23,6 +23,7 @@ from wangtimer.store.sql.audit import creation_of, disabling_of, note_changes, s
 from wangtimer.store.sql.calendars import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.planning_marks import move_marks
 from wangtimer.store.sql.statements import by_index, update_by_index
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_changes import FirstTry, misfits
@@ -30,7 +31,6 @@ from wangtimer.store.sql.timer_rows import (
     EMPTIED,
     bytes_of_row,
     inserting,
-    move_marks,
     read_rows,
     terms,
     timer_of,

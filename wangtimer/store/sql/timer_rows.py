@@ -1,20 +1,14 @@
-"""Writes timers as rows, and reads rows as timers; checks that what a timer's owner sets fits its columns.
+"""Writes timers as rows, and reads rows as timers; checks that what a timer's owner sets fits its columns."""
 
-What planning writes is written into many timers at once.
-"""
-
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import Connection, String, insert, select
+from sqlalchemy import String, insert
 from sqlalchemy.engine import Dialect
 
 from wangtimer.core.errors import InvalidInput, InvalidSchedule, Unreadable
-from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing
-from wangtimer.core.flow.planning import Plan
 from wangtimer.core.kinds.kinds import firings_a_day, kind_of, rule_from_text
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.rule import Rule
@@ -25,7 +19,7 @@ from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER
 from wangtimer.core.timers.timer import NO_CALL, UNREAD, Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
 from wangtimer.store.call_text import notify_of, notify_text
-from wangtimer.store.sql.statements import ManyRows, RowKey, Texts, by_index, number
+from wangtimer.store.sql.statements import ManyRows, Texts, number
 from wangtimer.store.sql.tables import timers
 
 Read = TypeVar("Read")
@@ -242,65 +236,3 @@ def _refuse_if_wide(field: str, text: str, kind: Any, error: type[InvalidInput])
 def _bytes_of(text: str) -> int:
     # No character takes more than four bytes: a text that is short enough by count need not be encoded.
     return len(text) if len(text) * 4 <= MOST_LONG_BYTES else len(text.encode())
-
-
-# Timers one UPDATE changes: each row searches its own values among those of all.
-TIMERS_A_STATEMENT = 200
-
-
-def move_marks(sql: Connection, plans: Sequence[Plan], and_set: str = "") -> None:
-    """Write the plans' marks into their timers' rows, equal or not; `and_set` holds assignments for all of them.
-
-    One-shots all have different marks: one statement a timer would cost 0.2 ms each.
-    """
-    for start in range(0, len(plans), TIMERS_A_STATEMENT):
-        _move(sql, plans[start : start + TIMERS_A_STATEMENT], and_set)
-
-
-def _move(sql: Connection, plans: Sequence[Plan], and_set: str) -> None:
-    """Move one statement's marks; its text holds only numbers and words of this program."""
-    hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (PRIMARY) "
-    ids = ",".join(f"{a_plan.timer.id:d}" for a_plan in plans)
-    until = " ".join(f"WHEN {a_plan.timer.id:d} THEN {a_plan.planned_until:d}" for a_plan in plans)
-    plan_by = " ".join(f"WHEN {a_plan.timer.id:d} THEN {number(a_plan.plan_by)}" for a_plan in plans)
-    following = " ".join(f"WHEN {a_plan.timer.id:d} THEN {number(a_plan.next_fire_at)}" for a_plan in plans)
-    sql.exec_driver_sql(
-        f"UPDATE timer {hint}SET {and_set}planned_until = CASE id {until} END, "
-        f"next_fire_at = CASE id {following} END, plan_by = CASE id {plan_by} END WHERE id IN ({ids})"
-    )
-
-
-def number_missing(sql: Connection, planned: Sequence[Firing], held: Collection[RowKey]) -> list[Firing]:
-    """Return the planned firings, sorted by key, that have no row in `held`, with the next numbers of their timers.
-
-    Those that need no number are all returned, as they are. The timers' rows are locked until the transaction ends,
-    so no other one gives these numbers; if this one is undone, they were not given.
-    """
-    missing = [one for one in planned if one.seq != TO_BE_NUMBERED or (one.fire_at, one.timer_id) not in held]
-    numbers = Counter(one.timer_id for one in missing if one.seq == TO_BE_NUMBERED)
-    following = _count_on(sql, numbers)
-    numbered = []
-    for one in missing:
-        if one.seq == TO_BE_NUMBERED:
-            following[one.timer_id] += 1
-            one = one._replace(seq=following[one.timer_id])  # noqa: PLW2901
-        numbered.append(one)
-    return numbered
-
-
-def _count_on(sql: Connection, numbers: Counter[int]) -> dict[int, int]:
-    """Take so many numbers of each timer; return the last one of each before these."""
-    before: dict[int, int] = {}
-    ids = sorted(numbers)
-    for start in range(0, len(ids), TIMERS_A_STATEMENT):
-        part = ids[start : start + TIMERS_A_STATEMENT]
-        hint = "" if sql.dialect.name == "sqlite" else "FORCE INDEX (PRIMARY) "
-        cases = " ".join(f"WHEN {one:d} THEN {numbers[one]:d}" for one in part)
-        sql.exec_driver_sql(
-            f"UPDATE timer {hint}SET planned_seq = planned_seq + CASE id {cases} END"
-            f" WHERE id IN ({','.join(f'{one:d}' for one in part)})"
-        )
-        counted = select(timers.c.id, timers.c.planned_seq).where(timers.c.id.in_(part))
-        rows = sql.execute(by_index(counted, "PRIMARY", timers))
-        before |= {row.id: row.planned_seq - numbers[row.id] for row in rows}
-    return before

@@ -33,6 +33,7 @@ from wangtimer.store.sql.calendars import calendar_mark, is_marked
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
+from wangtimer.store.sql.planning_marks import move_marks
 from wangtimer.store.sql.statements import behind, by_index, delete_rows
 from wangtimer.store.sql.tables import timer_tags, timers
 from wangtimer.store.sql.timer_changes import FirstTry, hold_target
@@ -42,7 +43,6 @@ from wangtimer.store.sql.timer_rows import (
     bytes_of_row,
     definition_of,
     inserting,
-    move_marks,
     one_timer_of,
     read_rows,
     terms,
