@@ -308,7 +308,9 @@ GONE = Caller(None, "the target answered 410", None, frozenset(), "")
 
 @dataclass(frozen=True, slots=True)
 class GoneStopper:
-    """Repeatable: who is disabled stays so.
+    """Disables timers whose target answered 410 Gone.
+
+    Repeatable: who is disabled stays so.
 
     A timer is left alone if it, or the target it names, was changed since its call, or if it has no moment to come:
     that one ends as after any failure.

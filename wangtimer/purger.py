@@ -130,7 +130,9 @@ FINISHED_PAGE = 500
 
 @dataclass(slots=True)
 class FinishedPurger:
-    """Two purges at once waste work, and harm nothing.
+    """Deletes each finished timer when its retention is over, or once its last firing has succeeded.
+
+    Two purges at once waste work, and harm nothing.
 
     `default_days` is for timers without a retention of their own, and for those that are kept only because they failed.
     """
@@ -180,7 +182,10 @@ APPS_AT_ONCE = 100
 
 @dataclass(frozen=True, slots=True)
 class TotalCounter:
-    """Two of them at once waste work, and harm nothing."""
+    """Counts the timers of each app anew, now and then.
+
+    Two of them at once waste work, and harm nothing.
+    """
 
     counts: TotalCounts
     totals: AppTotals

@@ -40,7 +40,9 @@ FIRST_REST_S, FOLLOWED_FOR_S = 60.0, 86_400.0
 
 @dataclass(slots=True)
 class RulesFollower:
-    """Of processes with different rules only those plan whose rules stand in SQL: the newest that are in use.
+    """Plans timers anew whose time zone or built-in calendar has other rules than before.
+
+    Of processes with different rules only those plan whose rules stand in SQL: the newest that are in use.
 
     Two that follow at once, and one that begins again, change nothing twice: a timer whose moments are right is left
     as it is.
@@ -157,7 +159,10 @@ LONGEST_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class CalendarFollower:
-    """Goes on where the last run stopped: the timers' rows say what is left. Two at once waste a little work."""
+    """Gives timers the new days of the uploaded calendar they name, many at a time.
+
+    Goes on where the last run stopped: the timers' rows say what is left. Two at once waste a little work.
+    """
 
     registrar: Registrar
     followers: CalendarFollowers

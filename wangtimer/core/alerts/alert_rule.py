@@ -209,7 +209,10 @@ _Place = tuple[str, str]
 
 
 class AlertMarks:
-    """Quick, from any thread. `alerted` returns who has rules of alerts."""
+    """Marks outcomes that the judge of alerts is to see.
+
+    Quick, from any thread. `alerted` returns who has rules of alerts.
+    """
 
     def __init__(self, alerted: Callable[[], AlertedApps], clock: Clock) -> None:
         self._alerted = alerted

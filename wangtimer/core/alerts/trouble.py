@@ -18,7 +18,10 @@ _WORD = 2**64 - 1
 
 @dataclass(frozen=True, slots=True)
 class TimerCount:
-    """The least marks of the timers that were counted, in order; a timer counts once."""
+    """How many different timers a trouble has, in a few KB whatever their number.
+
+    The least marks of the timers that were counted, in order; a timer counts once.
+    """
 
     marks: tuple[int, ...] = ()
 

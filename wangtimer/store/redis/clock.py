@@ -36,7 +36,9 @@ class Sample:
 
 
 class TimeBelief:
-    """Offsets of Redis' time from the stop-watch, ms; None before the first answer.
+    """What one process believes of Redis' time: the answers that carry it also show when a clock was set.
+
+    Offsets of Redis' time from the stop-watch, ms; None before the first answer.
 
     `now_ms` is a lower bound: the best of the answers that the latest does not contradict. So a clock that was set back
     or ahead, or another node's, counts from its first answer. `latest_ms` and `earliest_ms` are the extremes believed

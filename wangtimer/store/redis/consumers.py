@@ -160,7 +160,10 @@ def stream_listeners(connection: RedisConnection, keys: Keys) -> int:
 
 
 class ConsumerWords:
-    """A word that is lost leaves a consumer less room until the firing's time is over."""
+    """What targets say of firings, told to all stream processes: the consumer may be connected to another one.
+
+    A word that is lost leaves a consumer less room until the firing's time is over.
+    """
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection

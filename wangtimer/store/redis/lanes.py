@@ -23,7 +23,9 @@ FED_AT = 1 / 2
 
 
 class LaneBudget:
-    """A lane holds at most as many firings as are free: one full lane takes half of all, two take a third each.
+    """How many firings a lane may hold in Redis: the rest waits in SQL alone.
+
+    A lane holds at most as many firings as are free: one full lane takes half of all, two take a third each.
 
     Each process counts by what it last saw of the lanes; every method may be called from any thread.
     """

@@ -97,7 +97,10 @@ ALARM_SHARE = 0.5
 
 @dataclass(slots=True)
 class OutboxRoom:
-    """Arming slows down well before the bound, because outcomes of armed and running firings still come."""
+    """How much room the outbox has: while SQL is away, firing goes on only as far as Redis can hold the outcomes.
+
+    Arming slows down well before the bound, because outcomes of armed and running firings still come.
+    """
 
     outbox: Outbox
     most_bytes: int

@@ -15,7 +15,10 @@ from wangtimer.store.replica import ReplicaTexts
 
 
 class StrainMark:
-    """A key that expires. While Redis is away nobody tells, and nothing is strained."""
+    """The word of strain: callback processes tell it, and the migrator plans more slowly while it counts.
+
+    A key that expires. While Redis is away nobody tells, and nothing is strained.
+    """
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
@@ -35,7 +38,10 @@ class StrainMark:
 
 
 class RefusalCount:
-    """It begins anew where Redis loses its data."""
+    """How many connections the rules of egress refused, over all callback processes, for `/metrics`.
+
+    It begins anew where Redis loses its data.
+    """
 
     def __init__(self, connection: RedisConnection, keys: Keys) -> None:
         self._connection = connection
@@ -51,7 +57,10 @@ class RefusalCount:
 
 
 class QueueWorkers:
-    """Callback processes note here, again and again, that they are there; both methods raise `StoreAway`."""
+    """Which own queues have a callback process that takes their messages.
+
+    Callback processes note here, again and again, that they are there; both methods raise `StoreAway`.
+    """
 
     def __init__(self, connection: RedisConnection, keys: Keys, clock: Clock) -> None:
         self._connection = connection
@@ -107,7 +116,9 @@ _NAME = "ack-grace"
 
 
 class AckGrace:
-    """In Redis: when a sweep last read SQL, and from when on firings end; moments in ms UTC.
+    """The grace of accepted firings: while SQL was away, no target could say that it is done.
+
+    In Redis: when a sweep last read SQL, and from when on firings end; moments in ms UTC.
 
     Without a word for `silent_ms`, SQL or the sweeps were away. Where Redis has lost it, what this process wrote
     counts.

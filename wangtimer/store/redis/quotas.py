@@ -111,7 +111,10 @@ class Granted:
 
 @dataclass(frozen=True, slots=True)
 class ReplayQuota:
-    """Grants firings that are asked for in numbers. While Redis is away all are granted."""
+    """How many firings an app may replay and backfill within an hour.
+
+    Grants firings that are asked for in numbers. While Redis is away all are granted.
+    """
 
     directory: AppDirectory
     quotas: Quotas
@@ -140,7 +143,10 @@ class ReplayQuota:
 
 @dataclass(frozen=True, slots=True)
 class ControlPace:
-    """One moment for each app: the last that was taken."""
+    """How soon answers may give timers their next moments: an app with `firingsPerSecond` gets as many a second.
+
+    One moment for each app: the last that was taken.
+    """
 
     redis: RedisConnection
     keys: Keys

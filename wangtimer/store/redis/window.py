@@ -12,7 +12,9 @@ from wangtimer.store.redis.keys import Keys
 
 
 class MinuteLoad:
-    """A counter a minute, in one hash; the feeder drops those of minutes that have passed.
+    """How many firings are planned into each minute: it decides their buckets, and how many minutes Redis holds.
+
+    A counter a minute, in one hash; the feeder drops those of minutes that have passed.
 
     A lost counter moves no firing: each row holds its bucket.
     """

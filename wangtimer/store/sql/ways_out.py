@@ -162,7 +162,9 @@ class WaysOutInSql(SqlStore):
 
 
 class WaysOutMark(Replica[str]):
-    """Is told with the ways out, which have a text of their own: with certificates in it, it is long.
+    """The mark of all ways out of apps, which changes with each: it is read often, they are read where it has changed.
+
+    Is told with the ways out, which have a text of their own: with certificates in it, it is long.
 
     Who reads them sets `on_mark`, which is called with each mark that Redis has.
     """
