@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine, insert
 
 from benchmarks.due import Due
-from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.core.timers.timer import TimerIds
 from wangtimer.store.sql.tables import timers
 
 HOUR_MS = 3_600_000

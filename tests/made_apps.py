@@ -5,8 +5,7 @@ from contextlib import closing
 
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES
 from wangtimer.core.apps.stored_key import new_key
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.database import Database
 
 

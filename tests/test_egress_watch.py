@@ -13,7 +13,7 @@ from wangtimer.egress_watch import LOOK_UP_EVERY_S, MOST_LINES, EgressWatch
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.refusal_count import RefusalCount
+from wangtimer.store.redis.process_marks import RefusalCount
 from wangtimer.testing.doubles.hand_clock import HandClock
 
 SQL = OwnServer("SQL", "db.internal", frozenset({ip_address("10.0.0.5")}), 3306)

@@ -25,19 +25,18 @@ SQL = {step for step in Step if step.name.startswith("SQL_")}
 OPERATORS = (
     ["alert_messages.py"] * 3
     + ["alert_rules.py"] * 3
-    + ["api_keys.py"] * 3
-    + ["apps.py"] * 2
+    + ["app_totals.py"] * 3
+    + ["apps.py"] * 5
     + ["calendar_followers.py"]
-    + ["client_certificates.py"] * 3
+    + ["call_limits.py"] * 2
     + ["dead_letters.py"]
     + ["disabled_hosts.py"] * 3
     + ["firings_to_cancel.py"]
-    + ["host_limits.py"] * 2
     + ["pauses.py"] * 2
     + ["schedule_rules.py"] * 2
     + ["secret_rotation.py", "signing_store.py", "target_store.py"]
     + ["timer_batches.py"] * 2
-    + ["total_counts.py"] * 3
+    + ["ways_out.py"] * 3
 )
 PUBLISH = {step for step in Step if step.name.startswith("PUBLISH_")}
 

@@ -22,8 +22,7 @@ from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.replica import Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
-from wangtimer.store.sql.client_certificates import open_key, seal_key
-from wangtimer.store.ways_out_mark import WaysOutMark
+from wangtimer.store.sql.ways_out import WaysOutMark, open_key, seal_key
 from wangtimer.testing.doubles.hand_clock import HandClock
 from wangtimer.ways_out_reader import WaysOutReader
 

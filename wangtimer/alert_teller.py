@@ -20,8 +20,8 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.secret_parts import without
-from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.loop import Loop
 from wangtimer.mailer import Mailer, MailNotTaken
 from wangtimer.store.sql.alert_messages import NOT_TRIED_PAUSE_MS, AlertMessages, TakenMessage

@@ -10,7 +10,7 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 from wangtimer.loop import Loop
 from wangtimer.own_servers import LookUp, found_servers
-from wangtimer.store.redis.refusal_count import RefusalCount
+from wangtimer.store.redis.process_marks import RefusalCount
 
 log = structlog.get_logger()
 

@@ -1,6 +1,9 @@
-"""Pieces of work that one call does in turn: the failure of one stops no other. Their time, and rests between them."""
+"""Pieces of work that one call does in turn: the failure of one stops no other. Their time, and rests between them; and
+turns of apps: each has one before any has its second, in this run and the next.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -35,3 +38,24 @@ def do_in_turn(*pieces: Callable[[], object]) -> None:
             first = first or error
     if first is not None:
         raise first
+
+
+@dataclass(slots=True)
+class AppTurns:
+    """`next_app` returns the next app by name behind one (None: the first); None: there is none."""
+
+    next_app: Callable[[str | None], str | None]
+    _last: str | None = field(default=None, init=False)
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each app once, from behind the one that was last."""
+        first = self._last
+        while (app := self.next_app(self._last)) is not None:
+            self._last = app
+            yield app
+        self._last = None
+        while first is not None and (app := self.next_app(self._last)) is not None:
+            if app > first:
+                return
+            self._last = app
+            yield app

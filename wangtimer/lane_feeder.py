@@ -8,8 +8,7 @@ import structlog
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.store.redis.lane_budget import LaneBudget
-from wangtimer.store.redis.lanes import LaneStore
+from wangtimer.store.redis.lanes import LaneBudget, LaneStore
 from wangtimer.store.sql.firings import FiringStore
 
 log = structlog.get_logger()

@@ -8,9 +8,8 @@ from threading import Semaphore
 
 import structlog
 
-from wangtimer.core.alerts.alert_marks import AlertMarks
-from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
-from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertedApps, AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.errors import (
     Conflict,
     NotOnRecord,
@@ -31,8 +30,8 @@ from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import Definition, TimerStatus
-from wangtimer.store.ack_grace import AckGrace
 from wangtimer.store.hot import HotStore
+from wangtimer.store.redis.process_marks import AckGrace
 from wangtimer.store.sql.accepted_firings import (
     FIRST_OVERDUE,
     TIME_OVER_ERROR,

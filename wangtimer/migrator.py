@@ -19,7 +19,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad, planned_before
+from wangtimer.store.redis.window import MinuteLoad, planned_before
 from wangtimer.store.refresher import tell
 from wangtimer.store.sql.timers import TimerStore
 

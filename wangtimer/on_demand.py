@@ -17,16 +17,15 @@ from wangtimer.core.retry import may_be_replayed
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.core.timers.cancelling import without
+from wangtimer.core.timers.schedule_edits import without
 from wangtimer.core.timers.timer import Definition
 from wangtimer.core.work_budget import is_over, refuse_more
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad, planned_before
-from wangtimer.store.replay_quota import ReplayQuota
+from wangtimer.store.redis.quotas import ReplayQuota
+from wangtimer.store.redis.window import MinuteLoad, planned_before
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION, DemandStore, Replay
-from wangtimer.store.sql.firing_filter import FiringFilter
-from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firing_lists import FiringFilter, FiringLists
 from wangtimer.store.sql.firings import FiringRecord, FiringStore
 from wangtimer.store.sql.kept_answers import FiringToKeep
 from wangtimer.store.sql.timers import TimerStore

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.core.alerts.alert_place import AlertedApps
 from wangtimer.core.alerts.alert_rule import noted
-from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.call_order import place_of
 from wangtimer.core.flow.firing import Chunk, FiringStatus, Member, MemberKey

@@ -1,4 +1,4 @@
-"""The purger: deletes what is past its retention, a few rows at a time."""
+"""The purger: deletes what is past its retention, a few rows at a time, and counts the timers of apps anew."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.core.errors import RowsLocked
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
+from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.in_turn import do_in_turn, rest_after
+from wangtimer.store.sql.app_totals import AppTotals, TotalCounts
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.dead_letters import DeadLetterStore
+from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
 from wangtimer.store.sql.parts import PartRule, parts_of
@@ -20,7 +24,8 @@ log = structlog.get_logger()
 
 # Rows one transaction deletes: a few ms, so that nothing waits behind it.
 PAGE = 1_000
-# A purge spends so long on each kind of row, then it looks at the others; what is left is gone on with at once.
+# A purge spends so long on each kind of row, then it looks at the others; what is left is gone on with at once. A count
+# of apps' timers reads each of their rows, and ends after as long.
 LONGEST_S = 20.0
 # Firings are looked through by parts of the time: what is not settled there is passed with each page.
 PARTS_OF_A_PURGE = PartRule(shortest_ms=60_000, growth=2)
@@ -116,3 +121,102 @@ class Purger:
         is_over = self.clock.monotonic() >= began_at + LONGEST_S
         self.has_more = self.has_more or is_over
         return is_over
+
+
+# Timers one transaction looks at: some ten ms, so that nothing waits behind it. The sweep tells Redis of each deleted
+# timer, 20,000 every 5 s.
+FINISHED_PAGE = 500
+
+
+@dataclass(slots=True)
+class FinishedPurger:
+    """Deletes each finished timer when its retention is over, or once its last firing has succeeded.
+
+    Two purges at once waste work, and harm nothing.
+
+    `default_days` is for timers without a retention of their own, and for those that are kept only because they failed.
+    """
+
+    timers: FinishedTimers
+    clock: Clock
+    default_days: int
+    # Whether the last purge ended because its time was over.
+    has_more: bool = field(default=False, init=False)
+
+    def purge(self) -> int:
+        """Delete finished timers that are kept no longer; return how many. Raises `StoreAway`."""
+        now = int(self.clock.now_ms())
+        ends_at = self.clock.monotonic() + LONGEST_S
+        purged, self.has_more = 0, False
+        for days in (*self.timers.kept_days(), None, KEPT_AFTER_FAILURE):
+            purged += self._purge(days, now, ends_at)
+        if purged:
+            log.info("finished_timers_purged", timers=purged)
+        return purged
+
+    def _purge(self, days: int | None, now: int, ends_at: float) -> int:
+        """Delete timers that are kept for `days`, and whose days are over at `now` (ms UTC), until `ends_at`.
+
+        Timers that wait for an outcome are passed over; the next purge looks at them again, oldest first.
+        """
+        upto = now - (self.default_days if days in (None, KEPT_AFTER_FAILURE) else days) * DAY_MS
+        purged = 0
+        behind: tuple[int, int] | None = (-1, 0)
+        while behind is not None:
+            began_at = self.clock.monotonic()
+            if began_at >= ends_at:
+                self.has_more = True
+                break
+            page = self.timers.delete_page(days, upto, behind, FINISHED_PAGE, now)
+            purged += page.deleted
+            behind = page.last
+            rest_after(self.clock, began_at)
+        return purged
+
+
+# ms; how long totals are kept without a count. Each change of a timer moves them. Two things make them differ: a
+# process that does not know yet of an app's first limit, and timers that fired for the last time.
+COUNTED_EVERY_MS = 600_000
+APPS_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class TotalCounter:
+    """Counts the timers of each app anew, now and then.
+
+    Two of them at once waste work, and harm nothing.
+    """
+
+    counts: TotalCounts
+    totals: AppTotals
+    clock: Clock
+
+    def count_all(self) -> int:
+        """Count the apps that were counted longest ago, until `LONGEST_S` is over; return how many.
+
+        An app whose rows somebody else holds is left to the next count. Raises `StoreAway`.
+        """
+        now, ends_at = int(self.clock.now_ms()), self.clock.monotonic() + LONGEST_S
+        counted = 0
+        held: set[str] = set()
+        while names := self._to_count(now - COUNTED_EVERY_MS, held):
+            for app in names:
+                if (counted or held) and self.clock.monotonic() > ends_at:
+                    return counted
+                try:
+                    self._count(app, now)
+                    counted += 1
+                except RowsLocked:
+                    held.add(app)
+        return counted
+
+    def _to_count(self, before: int, held: set[str]) -> list[str]:
+        found = self.counts.to_count(before, APPS_AT_ONCE + len(held))
+        return [app for app in found if app not in held]
+
+    def _count(self, app: str, now: int) -> None:
+        if not self.totals.are_kept(app):
+            self.counts.forget(app)
+            return
+        self.counts.count(app, now)
+        log.info("app_totals_counted", app=app)

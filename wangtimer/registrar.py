@@ -24,12 +24,11 @@ from wangtimer.core.flow.slicing import BucketRule
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.cancelling import cancelled_by_present_rules, still_cancelled
-from wangtimer.core.timers.spreading import still_spread
+from wangtimer.core.timers.schedule_edits import cancelled_by_present_rules, still_cancelled, still_spread
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
-from wangtimer.store.redis.load import MinuteLoad, planned_before
+from wangtimer.store.redis.window import MinuteLoad, planned_before
 from wangtimer.store.sql.calendar_followers import Following
 from wangtimer.store.sql.kept_answers import ToKeep
 from wangtimer.store.sql.timers import Revision, TimerStore, refuse_changed

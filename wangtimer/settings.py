@@ -24,7 +24,7 @@ from wangtimer.core.messages.named_broker import NamedBroker, read_brokers
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.core.secret_keys import read_secret_keys
-from wangtimer.core.timers.timeouts import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
+from wangtimer.core.timers.call_options import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
 from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"

@@ -2,7 +2,7 @@
 
 from urllib.parse import unquote_plus
 
-from wangtimer.core.timers.secret_names import MASK, is_secret_name
+from wangtimer.core.timers.secret_parts import MASK, is_secret_name
 
 # The headers, in lower case, whose values are shown. Any other may hold a secret, whatever its name.
 _OPEN_HEADERS = frozenset(

@@ -10,10 +10,10 @@ from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.in_turn import do_in_turn
-from wangtimer.store.ack_grace import GRACE_MS
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.process_marks import GRACE_MS
 from wangtimer.store.refresher import CopyRefresher, Refresher
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.timers import TimerStore

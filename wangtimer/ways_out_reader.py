@@ -11,7 +11,7 @@ from wangtimer.callback.client_certificate import show_certificate
 from wangtimer.callback.tls import client_context
 from wangtimer.core.egress.way_out import WayOut
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.ways_out_mark import WaysOutMark
+from wangtimer.store.sql.ways_out import WaysOutMark
 
 log = structlog.get_logger()
 

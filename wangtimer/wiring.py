@@ -19,13 +19,12 @@ from wangtimer.alert_trial import AlertTrial
 from wangtimer.app_stopper import AppStopper
 from wangtimer.batches import Batches
 from wangtimer.broker import Broker
-from wangtimer.calendar_follower import CalendarFollower
 from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.timed_engine import TimedEngine
-from wangtimer.control_applier import ControlApplier
+from wangtimer.control_applier import ControlApplier, GoneStopper
 from wangtimer.core import fail_points
-from wangtimer.core.alerts.alert_marks import AlertMarks
-from wangtimer.core.alerts.alerted_apps import ALERTED_APPS
+from wangtimer.core.alerts.alert_place import ALERTED_APPS
+from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.errors import UnusableTls
 from wangtimer.core.flow.credit import Credits
@@ -92,8 +91,6 @@ from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.waits import Waits
 from wangtimer.executor.wanted import Wanted
 from wangtimer.feeder import Feeder
-from wangtimer.finished_purger import FinishedPurger
-from wangtimer.gone_stopper import GoneStopper
 from wangtimer.health_teller import HealthTeller
 from wangtimer.host_judge import JUDGE_EVERY_S, HostJudge
 from wangtimer.lane_feeder import LaneFeeder
@@ -106,88 +103,70 @@ from wangtimer.migrator import Migrator, PlanRule
 from wangtimer.on_demand import OnDemand
 from wangtimer.overlaps import Overlaps
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
-from wangtimer.purger import Purger
+from wangtimer.purger import FinishedPurger, Purger, TotalCounter
 from wangtimer.registrar import NearRule, Registrar
-from wangtimer.rules_follower import RulesFollower
+from wangtimer.schedule_followers import CalendarFollower, RulesFollower
 from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.settings import Settings
 from wangtimer.signing_changes import SigningChanges
 from wangtimer.stops import Stops
-from wangtimer.store.ack_grace import AckGrace
-from wangtimer.store.app_directory import AppDirectory
+from wangtimer.store.app_directory import AppDirectory, KeyRing
 from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
 from wangtimer.store.hot import ALWAYS_HELD_MS, HotStore
-from wangtimer.store.key_ring import KeyRing
-from wangtimer.store.outbox_room import OutboxRoom
 from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.bad_record import BadRecord
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
-from wangtimer.store.redis.consumer_words import ConsumerWords
-from wangtimer.store.redis.consumers_seen import ConsumersSeen
-from wangtimer.store.redis.control_pace import ControlPace
+from wangtimer.store.redis.consumers import ConsumerLists, ConsumersSeen, ConsumerWords, ListBounds
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.lane_budget import LaneBudget
-from wangtimer.store.redis.lanes import LaneStore
-from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.lanes import LaneBudget, LaneStore
 from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies, TargetCopies
-from wangtimer.store.redis.outbox import Outbox
+from wangtimer.store.redis.outbox import Outbox, OutboxRoom
 from wangtimer.store.redis.permits import PermitStore
-from wangtimer.store.redis.queue_workers import QueueWorkers
-from wangtimer.store.redis.quotas import Quotas
-from wangtimer.store.redis.refusal_count import RefusalCount
+from wangtimer.store.redis.process_marks import AckGrace, QueueWorkers, RefusalCount, StrainMark
+from wangtimer.store.redis.quotas import ControlPace, Quotas, ReplayQuota
 from wangtimer.store.redis.slices import Leases, SliceStore
 from wangtimer.store.redis.store_memory import StoreMemory
-from wangtimer.store.redis.strain_mark import StrainMark
-from wangtimer.store.redis.window import Window, WindowRule
+from wangtimer.store.redis.window import MinuteLoad, Window, WindowRule
 from wangtimer.store.refresher import CopyRefresher
-from wangtimer.store.replay_quota import ReplayQuota
 from wangtimer.store.replica import Replica, Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.alert_troubles import AlertTroubles
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.app_totals import AppTotals
-from wangtimer.store.sql.apps import AppStore
-from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.app_totals import AppTotals, TotalCounts
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.calendar_followers import CalendarFollowers
 from wangtimer.store.sql.calendars import CalendarStore
-from wangtimer.store.sql.call_limits import CallLimitSource
-from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
+from wangtimer.store.sql.call_limits import CallLimitSource, HostLimitStore
 from wangtimer.store.sql.continuities import ContinuityStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.finished_timers import FinishedTimers
-from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firing_lists import AttemptStore, FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
-from wangtimer.store.sql.host_limits import HostLimitStore
 from wangtimer.store.sql.kept_answers import KeptAnswers
+from wangtimer.store.sql.on_settled import ReplyControlStore
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.planned_load import PlannedLoad
-from wangtimer.store.sql.reply_controls import ReplyControlStore
 from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
-from wangtimer.store.sql.total_counts import TotalCounts
-from wangtimer.store.sql.ways_out import WaysOutInSql
-from wangtimer.store.ways_out_mark import WaysOutMark
+from wangtimer.store.sql.ways_out import ClientCertificates, WaysOutInSql, WaysOutMark, open_key
 from wangtimer.sweeper import Sweeper
 from wangtimer.target_changes import TargetChanges
-from wangtimer.total_counter import TotalCounter
 from wangtimer.trigger import ArmRule, Trigger
 from wangtimer.ways_out_reader import WaysOutReader
 

@@ -27,7 +27,7 @@ from wangtimer.callback.client_certificate import MOST_KEY_CHARACTERS, BadKey, f
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.egress.egress_rules import read_item
 from wangtimer.core.time.zones import read_zone
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.timer import Notify
 from wangtimer.stream import stream_app
 

@@ -30,7 +30,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Notify
 from wangtimer.scheduler import LOOK_AHEAD_MS
 from wangtimer.stack.ports import free_port
-from wangtimer.store.redis.consumers_seen import PRESENT_S
+from wangtimer.store.redis.consumers import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
 from wangtimer.store.sql.alert_messages import gather
 

@@ -12,7 +12,7 @@ from sqlalchemy import select
 
 from tests.api.answered_controls import apply_controls, stop_gone
 from tests.api.world import World
-from wangtimer import rules_follower
+from wangtimer import schedule_followers
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.stored_checkups import of_rules
 from wangtimer.core.errors import StoreAway, VersionChanged
@@ -20,7 +20,7 @@ from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
 from wangtimer.core.timers.timer import Definition
 from wangtimer.registrar import Registrar
-from wangtimer.rules_follower import RulesFollower, is_newer, own_rules
+from wangtimer.schedule_followers import RulesFollower, is_newer, own_rules
 from wangtimer.store.redis.definitions import KEPT_AFTER_S, DefinitionStore
 from wangtimer.store.sql.schedule_rules import PlannedBy
 from wangtimer.store.sql.tables import firings
@@ -48,7 +48,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def installed(zone: str, version: str) -> None:
         has["zone"] = zone
-        monkeypatch.setattr(rules_follower, "version", lambda _package: version)
+        monkeypatch.setattr(schedule_followers, "version", lambda _package: version)
         _forget_what_was_worked_out()
 
     yield installed
@@ -158,8 +158,8 @@ def test_what_a_death_left_undone_is_done_by_the_next(
     ids = [daily(world, name=f"daily-{one}") for one in range(5)]
     install(HOUR_LATER, NEW)
     with monkeypatch.context() as dying:
-        dying.setattr(rules_follower, "PAGE", 2)
-        dying.setattr(rules_follower, "LONGEST_S", 0.5)
+        dying.setattr(schedule_followers, "RULES_PAGE", 2)
+        dying.setattr(schedule_followers, "LONGEST_SWEEP_S", 0.5)
         dying.setattr(DefinitionStore, "put", lambda *_definitions, **_far: world.clock.sleep(0.5))
         follow(follower)
     assert sum(definition(world, one).edited_at > 0 for one in ids) == 2
@@ -182,7 +182,7 @@ def test_no_row_is_held_for_longer_than_it_takes_to_plan_one_timer(
 
     def dear(self: Registrar, timer: Any, *arguments: Any, **named: Any) -> Any:
         looked_at[-1].append(timer.id)
-        world.clock.sleep(rules_follower.LONGEST_HELD_S)
+        world.clock.sleep(schedule_followers.LONGEST_HELD_S)
         return planned_anew(self, timer, *arguments, **named)
 
     monkeypatch.setattr(follower.store, "plan_page_anew", page)
@@ -223,7 +223,7 @@ def test_what_an_older_process_planned_all_the_same_is_planned_anew_within_minut
     replace(world.wiring.migrator, may_plan=lambda: True).plan_due()
     assert planned(world, timer) == {moment + HOUR_MS}
     install(HOUR_EARLIER, NEW)
-    world.clock.now += int(rules_follower.FIRST_REST_S) * 1_000
+    world.clock.now += int(schedule_followers.FIRST_REST_S) * 1_000
     new.sweep()
     world.wiring.migrator.plan_due()
     assert moment in planned(world, timer)
@@ -244,7 +244,7 @@ def test_after_a_day_the_rules_are_followed(
         held = follower.store.read()
         assert held is not None
         assert held.to_follow == {ZONE}
-        world.clock.now += int(rules_follower.FOLLOWED_FOR_S) * 1_000 // steps
+        world.clock.now += int(schedule_followers.FOLLOWED_FOR_S) * 1_000 // steps
         (another(world) if begins_again else follower).sweep()
     assert follower.store.read() == own_rules()._replace(seen_at=world.clock.now)
     assert definition(world, timer).edited_at < world.clock.now
@@ -274,7 +274,7 @@ def test_the_older_rules_count_again_once_nobody_has_the_newer_ones(
     assert next_moments(world, timer, 1)[0] == moment + HOUR_MS
     install(SAME, "2026.1")
     back = another(world)
-    for passed_ms in (rules_follower.SILENT_MS, rules_follower.SILENT_MS - 1):
+    for passed_ms in (schedule_followers.SILENT_MS, schedule_followers.SILENT_MS - 1):
         world.clock.now += passed_ms
         back.sweep()
         assert not back.may_plan()
@@ -295,7 +295,7 @@ def test_an_outage_of_sql_is_no_silence(
     old = another(world)
     old.sweep()
     for is_tried in (False, True):
-        world.clock.now += rules_follower.SILENT_MS
+        world.clock.now += schedule_followers.SILENT_MS
         if is_tried:
             with monkeypatch.context() as away:
                 away.setattr(old.store, "read", _away)
@@ -318,7 +318,7 @@ def test_who_says_a_word_at_the_last_moment_goes_on_planning(
     follow(follower)
     held = follower.store.read()
     assert held is not None
-    world.clock.now += rules_follower.SAID_EVERY_MS
+    world.clock.now += schedule_followers.SAID_EVERY_MS
     follower.sweep()
     follower.store.write(held._replace(version="2026.1"), held)
     assert follower.may_plan()

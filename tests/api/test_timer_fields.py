@@ -12,13 +12,11 @@ from wangtimer.api.http.envelope import Sent
 from wangtimer.api.v1.timers.timer_answers import ShownTimer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch, WholeTimerBody
 from wangtimer.core.api_field import ApiField
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm, KeepOutput, Timeouts
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS
-from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
-from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, NewTimer, Timer
 from wangtimer.store.sql.tables import timers
 

@@ -27,7 +27,7 @@ from tests.stack.shipped_proxy import shipped_proxy
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import new_key
 from wangtimer.stack.ports import HOST
-from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.apps import ApiKeyStore
 from wangtimer.store.sql.database import Database
 
 # Who is attacked, and who attacks.

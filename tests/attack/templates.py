@@ -8,8 +8,7 @@ from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
 from tests.callback.target import Received
-from wangtimer.core.timers.placeholders import PLACEHOLDERS
-from wangtimer.core.timers.templates import MOST_PLACEHOLDERS
+from wangtimer.core.timers.templates import MOST_PLACEHOLDERS, PLACEHOLDERS
 
 # What template languages would carry out, and what an attacker would like to read.
 EXPRESSIONS = (

@@ -11,7 +11,7 @@ from wangtimer.callback.permits import Permit, Permits
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, EgressRules, OwnServer, read_egress
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+from wangtimer.core.timers.call_options import AS_DEPLOYED, Timeouts
 from wangtimer.testing.doubles import NoLimits
 
 

@@ -14,7 +14,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.limits import CALL_LIMITS, CallLimits
 from wangtimer.core.flow.pauses import PAUSES, Pauses
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.call_options import AS_DEPLOYED
 from wangtimer.executor.throttle import Throttle
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection

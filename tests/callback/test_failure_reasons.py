@@ -9,7 +9,7 @@ from tests.callback.test_sent_by_an_executor import calling, recorded
 from wangtimer.callback import Reply
 from wangtimer.core.flow.dead_letter import REASON_CHARACTERS, REASONS, Failure
 from wangtimer.core.flow.firing import FiringStatus
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.readings.failure import failure_of
 

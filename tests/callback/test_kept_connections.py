@@ -9,7 +9,7 @@ import pytest
 from tests.callback.target import NO_CONTENT, Received, Target, hang_up, hold, reset, wait_until
 from wangtimer.callback import DeliveryEngine, Reply
 from wangtimer.callback.reply import SENT_AGAIN, SENT_ONCE
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
 
 Close = Callable[[socket.socket], None]
 

@@ -13,7 +13,7 @@ from tests.callback.target import Received
 from tests.callback.test_sent_by_an_executor import MEMBER, Records, calling, sender_of
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.timers.call_options import UNTOUCHED, CallForm
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, SecretMarks
 from wangtimer.executor.claim import Claim, Held

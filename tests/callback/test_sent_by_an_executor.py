@@ -12,8 +12,8 @@ from tests.callback.target import NO_CONTENT, answer_with, hold
 from wangtimer.callback import DeliveryEngine
 from wangtimer.callback.egress import REFUSED
 from wangtimer.callback.reply import SENT_AGAIN, BrokerAnswer, Reply
-from wangtimer.core.alerts.alert_marks import AlertMarks
-from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.alerts.alert_place import AlertedApps
+from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
@@ -23,10 +23,8 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.signing.app_signing import AppSigning
-from wangtimer.core.timers.call_form import CallForm
-from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.call_options import CallForm, KeepOutput, Timeouts
 from wangtimer.core.timers.named_target import through
-from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.disabled_hosts import DisabledHosts

@@ -6,7 +6,7 @@ import pytest
 
 from tests.callback.calls import MachineClock
 from tests.callback.target import NO_CONTENT, answer_with, hold, wait_until
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+from wangtimer.core.timers.call_options import AS_DEPLOYED, Timeouts
 
 
 class HastenedClock(MachineClock):

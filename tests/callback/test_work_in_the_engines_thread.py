@@ -23,7 +23,7 @@ from wangtimer.core.messages.consumer_group import event_parts
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.signing.app_signing import MOST_AT_ONCE
 from wangtimer.core.timers import secret_parts
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.templates import MOST_PLACEHOLDERS
 from wangtimer.core.timers.timer import Notify, SecretMarks

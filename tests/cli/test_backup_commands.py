@@ -20,7 +20,7 @@ from wangtimer.stack.data_directory import held_directory
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.web_mark import tell_web, web_runs
+from wangtimer.store.redis.process_marks import tell_web, web_runs
 from wangtimer.store.sql.database import Database
 
 

@@ -11,8 +11,8 @@ from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.stored_checkups import of_authorities, of_certificates
 from wangtimer.settings import Settings
 from wangtimer.store.seals import Seals
-from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.ways_out import ClientCertificates
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ from tests.api.world import World
 from wangtimer.cli.main import commands
 from wangtimer.cli.timers.cron_command import preview
 from wangtimer.core.cron.cron import Cron
-from wangtimer.core.kinds.in_words import describe
+from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.words.words import Language
 
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.stored_checkups import of_keys
 from wangtimer.core.apps.stored_key import new_key
-from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.apps import ApiKeyStore
 from wangtimer.store.sql.database import Database
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)

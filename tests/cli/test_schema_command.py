@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from wangtimer.cli.main import commands
 from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.drift import lacks
+from wangtimer.store.sql.upgrade import lacks
 
 
 def upgrade(url: str, *options: str) -> Result:

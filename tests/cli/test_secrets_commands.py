@@ -27,9 +27,9 @@ from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies
 from wangtimer.store.replica import ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_rules import AlertRuleStore
-from wangtimer.store.sql.client_certificates import ClientCertificates, open_key
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.ways_out import ClientCertificates, open_key
 from wangtimer.testing.doubles import HandClock
 
 OLD, NEW = new_secret_key("old"), new_secret_key("new")

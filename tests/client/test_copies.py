@@ -28,8 +28,8 @@ from wangtimer.client.timer_fields import (
 from wangtimer.client.values import read_span
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.time.durations import read_duration
+from wangtimer.core.timers.call_options import KeepOutput as KeepOutputOfService
 from wangtimer.core.timers.fields import FIELDS
-from wangtimer.core.timers.keep_output import KeepOutput as KeepOutputOfService
 from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.misfire import MisfirePolicy as OfService
 from wangtimer.core.timers.overlap import Overlap as OverlapOfService

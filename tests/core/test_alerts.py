@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_message import MOST_NAMED, Alert, AlertMessage
-from wangtimer.core.alerts.alert_place import AlertPlace
+from wangtimer.core.alerts.alert_place import NOBODY, AlertedApps, AlertPlace, NotedAt
 from wangtimer.core.alerts.alert_rule import (
     AlertEvent,
+    AlertMarks,
     AlertNote,
     AlertRule,
     Destination,
@@ -18,10 +18,8 @@ from wangtimer.core.alerts.alert_rule import (
     Per,
     noted,
 )
-from wangtimer.core.alerts.alerted_apps import NOBODY, AlertedApps
 from wangtimer.core.alerts.judging import Happened, by_trouble, judge
 from wangtimer.core.alerts.mail_server import MailServer, read_mail_server
-from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.alerts.robots import refusal
 from wangtimer.core.alerts.trouble import Trouble, TroubleKey
 from wangtimer.core.cron.cron import Cron

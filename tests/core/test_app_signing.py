@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from wangtimer.core.errors import Conflict, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret, new_key, read_key
+from wangtimer.store.sealed_texts import signing_from, signing_text
 from wangtimer.store.seals import NO_KEYS
-from wangtimer.store.signing_text import signing_from, signing_text
 
 NOW, DAY = 1_795_207_483_000, 86_400_000
 OLD, NEW, NEWEST = b"o" * 32, b"n" * 32, b"t" * 32

@@ -5,7 +5,7 @@ import pytest
 from tests.further_kind import Workday, registered
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_dialect import CronDialect
-from wangtimer.core.kinds.how_often import firings_a_day
+from wangtimer.core.kinds.kinds import firings_a_day
 from wangtimer.core.schedules.calendars import built_in
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.rule import Rule

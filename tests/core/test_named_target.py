@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.call_options import AS_DEPLOYED, KeepOutput, Timeouts
 from wangtimer.core.timers.named_target import NamedTarget, url_behind, why_not_behind
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 URL = "https://shop.example:8443/hooks"

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from wangtimer.core.alerts.alerted_apps import ALERTED_APPS, AlertedApps
+from wangtimer.core.alerts.alert_place import ALERTED_APPS, AlertedApps
 from wangtimer.core.egress.way_out import STRICTEST, WAYS_OUT, WAYS_OUT_MARK, AppEgress, WayOut, WaysOut
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.disabled_hosts import DISABLED_HOSTS

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.timers.secret_names import is_secret_header, is_secret_name
 from wangtimer.core.timers.secret_parts import (
     MOST_LOOKED_FOR,
     has_open_secrets,
+    is_secret_header,
+    is_secret_name,
     masked,
     masked_url,
     parted,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
-from wangtimer.core.timers.spreading import KEPT_MS, MOST_PARTS, evenly_spread, still_spread
+from wangtimer.core.timers.schedule_edits import KEPT_MS, MOST_PARTS, evenly_spread, still_spread
 
 SECOND_MS, MINUTE_MS, DAY_MS = 1_000, 60_000, 86_400_000
 START = 20_000 * DAY_MS

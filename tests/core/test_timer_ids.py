@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.core.timers.timer_ids import EPOCH_MS, TimerIds
+from wangtimer.core.timers.timer import EPOCH_MS, TimerIds
 
 NOW = 1_800_000_000_000
 YEAR_2089 = 3_760_000_000_000

@@ -12,7 +12,7 @@ from tests.core.words_reader import days_meant, read_words
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.cron.cron_fields import read_fields
 from wangtimer.core.errors import InvalidSchedule
-from wangtimer.core.kinds.in_words import describe
+from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.schedules.calendars import built_in
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread

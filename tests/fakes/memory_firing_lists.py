@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from wangtimer.core.flow.firing import Firing, FiringKind
 from wangtimer.core.timers.timer import TimerStatus
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.testing.doubles.memory_server import MemoryServer
 

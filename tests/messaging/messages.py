@@ -5,8 +5,7 @@ from collections.abc import Callable
 from tests.callback.calls import Outcomes, PlainCall
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 

@@ -15,7 +15,7 @@ from wangtimer.callback.reply import BrokerAnswer, Reply
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.celery_task import QUEUE_BYTES, task_from
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
 from wangtimer.messaging.celery_message import celery_parts

@@ -25,7 +25,7 @@ from wangtimer.executor.prepare import refuse_unacknowledged, request_of
 from wangtimer.executor.readings.failure import failure_of
 from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message_engine import MessageEngine
-from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
+from wangtimer.store.redis.consumers import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.testing.doubles import NoLimits

@@ -14,7 +14,7 @@ from wangtimer.callback.reply import BrokerAnswer
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.messages.named_broker import NamedBroker, read_brokers
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm
 from wangtimer.messaging.message_engine import MessageEngine
 
 QUEUE = MessagePlace("orders", PlaceKind.EXCHANGE, "", "app.work")

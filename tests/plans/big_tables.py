@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sqlalchemy import text
 
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.sql.total_slots import SLOTS
+from wangtimer.store.sql.app_totals import SLOTS
 from wangtimer.store.sql.upgrade import add_missing, patient_connection
 
 # Rows one INSERT makes.

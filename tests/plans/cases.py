@@ -22,9 +22,9 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.bad_timers import BadTimers
-from wangtimer.core.timers.cancelling import without
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.overlap import Overlap
+from wangtimer.core.timers.schedule_edits import without
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.app_total import Total
@@ -33,20 +33,17 @@ from wangtimer.store.sql.accepted_firings import AcceptedFirings
 from wangtimer.store.sql.alert_messages import AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 from wangtimer.store.sql.alert_troubles import AlertTroubles
-from wangtimer.store.sql.app_totals import AppTotals
-from wangtimer.store.sql.attempts import AttemptStore
+from wangtimer.store.sql.app_totals import AppTotals, TotalCounts
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following
 from wangtimer.store.sql.calendars import CalendarStore
-from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.continuities import ContinuityStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.dead_letters import DeadLetterFilter, DeadLetterStore
 from wangtimer.store.sql.demands import DemandStore, Replay
 from wangtimer.store.sql.finished_timers import FinishedTimers
-from wangtimer.store.sql.firing_filter import FiringFilter
-from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firing_lists import AttemptStore, FiringFilter, FiringLists
 from wangtimer.store.sql.firings import FiringStore
 from wangtimer.store.sql.firings_to_cancel import FiringsToCancel, ToCancel
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswers, ToKeep
@@ -56,7 +53,7 @@ from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_batches import Created, draft
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter, TimerLists
 from wangtimer.store.sql.timers import Revision, TimerStore
-from wangtimer.store.sql.total_counts import TotalCounts
+from wangtimer.store.sql.ways_out import ClientCertificates
 from wangtimer.testing.doubles import HandClock
 
 HOUR_MS = 3_600_000

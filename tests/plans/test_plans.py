@@ -21,12 +21,11 @@ from wangtimer.store.sql import (
     alert_messages,
     alert_rules,
     alert_troubles,
-    attempts,
+    app_totals,
     audit,
     begun_firings,
     calendar_followers,
     calendars,
-    client_certificates,
     continuities,
     dead_letters,
     demands,
@@ -41,7 +40,7 @@ from wangtimer.store.sql import (
     timer_batches,
     timer_lists,
     timers,
-    total_counts,
+    ways_out,
 )
 from wangtimer.store.sql.database import Database
 
@@ -54,12 +53,12 @@ STORES = (
     alert_messages.AlertMessages,
     alert_rules.AlertRuleStore,
     alert_troubles.AlertTroubles,
-    attempts.AttemptStore,
+    firing_lists.AttemptStore,
     audit.AuditLog,
     begun_firings.BegunFirings,
     calendar_followers.CalendarFollowers,
     calendars.CalendarStore,
-    client_certificates.ClientCertificates,
+    ways_out.ClientCertificates,
     continuities.ContinuityStore,
     dead_letters.DeadLetterStore,
     demands.DemandStore,
@@ -74,7 +73,7 @@ STORES = (
     timer_batches.TimerBatches,
     timer_lists.TimerLists,
     timers.TimerStore,
-    total_counts.TotalCounts,
+    app_totals.TotalCounts,
 )
 pytestmark = [pytest.mark.test_all, pytest.mark.xdist_group("plans"), pytest.mark.timeout(1_200)]
 

@@ -29,7 +29,7 @@ from wangtimer.executor.claim import Claims
 from wangtimer.registrar import Registrar
 from wangtimer.settings import Settings
 from wangtimer.store.hot import HotStore
-from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
+from wangtimer.store.redis.lanes import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.replica import Replica
 from wangtimer.tasks import EXPIRES_S, FEED_EVERY_S, RECONCILE_EVERY_S, SAME_TICK_S
 from wangtimer.testing.doubles import MemoryBroker, MemoryReplicaTexts

@@ -44,7 +44,7 @@ from wangtimer.executor.claim import Claim
 from wangtimer.settings import Settings
 from wangtimer.store import refresher
 from wangtimer.store.hot import HotStore
-from wangtimer.store.redis import time_belief
+from wangtimer.store.redis import clock as redis_clock
 from wangtimer.testing.doubles import memory_permits, memory_slices
 from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
@@ -374,7 +374,7 @@ _SLICES = (
 _CLOCK = (
     Rule(
         "a clock that was put back is noticed",
-        attribute(time_belief.Sample, "contradicts", lambda self, other: False),
+        attribute(redis_clock.Sample, "contradicts", lambda self, other: False),
         _strikes([Kind.REDIS_CLOCK_BACK], *CLOCK_LABELS),
     ),
     Rule(

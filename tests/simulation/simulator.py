@@ -18,8 +18,7 @@ from greenlet import getcurrent, greenlet
 from tests.simulation.fault import SEEN, Fault, Kind
 from tests.simulation.servers import RedisWorld, SqlWorld
 from wangtimer.core.errors import StoreAway, WangTimerError
-from wangtimer.store.redis.clock import SAMPLE_EVERY_S, WITH_SCRIPTS_S
-from wangtimer.store.redis.time_belief import TimeBelief
+from wangtimer.store.redis.clock import SAMPLE_EVERY_S, WITH_SCRIPTS_S, TimeBelief
 from wangtimer.testing.doubles import HandClock
 from wangtimer.testing.doubles.hand_clock import START_MS
 

@@ -11,8 +11,7 @@ from wangtimer.core.apps.key_text import KeyText
 from wangtimer.core.errors import BadSetting
 from wangtimer.stack.data_directory import DataDirectory, held_directory
 from wangtimer.stack.own_keys import provide_keys
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.database import Database
 
 

@@ -15,9 +15,8 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm, form_from, form_text
+from wangtimer.core.timers.call_options import UNTOUCHED, CallForm, Timeouts, form_from, form_text
 from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor.prepare import EVENT_TYPE, request_of
 from wangtimer.messaging.message import Message

@@ -11,11 +11,10 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, UnknownFiring, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.calendars import Calendar
-from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
-from wangtimer.core.timers.cancelling import KEPT_MS
+from wangtimer.core.schedules.schedule import Bounded, Ending, Once, Schedule, Spread
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
+from wangtimer.core.timers.schedule_edits import KEPT_MS
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.on_demand import Rate
 from wangtimer.registrar import following
@@ -287,7 +286,7 @@ def test_the_latest_of_the_missed_is_not_one_that_was_cancelled(world: World) ->
 def test_so_many_are_cancelled_at_most_and_what_is_long_past_makes_room(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.core.timers.cancelling.MOST_CANCELLED", 2)
+    monkeypatch.setattr("wangtimer.core.timers.schedule_edits.MOST_CANCELLED", 2)
     timer = idle.timer("0 * * * *")
     moments = [coming(idle, timer, number) for number in range(3)]
     cancel(idle, timer, moments[0])

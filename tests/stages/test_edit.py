@@ -12,9 +12,8 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.calendars import Calendar
-from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule, Spread
+from wangtimer.core.schedules.schedule import Bounded, Ending, Once, Schedule, Spread
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.registrar import Change, following
 

@@ -13,7 +13,7 @@ from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
-from wangtimer.store.redis.lane_budget import LEAST
+from wangtimer.store.redis.lanes import LEAST
 
 MakeWorld = Callable[..., World]
 

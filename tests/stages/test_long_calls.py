@@ -9,7 +9,7 @@ from tests.stages.world import World
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.room import Room
 

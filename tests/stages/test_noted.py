@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from tests.stages.scripted_target import Answer
 from tests.stages.test_lanes import every_second
 from tests.stages.world import World
-from wangtimer.core.alerts.alerted_apps import AlertedApps
+from wangtimer.core.alerts.alert_place import AlertedApps
 from wangtimer.core.flow.outcome import Outcome
 
 MakeWorld = Callable[..., World]

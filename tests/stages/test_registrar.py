@@ -8,9 +8,8 @@ from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownTimer
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import Slice
-from wangtimer.core.schedules.ending import Ending
 from wangtimer.core.schedules.every import Every
-from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
+from wangtimer.core.schedules.schedule import Bounded, Ending, Once, Schedule
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer, TimerStatus
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED

@@ -13,7 +13,7 @@ from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Timer
 from wangtimer.on_demand import LATEST_START_DAYS, Rate, Replayed
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 
 FAILED, SKIPPED, PENDING, SUCCEEDED = (

@@ -12,7 +12,7 @@ from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.in_turn import do_in_turn
-from wangtimer.store.ack_grace import GRACE_MS
+from wangtimer.store.redis.process_marks import GRACE_MS
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.sweeper import Sweeper
 

@@ -11,7 +11,7 @@ from tests.stages.scripted_target import Answer
 from tests.stages.test_signings import Counted
 from tests.stages.world import APP, World
 from wangtimer.core.flow.firing import FiringStatus
-from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.call_options import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.executor import shared_copies

@@ -4,11 +4,10 @@ from wangtimer.core.messages.message_place import MessagePlace
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.store.app_total import WITHOUT_LIMIT
 from wangtimer.store.seals import NO_KEYS, Seals
-from wangtimer.store.sql.app_totals import AppTotals
+from wangtimer.store.sql.app_totals import AppTotals, TotalCounts
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timers import TimerStore
-from wangtimer.store.sql.total_counts import TotalCounts
 
 
 def any_task(_app: str, _place: MessagePlace, _task: str) -> str:

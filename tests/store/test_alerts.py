@@ -20,8 +20,8 @@ from tests.store.alert_worlds import (
 from tests.store.members import outcome_of
 from wangtimer.alert_teller import LONGEST_WAIT_MS, MessageEnd, again_at
 from wangtimer.core.alerts.alert_message import MOST_NAMED
+from wangtimer.core.alerts.alert_place import AlertedApps
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Destination, DestinationKind, Per
-from wangtimer.core.alerts.alerted_apps import AlertedApps
 from wangtimer.core.errors import Conflict, StoreAway, UnknownAlertRule
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.zones import DAY_MS

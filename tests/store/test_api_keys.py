@@ -11,11 +11,9 @@ from tests.patience import wait_for
 from wangtimer.core.apps.scopes import APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import StoredKey, new_key
 from wangtimer.core.errors import Conflict, StoreAway
-from wangtimer.store import key_ring
-from wangtimer.store.app_directory import AppDirectory
-from wangtimer.store.key_ring import BELIEVED_FOR_S, KeyRing
-from wangtimer.store.sql.api_keys import NOTED_EVERY_MS, ApiKeyStore, FoundKey
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store import app_directory
+from wangtimer.store.app_directory import BELIEVED_FOR_S, AppDirectory, KeyRing
+from wangtimer.store.sql.apps import NOTED_EVERY_MS, ApiKeyStore, AppStore, FoundKey
 from wangtimer.store.sql.database import Database
 
 NOW = 1_796_119_220_000
@@ -177,7 +175,7 @@ def test_a_key_is_known_while_sql_is_away(keys: ApiKeyStore, watched: WatchedKey
 def test_made_up_ids_push_out_no_key(
     keys: ApiKeyStore, watched: WatchedKeys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_ring, "MOST_KEPT", 5)
+    monkeypatch.setattr(app_directory, "MOST_KEPT", 5)
     ring, key = KeyRing(watched, lambda: 0.0), made(keys)
     ring.find(key.id)
     for number in range(12):
@@ -193,7 +191,7 @@ def test_made_up_ids_push_out_no_key(
 def test_of_too_many_keys_the_oldest_gives_way(
     keys: ApiKeyStore, watched: WatchedKeys, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(key_ring, "MOST_KEPT", 2)
+    monkeypatch.setattr(app_directory, "MOST_KEPT", 2)
     ring, some = KeyRing(watched, lambda: 0.0), [made(keys, name=name) for name in "abc"]
     for key in some:
         ring.find(key.id)

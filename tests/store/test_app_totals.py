@@ -24,20 +24,18 @@ from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.time.zones import DAY_S
 from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.purger import COUNTED_EVERY_MS, TotalCounter
 from wangtimer.store.app_total import UNBOUNDED, WITHOUT_LIMIT, Total, together
 from wangtimer.store.seals import NO_KEYS
-from wangtimer.store.sql import total_slots
-from wangtimer.store.sql.app_totals import COUNTED_ANEW_AFTER_MS, AppTotals
+from wangtimer.store.sql import app_totals as app_totals_module
+from wangtimer.store.sql.app_totals import COUNTED_ANEW_AFTER_MS, SLOTS, AppTotals, TotalCounts
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedTimers
 from wangtimer.store.sql.tables import app_totals, timers
 from wangtimer.store.sql.timer_batches import Created, draft
 from wangtimer.store.sql.timers import Revision
-from wangtimer.store.sql.total_counts import TotalCounts
-from wangtimer.store.sql.total_slots import SLOTS
 from wangtimer.testing.doubles import HandClock
-from wangtimer.total_counter import COUNTED_EVERY_MS, TotalCounter
 
 SECONDLY, MINUTELY = Every(1_000, 0), Cron("* * * * *", "UTC")
 A_MINUTE = 1_440
@@ -374,14 +372,14 @@ def test_a_slot_over_its_share_of_a_lowered_limit_leaves_no_room_to_others(
     office: Office, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     office.most = Total(100 * SLOTS, UNBOUNDED)
-    monkeypatch.setattr(total_slots, "_slot_of", lambda _: 0)
+    monkeypatch.setattr(app_totals_module, "_slot_of", lambda _: 0)
     # The first divides the total over the slots. Then 59 are all in one.
     office.made("first")
     office.batch(*map(str, range(59)))
     assert office.slots[0].timers == 60
     # The slots of other connections, in turn: none has used anything of its share.
     others = cycle(range(1, SLOTS))
-    monkeypatch.setattr(total_slots, "_slot_of", lambda _: next(others))
+    monkeypatch.setattr(app_totals_module, "_slot_of", lambda _: next(others))
     office.most = Total(64, UNBOUNDED)
     assert sum(_is_made(office, f"more {number}") for number in range(9)) == 4
     office.most = Total(66, UNBOUNDED)

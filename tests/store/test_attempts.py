@@ -9,9 +9,9 @@ from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.store.sql.attempt_rows import keep_attempts
-from wangtimer.store.sql.attempts import AttemptRecord, AttemptStore
 from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.firing_lists import AttemptRecord, AttemptStore
+from wangtimer.store.sql.firing_rows import keep_attempts
 from wangtimer.store.sql.tables import attempts, firings
 
 AT = 1_800_000_000_000

@@ -21,13 +21,12 @@ from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus
 from wangtimer.core.flow.planning import firings_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.every import Every
-from wangtimer.core.timers.cancelling import without
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
+from wangtimer.core.timers.schedule_edits import without
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer, TimerStatus
 from wangtimer.purger import PAGE, Purger
 from wangtimer.store.seals import NO_KEYS
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database

@@ -25,8 +25,7 @@ from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.sql.calendars import CalendarStore
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_filter import FiringFilter
-from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firing_lists import FiringFilter, FiringLists
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import calendars, firings, timers
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter, TimerLists

@@ -23,7 +23,7 @@ from wangtimer.store.sql.begun_firings import LOOK_AGAIN_MS, BegunFirings
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.firings_to_cancel import MOST_AT_ONCE, FiringsToCancel
-from wangtimer.store.sql.reply_controls import FIRST_KEY, ReplyControlStore
+from wangtimer.store.sql.on_settled import FIRST_KEY, ReplyControlStore
 from wangtimer.store.sql.tables import begun_firings, firings, timers
 
 FIRST = 1_800_000_000_000

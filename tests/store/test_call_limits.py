@@ -5,9 +5,8 @@ from sqlalchemy import insert
 
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.limits import CallLimits
-from wangtimer.store.sql.call_limits import CallLimitSource
+from wangtimer.store.sql.call_limits import CallLimitSource, HostLimit, HostLimitStore
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.host_limits import HostLimit, HostLimitStore
 from wangtimer.store.sql.tables import apps
 
 

@@ -8,7 +8,7 @@ from redis.exceptions import NoPermissionError
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.messages.consumer_group import ConsumerGroup
 from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.consumers_seen import BELIEVED_FOR_S, ConsumersSeen
+from wangtimer.store.redis.consumers import BELIEVED_FOR_S, ConsumersSeen
 from wangtimer.store.redis.keys import Keys
 from wangtimer.testing.doubles.hand_clock import HandClock
 

@@ -14,8 +14,7 @@ from tests.store.worlds import DEFINITIONS_LIVE_S, HotWorld, redis_hot
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.timers.bad_timers import BadTimers
-from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import KeepOutput, Timeouts
 from wangtimer.core.timers.timer import UNREAD, Definition, Notify, SecretMarks, TimerStatus
 from wangtimer.store import bounds
 from wangtimer.store.bounds import kept_by_days

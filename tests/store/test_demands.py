@@ -15,11 +15,11 @@ from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member
 from wangtimer.core.flow.planning import plan
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.schedules.schedule import Bounded, Schedule
-from wangtimer.core.timers.cancelling import without
+from wangtimer.core.timers.schedule_edits import without
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.demands import Replay
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 
 NOW = 1_799_999_990_000  # 50 s into a minute

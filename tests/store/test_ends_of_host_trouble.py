@@ -6,13 +6,10 @@ from sqlalchemy import update
 from tests.store.alert_worlds import FAILED, HOST, NOW, PENDING, SECOND, SUCCEEDED, rule
 from tests.store.members import outcome_of
 from tests.store.test_alerts_of_hosts import FIRST, FOR_GOOD, RECOVERED, ROW, HostWorld
-from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_message import Alert
-from wangtimer.core.alerts.alert_place import AlertPlace
-from wangtimer.core.alerts.alert_rule import AlertEvent, AlertNote, Per
-from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
+from wangtimer.core.alerts.alert_place import MOST_PLACES, AlertedApps, AlertPlace, NotedAt
+from wangtimer.core.alerts.alert_rule import AlertEvent, AlertMarks, AlertNote, Per
 from wangtimer.core.alerts.judging import Happened, by_trouble, judge
-from wangtimer.core.alerts.noted_at import NotedAt
 from wangtimer.core.alerts.trouble import KNOWN_MS, QUIET_MS, Trouble, TroubleKey
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.time.zones import DAY_MS

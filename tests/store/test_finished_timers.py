@@ -19,15 +19,14 @@ from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Once
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.core.timers.timer import NewTimer, Timer
-from wangtimer.core.timers.timer_ids import TimerIds
-from wangtimer.finished_purger import LONGEST_S, PAGE, FinishedPurger
+from wangtimer.core.timers.timer import NewTimer, Timer, TimerIds
 from wangtimer.in_turn import PAUSE_S
+from wangtimer.purger import FINISHED_PAGE, LONGEST_S, FinishedPurger
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
 from wangtimer.store.sql.firings import FiringStore, insert_missing
-from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.on_settled import ReplyControlStore
 from wangtimer.store.sql.tables import dead_letters, timer_tags, timers
 from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 from wangtimer.store.sql.timers import Revision, TimerStore, new_row
@@ -250,8 +249,8 @@ def test_the_days_in_use_are_found_one_by_one(database: Database) -> None:
 def test_a_purge_goes_on_page_by_page_until_its_time_is_over(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.finished_purger.PAGE", 4)
-    monkeypatch.setattr("wangtimer.finished_purger.LONGEST_S", 2 * PAUSE_S)
+    monkeypatch.setattr("wangtimer.purger.FINISHED_PAGE", 4)
+    monkeypatch.setattr("wangtimer.purger.LONGEST_S", 2 * PAUSE_S)
     for number in range(13):
         finished(database, str(number), AT - number)
     assert [purge(database) for _ in range(3)] == [8, 5, 0]
@@ -261,7 +260,7 @@ def test_a_purge_is_bounded_by_its_time_alone(database: Database) -> None:
     """Else finished timers would grow without bound where more than a fixed number a minute finish."""
     timers = EndlessTimers(database, without_limits(database))
     deleted = FinishedPurger(timers, HandClock(AT + 1), DEFAULT_DAYS).purge()
-    assert deleted == timers.pages * PAGE >= LONGEST_S / PAUSE_S * PAGE
+    assert deleted == timers.pages * FINISHED_PAGE >= LONGEST_S / PAUSE_S * FINISHED_PAGE
 
 
 class EndlessTimers(FinishedTimers):

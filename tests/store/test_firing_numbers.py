@@ -14,7 +14,7 @@ from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.planning import firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.timers.call_options import UNTOUCHED, CallForm
 from wangtimer.core.timers.timer import NewTimer, TimerStatus
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing

@@ -10,10 +10,10 @@ from wangtimer.core.apps.audited_change import Action
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.call_limit import CallLimit
-from wangtimer.store.sql import host_limits as host_limits_module
+from wangtimer.store.sql import call_limits
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
+from wangtimer.store.sql.call_limits import HostLimit, HostLimitStore
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.host_limits import HostLimit, HostLimitStore
 from wangtimer.testing.doubles import HandClock
 
 
@@ -62,7 +62,7 @@ def test_each_change_is_audited_with_the_names_of_its_fields(database: Database)
 
 
 def test_so_many_hosts_have_limits_at_most(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_limits_module, "MOST_HOSTS", 1)
+    monkeypatch.setattr(call_limits, "MOST_HOSTS", 1)
     store = HostLimitStore(database)
     store.put(HostLimit("a:80", 1, None), 1)
     store.put(HostLimit("a:80", 2, None), 1)

@@ -9,7 +9,7 @@ from wangtimer.core.flow.firing import Chunk, DueMember, Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import Tally
 from wangtimer.store.hot import ALWAYS_HELD_MS, TRIES, HotStore
-from wangtimer.store.redis.lane_budget import LaneBudget
+from wangtimer.store.redis.lanes import LaneBudget
 from wangtimer.store.redis.slices import BacklogRoom
 from wangtimer.testing.doubles import (
     HandClock,

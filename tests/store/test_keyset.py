@@ -10,8 +10,8 @@ from tests.store.test_timers import new
 from tests.store.worlds import SqlWorld
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
-from wangtimer.store.sql import firing_filter
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql import firing_lists
+from wangtimer.store.sql.firing_lists import FiringFilter
 
 AT, ROWS, LIMIT, TIMER = 1_800_000_000_000, 3_000, 50, 7
 # Of the statement itself: tables opened, indexes looked at for a plan, temporary tables.
@@ -99,7 +99,7 @@ def test_a_timer_s_firings(maria: SqlWorld) -> None:
 @pytest.mark.parametrize("most_named", [2, 3], ids=["of more timers than are named", "of few timers"])
 def test_an_app_s_firings(maria: SqlWorld, monkeypatch: pytest.MonkeyPatch, most_named: int) -> None:
     """No index has them in order: a page looks at the time that holds it, and not at all the app ever had."""
-    monkeypatch.setattr(firing_filter, "MOST_NAMED", most_named)
+    monkeypatch.setattr(firing_lists, "MOST_NAMED", most_named)
     timers = [maria.timers.create(new(f"timer-{number}"), AT).id for number in range(3)]
     maria.insert([row_at(AT + number * 1_000, timer_id) for timer_id in timers for number in range(ROWS)])
 

@@ -1,7 +1,7 @@
 """How many firings a lane may hold."""
 
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.redis.lane_budget import BYTES_A_FIRING, LaneBudget
+from wangtimer.store.redis.lanes import BYTES_A_FIRING, LaneBudget
 
 ALL = 1_200
 LANES = [SharedLane.of_app(name) for name in "abcdefghij"]

@@ -25,11 +25,12 @@ from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.store.sql.alert_messages import AlertMessages
+from wangtimer.store.sql.app_totals import TotalCounts
 from wangtimer.store.sql.database import IDLE_S, Database
 from wangtimer.store.sql.disabled_hosts import DisabledHostStore
 from wangtimer.store.sql.firings_to_cancel import FiringsToCancel, ToCancel
 from wangtimer.store.sql.kept_answers import KEPT_MS
-from wangtimer.store.sql.reply_controls import ReplyControlStore
+from wangtimer.store.sql.on_settled import ReplyControlStore
 from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore
 from wangtimer.store.sql.tables import (
     alert_messages,
@@ -38,7 +39,6 @@ from wangtimer.store.sql.tables import (
     firings_to_cancel,
     reply_controls,
 )
-from wangtimer.store.sql.total_counts import TotalCounts
 
 AT = 1_800_000_000_000
 # A wait for a lock is a second, and one may be needed to learn of it. A write that waits for locks waits nine times.

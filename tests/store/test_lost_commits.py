@@ -26,8 +26,7 @@ from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.lane_budget import LaneBudget
-from wangtimer.store.redis.lanes import LaneStore
+from wangtimer.store.redis.lanes import LaneBudget, LaneStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.redis.window import Window
@@ -172,7 +171,7 @@ def test_an_id_that_another_process_drew_is_drawn_anew(
 ) -> None:
     first, _ = deployment.planned("bank", NOW)
     drawn = iter([first.id, first.id, first.id + 1])
-    monkeypatch.setattr("wangtimer.core.timers.timer_ids.TimerIds.next", lambda _self, _now: next(drawn))
+    monkeypatch.setattr("wangtimer.core.timers.timer.TimerIds.next", lambda _self, _now: next(drawn))
     timer, _ = deployment.planned("shop", NOW)
     assert timer.id == first.id + 1
     assert deployment.timers.get("bank", first.id) == first

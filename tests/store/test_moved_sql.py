@@ -14,9 +14,9 @@ from sqlalchemy.exc import OperationalError
 from wangtimer.celery import app as celery_app
 from wangtimer.core.flow.pauses import PAUSES, Pause, Pauses
 from wangtimer.store.replica import Replica
-from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.apps import ApiKeyStore
+from wangtimer.store.sql.call_limits import HostLimit, HostLimitStore
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.host_limits import HostLimit, HostLimitStore
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.tables import api_keys
 from wangtimer.testing.deployment import GivenSettings

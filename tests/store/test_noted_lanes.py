@@ -5,7 +5,7 @@ from tests.store.worlds import SqlWorld
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane
-from wangtimer.store.sql.asked import KEYS_A_STATEMENT
+from wangtimer.store.sql.statements import KEYS_A_STATEMENT
 
 AT = 1_800_000_000_000
 LANE = SharedLane.of_way("shop", "a.example:80")

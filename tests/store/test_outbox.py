@@ -4,7 +4,7 @@ import pytest
 
 from tests.store.members import outcome_of
 from tests.store.worlds import HotWorld
-from wangtimer.core.alerts.noted_at import NotedAt
+from wangtimer.core.alerts.alert_place import NotedAt
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.store.redis.outbox import Outbox

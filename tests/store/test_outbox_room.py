@@ -6,7 +6,7 @@ from tests.store.members import outcome_of
 from tests.store.worlds import HotWorld
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Member
-from wangtimer.store.outbox_room import OutboxRoom
+from wangtimer.store.redis.outbox import OutboxRoom
 from wangtimer.testing.doubles import HandClock
 
 

@@ -16,8 +16,7 @@ from wangtimer.core.errors import InvalidInput, TooManyAtOnce
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.store.sql import parts as parts_module
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firing_filter import FiringFilter
-from wangtimer.store.sql.firing_lists import FiringLists
+from wangtimer.store.sql.firing_lists import FiringFilter, FiringLists
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, parts_of
 from wangtimer.testing.doubles import HandClock
 

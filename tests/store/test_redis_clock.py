@@ -13,11 +13,17 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis import clock as clock_module
-from wangtimer.store.redis.clock import WITH_COMMANDS_S, WITH_SCRIPTS_S, RedisClock
+from wangtimer.store.redis.clock import (
+    SAMPLES_LIVE_S,
+    STEP_LASTS_S,
+    WITH_COMMANDS_S,
+    WITH_SCRIPTS_S,
+    RedisClock,
+    TimeBelief,
+)
 from wangtimer.store.redis.connection import RedisConnection, TimeListener
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.time_belief import SAMPLES_LIVE_S, STEP_LASTS_S, TimeBelief
 
 REDIS_STARTED_AT_S = 1_800_000_000.0
 

@@ -28,7 +28,7 @@ from wangtimer.core.flow.tally import Tally
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.store.redis.connection import Argument, Reconnects, RedisConnection, ScriptCall, script
-from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds
+from wangtimer.store.redis.consumers import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies
 from wangtimer.store.redis.permits import PermitOrder

@@ -9,7 +9,7 @@ from wangtimer.core.flow.strain import COUNTS_MS
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.strain_mark import StrainMark
+from wangtimer.store.redis.process_marks import StrainMark
 
 
 @pytest.fixture

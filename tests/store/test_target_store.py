@@ -14,9 +14,8 @@ from tests.store.plain_stores import plain_batches, plain_timers
 from wangtimer.core.errors import Conflict, InvalidInput, UnknownTarget, UnopenedSecrets, VersionChanged
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.bad_timers import BadTimers
-from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.call_options import KeepOutput, Timeouts
 from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import NewTimer, Notify, SecretMarks, TimerStatus
 from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.redis.connection import RedisConnection

@@ -14,8 +14,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan, firings_of, plan
 from wangtimer.core.flow.slicing import MINUTE_MS
-from wangtimer.core.schedules.ending import Ending
-from wangtimer.core.schedules.schedule import Schedule
+from wangtimer.core.schedules.schedule import Ending, Schedule
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database

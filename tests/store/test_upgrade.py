@@ -14,9 +14,8 @@ from tests.store.test_schema import table_in
 from tests.store.test_timers import NOW, new
 from tests.store.worlds import real_sql
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.drift import lacks
 from wangtimer.store.sql.tables import metadata
-from wangtimer.store.sql.upgrade import add_missing, patient_connection
+from wangtimer.store.sql.upgrade import add_missing, lacks, patient_connection
 
 OLD_SCHEMA = Path(__file__).with_name("schema-of-2026-11-20.sql")
 OLD_FIRING = (

@@ -15,10 +15,14 @@ from wangtimer.store.replica import Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
-from wangtimer.store.sql.client_certificates import ClientCertificates, EndingCertificate, open_key
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.ways_out import WaysOutInSql
-from wangtimer.store.ways_out_mark import WaysOutMark
+from wangtimer.store.sql.ways_out import (
+    ClientCertificates,
+    EndingCertificate,
+    WaysOutInSql,
+    WaysOutMark,
+    open_key,
+)
 from wangtimer.testing.doubles import HandClock
 
 NOW, DAY = 1_795_207_483_000, 86_400_000

@@ -23,14 +23,19 @@ from wangtimer.store.redis.agenda import Agenda
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.lane_budget import LaneBudget
-from wangtimer.store.redis.lanes import LaneStore
-from wangtimer.store.redis.load import MinuteLoad
+from wangtimer.store.redis.lanes import LaneBudget, LaneStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.permits import PermitStore
-from wangtimer.store.redis.queue_workers import QueueWorkers
+from wangtimer.store.redis.process_marks import QueueWorkers
 from wangtimer.store.redis.slices import Leases, SliceStore
-from wangtimer.store.redis.window import BYTES_A_FIRING, FEEDER_LEASE_MS, NARROW_MS, Window, WindowRule
+from wangtimer.store.redis.window import (
+    BYTES_A_FIRING,
+    FEEDER_LEASE_MS,
+    NARROW_MS,
+    MinuteLoad,
+    Window,
+    WindowRule,
+)
 from wangtimer.store.replica import ReplicaTexts
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.database import Database

@@ -23,7 +23,7 @@ from wangtimer.loop import Loop
 from wangtimer.own_servers import require_egress
 from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.child import dying_with
-from wangtimer.store.redis.web_mark import TELL_EVERY_S, tell_web
+from wangtimer.store.redis.process_marks import TELL_EVERY_S, tell_web
 
 
 def _settings() -> Settings:

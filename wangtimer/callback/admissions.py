@@ -9,7 +9,7 @@ from wangtimer.callback.call import Call
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.permits import PermitAnswer, Permits
 from wangtimer.callback.places import Flow
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.call_options import AS_DEPLOYED
 
 
 class Admission(NamedTuple):

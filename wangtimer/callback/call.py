@@ -7,7 +7,7 @@ from wangtimer.callback.permits import Permit
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Request
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
 
 _logger = logging.getLogger(__name__)
 

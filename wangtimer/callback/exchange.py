@@ -20,7 +20,7 @@ from wangtimer.callback.sockets import READABLE, WRITABLE
 from wangtimer.callback.tls_stream import Connection, NothingButTls, TlsStream, alert_of
 from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.call_options import AS_DEPLOYED
 
 _logger = logging.getLogger(__name__)
 

@@ -17,7 +17,7 @@ from wangtimer.callback.sockets import READABLE, Sockets
 from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.call_options import AS_DEPLOYED
 
 _LOOK_FOR_STALE_S = 1.0
 # Closing one with TLS takes 150 µs; after so many other work has its turn.

@@ -10,7 +10,7 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.executor.claim import Held
 from wangtimer.executor.request_maker import Made
 from wangtimer.messaging.message import Message

@@ -7,7 +7,7 @@ import structlog
 
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timeouts import Timeouts
+from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Held
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.loop import Loop

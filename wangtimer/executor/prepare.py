@@ -17,7 +17,7 @@ from wangtimer.core.messages.celery_task import task_from
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.timers.call_options import UNTOUCHED, CallForm
 from wangtimer.core.timers.templates import Filling, filled
 from wangtimer.core.timers.timer import Notify
 from wangtimer.messaging.celery_message import celery_body

@@ -5,7 +5,7 @@ from threading import Event
 
 from wangtimer.loop import Loop
 from wangtimer.store.app_queues import NOTE_EVERY_S
-from wangtimer.store.redis.queue_workers import QueueWorkers
+from wangtimer.store.redis.process_marks import QueueWorkers
 
 
 class Presence:

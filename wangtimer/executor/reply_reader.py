@@ -5,8 +5,8 @@ from functools import partial
 from typing import Protocol
 
 from wangtimer.callback import Reply
-from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
+from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.dead_letter import NOT_MADE, Failure
 from wangtimer.core.flow.firing import FiringStatus

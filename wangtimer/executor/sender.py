@@ -12,7 +12,7 @@ from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.bad_timers import reason_of
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.call_options import AS_DEPLOYED
 from wangtimer.executor.attempt import Attempt
 from wangtimer.executor.claim import Held
 from wangtimer.executor.disabled_hosts import DisabledHosts

@@ -12,7 +12,7 @@ from wangtimer.messaging.link import Confirm
 from wangtimer.messaging.message import Message
 from wangtimer.messaging.redis_link import RedisLink
 from wangtimer.store.redis.connection import ScriptCall
-from wangtimer.store.redis.consumer_lists import WHY_FULL, ConsumerLists
+from wangtimer.store.redis.consumers import WHY_FULL, ConsumerLists
 
 
 class ConsumerLink(RedisLink):

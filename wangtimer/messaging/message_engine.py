@@ -15,7 +15,7 @@ from wangtimer.callback.timed_engine import TimedEngine
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.messages.named_broker import NamedBroker
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.call_options import AS_DEPLOYED
 from wangtimer.messaging.link import Confirm, Link, LinkBroken
 from wangtimer.messaging.message import Message
 

@@ -12,8 +12,7 @@ from wangtimer.core.apps.stored_key import new_key
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.timers.timer import APP_CHARACTERS
 from wangtimer.stack.data_directory import DataDirectory
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.database import Database
 
 DEFAULT_APP = "default"

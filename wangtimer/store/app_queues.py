@@ -11,7 +11,7 @@ from wangtimer.core.flow.queues import CALLBACK, OwnQueues
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.replica_kind import ReplicaKind
 from wangtimer.core.time.clock import Clock
-from wangtimer.store.redis.queue_workers import QueueWorkers
+from wangtimer.store.redis.process_marks import QueueWorkers
 from wangtimer.store.replica import Replica
 
 log = structlog.get_logger()

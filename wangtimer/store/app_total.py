@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce
 from wangtimer.core.errors import Limited, LimitReached
-from wangtimer.core.kinds.how_often import firings_a_day
+from wangtimer.core.kinds.kinds import firings_a_day
 from wangtimer.core.time.zones import DAY_S
 from wangtimer.core.timers.timer import Timer
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
+from wangtimer.core.timers.call_options import AS_DEPLOYED, TIMEOUT_NAMES, Timeouts
 from wangtimer.core.timers.secret_parts import masked_url
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, TIMEOUT_NAMES, Timeouts
 from wangtimer.core.timers.timer import UNMARKED, Notify, SecretMarks
 
 # Only the JSON of a call that keeps secrets has this: a quote within a text is escaped.

@@ -13,8 +13,7 @@ import structlog
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
-from wangtimer.store.redis.consumer_lists import ConsumerLists
-from wangtimer.store.redis.consumer_words import read_word
+from wangtimer.store.redis.consumers import ConsumerLists, read_word
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
 from wangtimer.stream.consumer import Consumer, EntryKey

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.api.world import present
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.timers.call_options import UNTOUCHED, CallForm
 
 ONE, PLACE = "/v1/timers/{which}", f"{TIMERS}/key:expire"
 TARGET, TARGETS = "/v1/targets/{name}", "/v1/targets/hook"

@@ -13,7 +13,7 @@ from wangtimer.callback.client_certificate import read_pair
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.egress.way_out import AppEgress
 from wangtimer.core.errors import StoreAway
-from wangtimer.store.sql.client_certificates import open_key
+from wangtimer.store.sql.ways_out import open_key
 
 PLACE = "/v1/client-certificate"
 

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, text, update
 
 from tests.api.answered_controls import apply_controls
 from tests.api.v1.world import ONE, TIMERS, URL, Answered, V1World
-from wangtimer import calendar_follower
+from wangtimer import schedule_followers
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
@@ -96,7 +96,7 @@ def test_what_a_target_answered_counts_though_its_timer_followed_an_upload(world
 
 @pytest.fixture
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(calendar_follower, "PAGE", 4)
+    monkeypatch.setattr(schedule_followers, "PAGE", 4)
 
 
 def test_enabled_and_disabled_timers_follow_and_redis_is_told(world: V1World, small_pages: None) -> None:
@@ -200,7 +200,7 @@ def test_a_transaction_ends_by_time_and_the_next_goes_on(
         return page
 
     monkeypatch.setattr(CalendarFollowers, "follow", noting)
-    monkeypatch.setattr(calendar_follower, "LONGEST_HELD_S", 0)
+    monkeypatch.setattr(schedule_followers, "LONGEST_HELD_S", 0)
     assert world.wiring.calendar_follower.follow_all() == 3
     assert sizes[:3] == [1, 1, 1]
     assert following(world)["left"] == 0

@@ -6,7 +6,7 @@ import pytest
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.api.world import DEF
-from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.call_options import KeepOutput
 
 ONE = "/v1/timers/{which}"
 PLACE = f"{TIMERS}/key:expire"

@@ -13,7 +13,7 @@ from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.long_work import MOST_WAITING, PATIENCE_S
-from wangtimer.store.ack_grace import GRACE_MS
+from wangtimer.store.redis.process_marks import GRACE_MS
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.tables import alert_notes
 

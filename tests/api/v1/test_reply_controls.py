@@ -18,7 +18,7 @@ from wangtimer.core.timers.timer import Timer
 from wangtimer.registrar import Registrar
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.firings import insert_missing
-from wangtimer.store.sql.reply_controls import FIRST_KEY
+from wangtimer.store.sql.on_settled import FIRST_KEY
 from wangtimer.store.sql.tables import reply_controls
 
 

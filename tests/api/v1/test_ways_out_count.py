@@ -18,7 +18,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.store.seals import Seals
-from wangtimer.store.sql.client_certificates import seal_key
+from wangtimer.store.sql.ways_out import seal_key
 
 Call = Callable[..., Reply]
 

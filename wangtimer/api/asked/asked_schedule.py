@@ -14,13 +14,11 @@ from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.kinds.kind import AskedRule, RuleKind
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, asked_names, kind_of
 from wangtimer.core.schedules.calendars import Calendar, built_in
-from wangtimer.core.schedules.ending import ENDLESS, Ending
 from wangtimer.core.schedules.rule import Rule
-from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, as_bounded, rule_of
+from wangtimer.core.schedules.schedule import ENDLESS, Bounded, Ending, Schedule, Spread, as_bounded, rule_of
 from wangtimer.core.time.meant_zones import unknown_zone
 from wangtimer.core.time.zones import zone_names
-from wangtimer.core.timers.cancelling import uncancelled
-from wangtimer.core.timers.spreading import evenly_spread
+from wangtimer.core.timers.schedule_edits import evenly_spread, uncancelled
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.calendars import CalendarStore
 

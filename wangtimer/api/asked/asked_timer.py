@@ -20,8 +20,7 @@ from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.secret_parts import masked
 from wangtimer.core.timers.timer import Definition, NewTimer, Notify, Timer
 from wangtimer.store.seals import Seals
-from wangtimer.store.sql.timer_rows import terms
-from wangtimer.store.sql.widths import refuse_wide
+from wangtimer.store.sql.timer_rows import refuse_wide, terms
 
 
 class AskedTimer(NamedTuple):

@@ -3,8 +3,8 @@
 from base64 import b64decode
 
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
-from wangtimer.core.timers.secret_names import MASK
+from wangtimer.core.timers.call_options import UNTOUCHED, CallForm
+from wangtimer.core.timers.secret_parts import MASK
 from wangtimer.core.timers.templates import refuse_bad_placeholders
 from wangtimer.core.timers.timer import Notify
 

@@ -6,7 +6,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.settings_in_use import settings_in_use
 from wangtimer.core.time.durations import show_duration
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+from wangtimer.core.timers.call_options import AS_DEPLOYED, Timeouts
 
 # In the order of `Timeouts`, the first three of them.
 CALL_FIELDS = ("target.timeout", "target.connectTimeout", "target.firstByteTimeout")

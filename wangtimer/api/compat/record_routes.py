@@ -14,7 +14,7 @@ from wangtimer.api.http.documented import documented
 from wangtimer.api.http.serving import serving
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.wiring import Wiring
 

@@ -7,8 +7,8 @@ from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.core.apps.caller import Caller
 from wangtimer.core.apps.key_text import PREFIX, KeyText
 from wangtimer.core.apps.scopes import Scope
-from wangtimer.store.key_ring import KeyRing
-from wangtimer.store.sql.api_keys import FoundKey
+from wangtimer.store.app_directory import KeyRing
+from wangtimer.store.sql.apps import FoundKey
 
 HEADER = "Authorization"
 SCHEME = "Bearer "

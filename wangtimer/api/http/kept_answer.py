@@ -14,7 +14,7 @@ from wangtimer.api.http.envelope import Sent, serialized
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.core.errors import NameInUse
-from wangtimer.core.timers.secret_names import MASK
+from wangtimer.core.timers.secret_parts import MASK
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers, ToKeep
 from wangtimer.store.sql.tables import KEY_CHARACTERS

@@ -16,9 +16,8 @@ from wangtimer.settings import Settings, read_settings
 from wangtimer.shown_url import shown_url
 from wangtimer.stack.data_directory import DataDirectory, held_directory, known_directory
 from wangtimer.store.sql.database import missing_file, with_driver
-from wangtimer.store.sql.drift import Lack, lacks
 from wangtimer.store.sql.dump import dump, load
-from wangtimer.store.sql.upgrade import add_missing, patient_connection
+from wangtimer.store.sql.upgrade import Lack, add_missing, lacks, patient_connection
 
 
 @click.group(cls=OnceGroup)

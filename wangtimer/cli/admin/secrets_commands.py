@@ -27,13 +27,11 @@ from wangtimer.store.redis.marked_copies import MarkedCopies, SigningCopies, Tar
 from wangtimer.store.replica import ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_rules import AlertRuleStore
-from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.secret_rotation import RotatedPage, SecretRotation
 from wangtimer.store.sql.signing_store import SigningStore
 from wangtimer.store.sql.target_store import TargetStore
-from wangtimer.store.sql.ways_out import WaysOutInSql
-from wangtimer.store.ways_out_mark import WaysOutMark
+from wangtimer.store.sql.ways_out import ClientCertificates, WaysOutInSql, WaysOutMark
 
 # Timers, targets and apps named that could not be rotated.
 MOST_NAMED = 20

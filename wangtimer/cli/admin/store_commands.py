@@ -17,9 +17,9 @@ from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import Settings, read_settings
 from wangtimer.store.redis.by_hand import delete_all, refusals
 from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.consumers_seen import stream_listeners
+from wangtimer.store.redis.consumers import stream_listeners
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.web_mark import web_runs
+from wangtimer.store.redis.process_marks import web_runs
 
 ACCOUNT = "; name the URLs of the account `operator` (deploy/make-accounts), or of one that may do everything"
 

@@ -14,8 +14,7 @@ from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, new_key
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.settings import read_settings
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.database import Database
 
 # Whose changes these are, in the audit.

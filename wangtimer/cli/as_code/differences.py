@@ -21,8 +21,8 @@ from wangtimer.cli.as_code.wanted_timers import (
 )
 from wangtimer.cli.terminal.output import show_line
 from wangtimer.client import Client
-from wangtimer.core.kinds.in_words import describe
-from wangtimer.core.timers.secret_names import MASK
+from wangtimer.core.kinds.kinds import describe
+from wangtimer.core.timers.secret_parts import MASK
 from wangtimer.core.words.words import Language
 from wangtimer.shown_request import shown_header, shown_target
 

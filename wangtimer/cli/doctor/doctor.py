@@ -40,13 +40,12 @@ from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
 from wangtimer.store.seals import NO_KEYS, Seals
-from wangtimer.store.sql.api_keys import ApiKeyStore
-from wangtimer.store.sql.apps import AppStore
+from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.calendars import CalendarStore
-from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.ways_out import ClientCertificates
 
 
 @click.command(cls=OnceCommand)

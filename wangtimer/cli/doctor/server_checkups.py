@@ -19,7 +19,7 @@ from wangtimer.settings import Settings, unknown_variables
 from wangtimer.shown_url import shown_url
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.sql.database import Database, missing_file
-from wangtimer.store.sql.drift import lacks
+from wangtimer.store.sql.upgrade import lacks
 
 VARIABLES = Part("settings")
 SQL = Part("sql")

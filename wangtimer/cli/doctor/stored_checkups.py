@@ -10,18 +10,18 @@ from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.rules_follower import PACKAGES, is_newer, own_rules
+from wangtimer.schedule_followers import PACKAGES, is_newer, own_rules
 from wangtimer.settings import Settings
 from wangtimer.store.redis.bad_record import PRESENT_MS, BadRecord, BadTimer
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.sql.api_keys import ApiKeyStore
+from wangtimer.store.sql.apps import ApiKeyStore
 from wangtimer.store.sql.calendars import FIRST, CalendarStore, Named
-from wangtimer.store.sql.client_certificates import ClientCertificates
 from wangtimer.store.sql.pauses import PauseStore
 from wangtimer.store.sql.schedule_rules import ScheduleRuleStore
 from wangtimer.store.sql.signing_store import SigningStore
+from wangtimer.store.sql.ways_out import ClientCertificates
 
 QUEUES, KEYS, SECRETS, PAUSES = Part("queues"), Part("API keys"), Part("secrets"), Part("pauses")
 # At most this many findings of a kind, and rows of a page.

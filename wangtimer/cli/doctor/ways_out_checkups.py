@@ -18,7 +18,7 @@ from wangtimer.messaging.links import link_to
 from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.settings import Settings
 from wangtimer.store.redis.connection import RedisConnection
-from wangtimer.store.redis.consumers_seen import stream_listeners
+from wangtimer.store.redis.consumers import stream_listeners
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database

@@ -16,7 +16,7 @@ from wangtimer.cli.importing.entries import Entry, Found, NotTaken, Refusal, Tar
 from wangtimer.cli.terminal.output import printable
 from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.kinds.in_words import describe
+from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import Language

@@ -1,8 +1,12 @@
-"""Whose a call is and where it goes, as rules of alerts see it."""
+"""Whose outcomes the judge of alerts sees: which apps have rules, where a call goes, and what an outcome tells."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
+from wangtimer.core.flow.outcome import Note, Outcome
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
+from wangtimer.core.replica_kind import ReplicaKind
 
 # No host has a slash: `target:443` may be one.
 _TARGET = "target/"
@@ -32,3 +36,70 @@ class AlertPlace(NamedTuple):
 
 
 NOWHERE = AlertPlace()
+
+
+# Places of an app that are told, those that failed last: one success of each is noted a second.
+MOST_PLACES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class AlertedApps:
+    """The apps with rules of alerts.
+
+    `late_ms` has, by app, the least lateness that one of its rules tells of; None: its rules tell of other things only.
+    `troubled` has, by app, the hosts and named targets of whose trouble the judge knows, as `AlertPlace.text` writes
+    them: that they answer is noted too.
+    """
+
+    late_ms: Mapping[str, int | None] = field(default_factory=dict)
+    troubled: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.late_ms)
+
+    def __contains__(self, app: object) -> bool:
+        return app in self.late_ms
+
+
+NOBODY = AlertedApps()
+
+
+def _to_json(alerted: AlertedApps) -> dict[str, Any]:
+    return {
+        app: {"lateMs": late_ms, "troubled": sorted(alerted.troubled.get(app, ()))}
+        for app, late_ms in alerted.late_ms.items()
+    }
+
+
+def _from_json(told: Any) -> AlertedApps:
+    late_ms = {app: None if one["lateMs"] is None else int(one["lateMs"]) for app, one in told.items()}
+    troubled = {app: frozenset(map(str, one["troubled"])) for app, one in told.items()}
+    return AlertedApps(late_ms, {app: places for app, places in troubled.items() if places})
+
+
+ALERTED_APPS = ReplicaKind("alerted-apps", _to_json, _from_json, NOBODY, read_every_s=3.0)
+
+
+class NotedAt(NamedTuple):
+    """Whose an outcome is and where it went (`core/alerts/alert_place.py`), where the judge is to see it.
+
+    `known_at`: when it was known (ms UTC); None: nobody says. `well_at`: of a failure, when a call there last succeeded
+    in this process since the failure before; None: none did.
+    """
+
+    app: str
+    host: str
+    target: str
+    known_at: int | None = None
+    well_at: int | None = None
+
+    @classmethod
+    def of(cls, outcome: Outcome) -> "NotedAt | None":
+        """Return what the judge is told of an outcome; None: it is not to see it."""
+        told = outcome.note("alert")
+        return None if told is None else cls(*told)
+
+    @property
+    def note(self) -> Note:
+        """The same as an outcome tells it."""
+        return "alert", list(self)

@@ -8,7 +8,7 @@ from wangtimer.core.api_field import ApiField, ValueType
 from wangtimer.core.cron.cron import Cron, never_fires
 from wangtimer.core.cron.cron_dialect import CronDialect
 from wangtimer.core.cron.cron_text import cron_from, cron_text
-from wangtimer.core.kinds.clock_warnings import warnings_of_clock_changes
+from wangtimer.core.kinds.clock_changes import warnings_of_clock_changes
 from wangtimer.core.kinds.cron_warnings import warnings_of_expression, warnings_of_text
 from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.schedule import Schedule

@@ -6,8 +6,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from wangtimer.core.api_field import ApiField, ValueType
-from wangtimer.core.kinds.clock_changes import transitions_between
-from wangtimer.core.kinds.clock_warnings import drift_at, warnings_of_clock_changes
+from wangtimer.core.kinds.clock_changes import drift_at, transitions_between, warnings_of_clock_changes
 from wangtimer.core.kinds.kind import AskedRule, RuleKind, StoredRule
 from wangtimer.core.schedules.every import LONGEST_MS, MOST_DAYS, SHORTEST_MS, Every, EveryDays
 from wangtimer.core.schedules.schedule import Schedule, as_bounded

@@ -1,4 +1,4 @@
-"""All kinds of rules, and how to find the kind of a rule, a request or a stored text."""
+"""All kinds of rules: how the kind of a rule, a request or a text is found; how often a schedule fires, in words."""
 
 from typing import Any
 
@@ -9,6 +9,8 @@ from wangtimer.core.kinds.every_kind import EveryDaysKind, EveryKind
 from wangtimer.core.kinds.kind import RuleKind
 from wangtimer.core.kinds.once_kind import OnceKind
 from wangtimer.core.schedules.rule import Rule
+from wangtimer.core.schedules.schedule import Bounded, Schedule, bounds_in, rule_of
+from wangtimer.core.words.words import WORDS, Language, Words, moment_text
 
 # In the order in which the API lists their fields. A new kind is added here and nowhere else.
 KINDS: list[RuleKind[Any]] = [CronKind(), EveryKind(), EveryDaysKind(), OnceKind()]
@@ -49,3 +51,39 @@ def asked_names() -> list[str]:
 def shown_fields() -> list[ApiField]:
     """Return the fields of an answer that show a rule, kind by kind."""
     return list(dict.fromkeys(field for kind in KINDS for field in kind.shown_by))
+
+
+def firings_a_day(schedule: Schedule) -> int:
+    """Return how many firings a day has on which the schedule's rule fires; 0 for a one-shot.
+
+    Bounds and excluded days, which only leave firings out, do not count. A rule that this version cannot read is never
+    planned, and counts as 0.
+    """
+    rule = rule_of(schedule)
+    try:
+        return kind_of(rule).firings_a_day(rule)
+    except Exception:
+        return 0
+
+
+def describe(schedule: Schedule, language: Language) -> str:
+    """Return when a schedule fires, as one phrase without a full stop, its zone at the end.
+
+    Two cron expressions with the same words fire at the same moments, except when clocks change
+    (`docs/decisions/0002-dst-rule.md`). InvalidSchedule if a cron expression cannot be read.
+    """
+    rule, words = rule_of(schedule), WORDS[language]
+    said = kind_of(rule).words(rule, language)
+    bounds = bounds_in(schedule)
+    return words.in_zone(said if bounds is None else _bounded(said, bounds, words), rule.timezone)
+
+
+def _bounded(said: str, bounds: Bounded, words: Words) -> str:
+    zone = bounds.timezone
+    return words.bounded(
+        said,
+        None if bounds.start_ms is None else moment_text(bounds.start_ms, zone),
+        None if bounds.last_ms is None else moment_text(bounds.last_ms, zone),
+        None if bounds.excluded is None else bounds.excluded.name,
+        bounds.jitter_ms,
+    )

@@ -6,7 +6,7 @@ from datetime import UTC, tzinfo
 from functools import lru_cache
 
 from wangtimer.core.cron.cron import END_MS
-from wangtimer.core.kinds.in_words import describe
+from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.previews.warnings import warnings_of
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.zones import DAY_MS, read_zone

@@ -11,7 +11,7 @@ import orjson
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.schedule import Bounded, Schedule, Spread, as_bounded, rule_of
 from wangtimer.core.time.zones import read_zone
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.templates import placeholders_in
 from wangtimer.core.timers.timer import Notify
 from wangtimer.core.words import words_en, words_zh

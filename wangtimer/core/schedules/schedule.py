@@ -1,18 +1,17 @@
-"""A schedule: a rule (a cron expression, an interval or a single moment), with bounds if it recurs.
+"""A schedule: a rule (a cron expression, an interval or a single moment), with bounds if it recurs; and when it ends.
 
 Each answers three questions: which moments lie between two times, which is the first after a time, and whether a moment
 is one of its own.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from hashlib import blake2b
 from itertools import compress
 
 from wangtimer.core.cron.cron import END_MS
-from wangtimer.core.schedules.calendars import Calendar
-from wangtimer.core.schedules.open_days import next_open
+from wangtimer.core.schedules.calendars import Calendar, next_open
 from wangtimer.core.schedules.rule import Rule, day_of_first
 from wangtimer.core.time.zones import Stretch, read_zone
 from wangtimer.core.work_budget import refuse_more
@@ -237,3 +236,38 @@ def bounds_in(schedule: Schedule) -> Bounded | None:
 def as_bounded(schedule: Schedule) -> Bounded:
     """Return a schedule with all bounds, None for those it does not have."""
     return schedule if isinstance(schedule, Bounded) else Bounded(schedule)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A timer finishes after `end_ms` (ms UTC), or after `most` moments of its schedule.
+
+    The moments are counted from its start, or from `counted_from`, when it was first enabled; those that pass while
+    it is disabled count.
+    """
+
+    end_ms: int | None = None
+    most: int | None = None
+    counted_from: int | None = None
+
+    @property
+    def must_be_counted(self) -> bool:
+        """Whether moments are to be counted and `counted_from` is not set yet."""
+        return self.most is not None and self.counted_from is None
+
+    def applied_to(self, schedule: Schedule) -> Schedule:
+        """Return the schedule, bounded by this ending's last moment; a single moment stays as it is."""
+        if schedule.only_moment is not None:
+            return schedule
+        bounded = replace(as_bounded(schedule), last_ms=self.end_ms)
+        counted_from = bounded.start_ms
+        if counted_from is None and self.counted_from is not None:
+            # A moment in the very ms of the enabling is past.
+            counted_from = self.counted_from + 1
+        if self.most is not None and counted_from is not None:
+            last = replace(bounded, start_ms=counted_from, spread=None).nth(self.most)
+            bounded = replace(bounded, last_ms=counted_from - 1 if last is None else last)
+        return bounded.plainest
+
+
+ENDLESS = Ending()

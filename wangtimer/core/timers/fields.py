@@ -18,29 +18,27 @@ from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType, j
 from wangtimer.core.errors import InvalidInput
 from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, policy_from_text
 from wangtimer.core.time.durations import show_duration
-from wangtimer.core.timers.call_form import (
+from wangtimer.core.timers.call_options import (
+    AS_DEPLOYED,
     FORM_CHARACTERS,
     FORM_NAMES,
-    UNTOUCHED,
-    CallForm,
-    form_from,
-    form_text,
-)
-from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
-from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
-from wangtimer.core.timers.overlap import Overlap
-from wangtimer.core.timers.placeholders import PLACEHOLDERS
-from wangtimer.core.timers.timeouts import (
-    AS_DEPLOYED,
     LEAST_ACK_MS,
     LEAST_TIMEOUT_MS,
     MOST_ACK_MS,
     MOST_CONNECT_TIMEOUT_MS,
     MOST_TIMEOUT_MS,
+    PLACEHOLDERS,
     TIMEOUT_NAMES,
+    UNTOUCHED,
+    CallForm,
+    KeepOutput,
     Timeouts,
+    form_from,
+    form_text,
 )
+from wangtimer.core.timers.field import ColumnType, FieldColumn, TimerField
+from wangtimer.core.timers.misfire import USUAL, MisfirePolicy, MisfireRule
+from wangtimer.core.timers.overlap import Overlap
 
 Word = TypeVar("Word", bound=StrEnum)
 

@@ -16,9 +16,7 @@ from wangtimer.core.messages.message_place import (
     refuse_call_parts,
 )
 from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
-from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm, KeepOutput, Timeouts
 from wangtimer.core.timers.timer import Definition, Notify, SecretMarks
 
 TARGET_CHARACTERS = 64

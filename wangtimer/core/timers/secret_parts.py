@@ -5,17 +5,41 @@ call has `***` in place of each. Its secrets are apart from it, as a plain value
 """
 
 import json
+import re
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any
 from urllib.parse import unquote_plus
 
 from wangtimer.core.errors import InvalidInput
-from wangtimer.core.timers.secret_names import MASK, is_secret_header, is_secret_name
 from wangtimer.core.timers.templates import open_parts
 from wangtimer.core.timers.timer import Notify, SecretMarks
+
+# Stands in place of a secret wherever a call is shown.
+MASK = "***"
+# In any spelling.
+_SECRET = re.compile(
+    r"auth(?!or)|authori[sz]|cookie|token|secret|pass|pwd|credential|session|signature|bearer|jwt|hmac|saml|key|code"
+    r"|(?<![a-z])(?:sig|sign|sid|sas|otp|pin|psk|mac)(?![a-z])",
+    re.I,
+)
+# Headers whose name is like that of a secret, in lower case.
+_HARMLESS_HEADERS = frozenset({"idempotency-key"})
+
+
+@lru_cache(maxsize=1_024)  # few names, asked for in each request and attempt
+def is_secret_name(name: str) -> bool:
+    """Tell whether a query parameter of this name, percent-decoded, holds a secret."""
+    return _SECRET.search(name) is not None
+
+
+def is_secret_header(name: str) -> bool:
+    """Tell whether a header of this name holds a secret."""
+    return is_secret_name(name) and name.lower() not in _HARMLESS_HEADERS
+
 
 # Secrets as JSON can have them: the whole URL, header values with their places, the body; only those there are.
 Secrets = dict[str, Any]

@@ -11,7 +11,7 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.time.zones import read_zone
-from wangtimer.core.timers.placeholders import PLACEHOLDERS, SEQ
+from wangtimer.core.timers.call_options import PLACEHOLDERS, SEQ
 from wangtimer.core.timers.timer import Notify
 
 # In all of a call: so what is filled in stays small.

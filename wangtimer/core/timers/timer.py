@@ -1,20 +1,48 @@
-"""A timer: what a business service defined, and how far it is planned."""
+"""A timer: what a business service defined, how far it is planned, and which of its fields an edit changed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from secrets import randbelow
+from threading import Lock
 from typing import Any, NamedTuple
 
 from wangtimer.core.retry import RetryPolicy
-from wangtimer.core.schedules.ending import ENDLESS, Ending
-from wangtimer.core.schedules.schedule import Bounded, Schedule, rule_of
-from wangtimer.core.timers.call_form import UNTOUCHED, CallForm
+from wangtimer.core.schedules.schedule import ENDLESS, Bounded, Ending, Schedule, as_bounded, rule_of
+from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm, KeepOutput, Timeouts
 from wangtimer.core.timers.field import TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
-from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
+
+# 2020-01-01 UTC, ms: 41 bits of ms then reach to 2089, and ids stay within the 53 bits of a number in JSON.
+EPOCH_MS = 1_577_836_800_000
+CHANCE_BITS = 12
+# Ids of one ms follow each other at steps up to this, so that those of one process ascend.
+LONGEST_STEP = 64
+
+
+class TimerIds:
+    """Gives out ascending ids: larger than all before in this process, and than any that a database counted.
+
+    None is given out twice, even if SQL loses commits. Definitions, parked outcomes and members in Redis name a timer
+    by its id. A database that lost its last commits would count on from an older id; then one app's target would be
+    called for another's timer. So ids come from time and chance, not from a count that can go back. The primary key
+    still decides: after a clash another id is tried.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._last = 0
+
+    def next(self, now: int) -> int:
+        """Return the id of a timer that is made at `now`, ms UTC."""
+        # Not `random`: forked processes would draw the same numbers.
+        earliest = (max(now - EPOCH_MS, 0) << CHANCE_BITS) + randbelow(1 << CHANCE_BITS)
+        with self._lock:
+            self._last = max(earliest, self._last + 1 + randbelow(LONGEST_STEP))
+            return self._last
+
 
 APP_CHARACTERS = 64
 NAME_CHARACTERS = 128
@@ -217,3 +245,49 @@ class Timer(Owned):
     def planned_from(self, moment: int) -> "Timer":
         """Return the timer with planning to start right after `moment` (ms UTC)."""
         return replace(self, planned_until=moment)
+
+
+# Fields of a call that have another place in `/v1`.
+_PLACES = {"target": "name"}
+
+
+def changed_fields(was: Timer, now: Timer) -> tuple[str, ...]:
+    """Return the places of the fields whose values differ; `schedule` stands for its rule."""
+    return tuple(
+        dict.fromkeys((*_own(was, now), *_of_schedule(was, now), *_of_call(was, now), *_further(was, now)))
+    )
+
+
+def _own(was: Timer, now: Timer) -> Iterator[str]:
+    if was.name != now.name:
+        yield "key"
+
+
+def _of_schedule(was: Timer, now: Timer) -> Iterator[str]:
+    before, after = as_bounded(was.definition.schedule), as_bounded(now.definition.schedule)
+    if before.rule != after.rule:
+        yield "schedule"
+    for place, one, other in (
+        ("startAt", before.start_ms, after.start_ms),
+        ("endAt", was.ending.end_ms, now.ending.end_ms),
+        ("maxFirings", was.ending.most, now.ending.most),
+        ("excludeCalendar", before.excluded, after.excluded),
+        ("jitter", before.jitter_ms, after.jitter_ms),
+    ):
+        if one != other:
+            yield f"schedule.{place}"
+
+
+def _of_call(was: Timer, now: Timer) -> Iterator[str]:
+    before, after = was.definition.notify, now.definition.notify
+    for place, one, other in zip(before._fields, before, after, strict=True):
+        if one != other:
+            yield f"target.{_PLACES.get(place, place)}"
+
+
+def _further(was: Timer, now: Timer) -> Iterator[str]:
+    for own in FIELDS:
+        before, after = own.shown(was.value_of(own)), own.shown(now.value_of(own))
+        for shown in own.asked:
+            if before.get(shown.name) != after.get(shown.name):
+                yield shown.place

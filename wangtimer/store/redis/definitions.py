@@ -6,6 +6,8 @@ Redis has the definitions of timers with firings in the window, and of timers th
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
+from sys import getsizeof
+from threading import Lock
 from typing import Any, NamedTuple
 
 import orjson
@@ -17,18 +19,63 @@ from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Once, Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
-from wangtimer.core.timers.call_form import UNTOUCHED, form_from, form_text
-from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, KeepOutput, form_from, form_text
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
 from wangtimer.core.timers.timer import UNREAD, Definition, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_of
 from wangtimer.store.call_text import beside_a_call, call_from, timeouts_fields, timeouts_from
 from wangtimer.store.redis.calendar_days import CalendarDays, DaysUnread, UploadedDays, digest_of, names_days
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.remembered import Remembered
+
+# About 20,000 definitions without a body.
+MOST_BYTES = 30_000_000
+# Bytes of a definition beside its text and its body.
+OWN_BYTES = 1_200
+# Bytes counted for each excluded day. Timers with the same days share them, but each may be the only one that is left.
+DAY_BYTES = 8
+
+
+class Remembered:
+    """Definitions by timer, each with the text it was read from; emptied when they would take too many bytes."""
+
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._by_timer: dict[int, tuple[bytes, Definition]] = {}
+        self._held = 0
+        self._lock = Lock()
+
+    @property
+    def held(self) -> int:
+        """How many bytes are counted as held."""
+        return self._held
+
+    def recall(self, timer_id: int, text: bytes) -> Definition | None:
+        """Return the definition that was read from this very text; None if it is not remembered."""
+        known = self._by_timer.get(timer_id)
+        return known[1] if known is not None and known[0] == text else None
+
+    def keep(self, timer_id: int, text: bytes, definition: Definition) -> None:
+        """Remember the definition read from a text, in place of an older one."""
+        with self._lock:
+            older = self._by_timer.pop(timer_id, None)
+            if older is not None:
+                self._held -= _cost(*older)
+            cost = _cost(text, definition)
+            if self._held + cost > self._most_bytes:
+                self._by_timer.clear()
+                self._held = 0
+            self._by_timer[timer_id] = text, definition
+            self._held += cost
+
+
+def _cost(text: bytes, definition: Definition) -> int:
+    bounds = bounds_in(definition.schedule)
+    excluded = None if bounds is None else bounds.excluded
+    days = 0 if excluded is None else len(excluded.days) + len(excluded.working)
+    return OWN_BYTES + len(text) + getsizeof(definition.notify.body) + DAY_BYTES * days
+
 
 # s; Redis keeps a definition for so long after its timer's last near moment: retries come in that time, and a process
 # that was held up may still write an older one. What comes later asks SQL.

@@ -15,9 +15,8 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.redis.connection import RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys
+from wangtimer.store.sealed_texts import signing_from, signing_text, target_from, target_text
 from wangtimer.store.seals import Seals
-from wangtimer.store.signing_text import signing_from, signing_text
-from wangtimer.store.target_text import target_from, target_text
 
 log = structlog.get_logger()
 

@@ -1,15 +1,21 @@
-"""The outbox: outcomes that wait in Redis until SQL is back."""
+"""The outbox: outcomes that wait in Redis until SQL is back, and how much room it has for more."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
+import structlog
 
+from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable, reason_of
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
+
+log = structlog.get_logger()
+
 
 # Redis estimates the outbox's size from so many outcomes.
 SAMPLES = 50
@@ -82,3 +88,46 @@ class Outbox:
 
     def _scan(self, cursor: int, limit: int) -> Any:
         return self._connection.command(lambda client: client.hscan(self._key, cursor, count=limit))
+
+
+LOOK_S = 1.0
+# From this share of the bound on, arming slows down more and more, and an alarm is logged.
+ALARM_SHARE = 0.5
+
+
+@dataclass(slots=True)
+class OutboxRoom:
+    """How much room the outbox has: while SQL is away, firing goes on only as far as Redis can hold the outcomes.
+
+    Arming slows down well before the bound, because outcomes of armed and running firings still come.
+    """
+
+    outbox: Outbox
+    most_bytes: int
+    monotonic: Callable[[], float]
+    _used: float = field(default=0.0, init=False)
+    _looked_at: float = field(default=float("-inf"), init=False)
+
+    def share(self) -> float:
+        """Return the share of the usual credit that may be armed: 1 up to half of the bound, then less, 0 at the bound.
+
+        Redis is asked at most once a second; while it does not answer, its last answer counts.
+        """
+        now = self.monotonic()
+        if now - self._looked_at >= LOOK_S:
+            self._looked_at = now
+            self._look()
+        return max(0.0, min(1.0, (1 - self._used) / (1 - ALARM_SHARE)))
+
+    def _look(self) -> None:
+        try:
+            used = self.outbox.bytes() / self.most_bytes
+        except StoreAway:
+            return
+        was, self._used = self._used, used
+        if used >= 1 > was:
+            log.error(
+                "outbox_full", percent=round(used * 100), effect="nothing is armed until SQL takes outcomes"
+            )
+        elif used >= ALARM_SHARE > was:
+            log.warning("outbox_half_full", percent=round(used * 100), effect="arming slows down")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from wangtimer.core.flow.call_limit import CallLimit
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import LeaseClock
-from wangtimer.core.timers.timeouts import MOST_TIMEOUT_MS
+from wangtimer.core.timers.call_options import MOST_TIMEOUT_MS
 from wangtimer.store.redis.connection import Argument, RedisConnection, ScriptCall, script
 from wangtimer.store.redis.keys import Keys, expiry_of
 

@@ -1,4 +1,4 @@
-"""Quotas of apps over time, counted in Redis by all API processes together.
+"""Quotas of apps over time, counted in Redis by all processes together.
 
 A quota is counted by windows that all processes cut alike, so that one command tells both what is left and until when.
 In the worst case two windows' worth comes at once, at the border between them.
@@ -10,8 +10,10 @@ from typing import Any
 import structlog
 from limits.storage import RedisStorage
 
-from wangtimer.core.errors import StoreAway
+from wangtimer.core.apps.described_limits import AppLimit
+from wangtimer.core.errors import Limited, StoreAway, TooFast
 from wangtimer.core.time.clock import Clock
+from wangtimer.store.app_directory import AppDirectory
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 
@@ -92,3 +94,80 @@ class Quotas:
             return self._storage.incr(key, expiry_s, by)
 
         return self._redis.command(move)
+
+
+HOUR_MS = 3_600_000
+NAME = "replays"
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """How many firings may be made now; `taken` of the app's quota, None: that is not counted."""
+
+    app: str
+    number: int
+    taken: QuotaTaken | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayQuota:
+    """How many firings an app may replay and backfill within an hour.
+
+    Grants firings that are asked for in numbers. While Redis is away all are granted.
+    """
+
+    directory: AppDirectory
+    quotas: Quotas
+
+    def take(self, app: str, wanted: int) -> Granted:
+        """Return how many of the wanted firings may be made; raises `TooFast` where it would be none of them."""
+        most = self.directory.limits_of(app).of(AppLimit.REPLAYS_PER_HOUR)
+        if most is None or not wanted:
+            return Granted(app, wanted)
+        taken = self.quotas.take(app, Quota(NAME, most, HOUR_MS), wanted)
+        if taken is None:
+            return Granted(app, wanted)
+        if not taken.granted:
+            raise TooFast(
+                Limited.REPLAYS,
+                f"app {app!r} has replayed and backfilled {most:,} firings within this hour, and may do no more",
+                taken.resets_in_s,
+            )
+        return Granted(app, taken.granted, taken)
+
+    def give_back(self, granted: Granted, used: int) -> None:
+        """Give back what was granted a moment ago and not used."""
+        if granted.taken is not None:
+            self.quotas.give_back(granted.app, granted.taken, granted.number - used)
+
+
+@dataclass(frozen=True, slots=True)
+class ControlPace:
+    """How soon answers may give timers their next moments: an app with `firingsPerSecond` gets as many a second.
+
+    One moment for each app: the last that was taken.
+    """
+
+    redis: RedisConnection
+    keys: Keys
+    clock: Clock
+    directory: AppDirectory
+
+    def is_kept(self, app: str) -> bool:
+        """Tell whether an app has such a limit."""
+        return self._most(app) is not None
+
+    def next_free(self, app: str) -> int:
+        """Take an app's next free moment, ms UTC; 0 where it has no limit, or while Redis is away."""
+        most = self._most(app)
+        if most is None:
+            return 0
+        arguments = [int(self.clock.now_ms()) * 1_000, 1_000_000 // most]
+        try:
+            return int(self.redis.run("control_pace", [self.keys.control_pace(app)], arguments)) // 1_000
+        except StoreAway as error:
+            log.warning("controls_not_paced", app=app, error=str(error))
+            return 0
+
+    def _most(self, app: str) -> int | None:
+        return self.directory.limits_of(app).of(AppLimit.FIRINGS_PER_SECOND)

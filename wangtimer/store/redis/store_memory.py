@@ -6,7 +6,7 @@ from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
-from wangtimer.store.redis.lane_budget import BYTES_A_FIRING as BYTES_IN_A_LANE
+from wangtimer.store.redis.lanes import BYTES_A_FIRING as BYTES_IN_A_LANE
 from wangtimer.store.redis.lanes import LaneStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.window import BYTES_A_FIRING, Window

@@ -20,12 +20,12 @@ from sqlalchemy import (
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Note, Outcome
-from wangtimer.store.sql.alert_notes import note_outcomes
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.dead_letters import forget_dead_letters
 from wangtimer.store.sql.firing_rows import written
 from wangtimer.store.sql.firings import settle_rows
-from wangtimer.store.sql.keyset import behind, by_index, update_by_index
+from wangtimer.store.sql.on_settled import note_outcomes
+from wangtimer.store.sql.statements import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import attempts, begun_firings, firings, firings_to_cancel
 
 # The error on record of an accepted attempt of which nothing was said in time.
@@ -63,11 +63,8 @@ class Ended(NamedTuple):
     again: list[Firing]
 
 
-class AcceptedFirings:
+class AcceptedFirings(SqlStore):
     """An accepted firing is its outcome so far, which is due when it is to be done. Every method raises `StoreAway`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def find(self, member: Member) -> tuple[AckState, Outcome | None]:
         """Return how a firing stands to its attempt; and the firing, if it is accepted at this attempt."""
@@ -92,7 +89,7 @@ class AcceptedFirings:
         query = select(*columns).select_from(firings.outerjoin(firings_to_cancel, noted)).where(late)
         query = by_index(query.order_by(*key).limit(limit), "firing_due")
         query = by_index(query, "PRIMARY", firings_to_cancel)
-        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
+        rows = self._mappings(query)
         last = rows[-1] if len(rows) == limit else None
         next_key = None if last is None else (last["due_at"], last["fire_at"], last["timer_id"])
         return OverduePage([accepted_of(row) for row in rows if not row["is_noted"]], next_key)

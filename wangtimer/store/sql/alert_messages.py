@@ -14,8 +14,8 @@ from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, AlertRule
 from wangtimer.core.alerts.judging import ToTell, by_rule
 from wangtimer.core.errors import UnknownAlertRule
 from wangtimer.core.fail_points import Step
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.database import SqlStore
+from wangtimer.store.sql.statements import by_index
 from wangtimer.store.sql.tables import ERROR_CHARACTERS, alert_messages, alert_rules, alerts
 from wangtimer.store.sql.trouble_rows import read_troubles
 
@@ -125,11 +125,8 @@ def tell_again(sql: Connection, rule: AlertRule, now: int) -> None:
     gather(sql, [(rule, one.alert()) for one in found], now)
 
 
-class AlertMessages:
+class AlertMessages(SqlStore):
     """Every method raises `StoreAway`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def take(
         self, limit: int, now: int, until: int, room_of: Callable[[str], int] = lambda _app: LOOKED_AT
@@ -156,7 +153,7 @@ class AlertMessages:
             "alert_message_due",
             alert_messages,
         )
-        due = self._database.read(lambda sql: sql.execute(ordered).mappings().all())
+        due = self._mappings(ordered)
         ids = in_turn([(row["app"], row["id"]) for row in due], limit, room_of)
         if not ids:
             return []

@@ -9,16 +9,16 @@ import structlog
 from sqlalchemy import Connection, and_, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from wangtimer.core.alerts.alert_place import MOST_PLACES, AlertedApps
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertRule
-from wangtimer.core.alerts.alerted_apps import MOST_PLACES, AlertedApps
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.errors import Conflict, Subject, UnknownAlertRule
-from wangtimer.store.alert_text import UnopenedDestination, rule_from, rule_text, sealed_anew
+from wangtimer.store.sealed_texts import UnopenedDestination, rule_from, rule_text, sealed_anew
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_messages import tell_again
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index, readable_page
+from wangtimer.store.sql.database import Database, SqlStore
+from wangtimer.store.sql.statements import behind, by_index, readable_page
 from wangtimer.store.sql.tables import alert_messages, alert_rules, alerts
 
 log = structlog.get_logger()
@@ -39,11 +39,11 @@ _FIELDS = {
 }
 
 
-class AlertRuleStore:
+class AlertRuleStore(SqlStore):
     """One row a rule. Every method raises `StoreAway`."""
 
     def __init__(self, database: Database, seals: Seals) -> None:
-        self._database = database
+        super().__init__(database)
         self._seals = seals
 
     def page(self, app: str, after: str, limit: int) -> list[AlertRule]:
@@ -55,7 +55,7 @@ class AlertRuleStore:
     def get(self, app: str, name: str) -> AlertRule | None:
         """Return a rule whose messages can be sent; None where there is none, or it cannot be read here."""
         query = select(alert_rules).where(_is(app, name))
-        rows = self._database.read(lambda sql: sql.execute(query).all())
+        rows = self._rows(query)
         found = read_rules(rows, self._seals)
         return found[0] if found else None
 
@@ -124,7 +124,7 @@ class AlertRuleStore:
         """Return a page of all rules' apps and names, from behind one."""
         columns = (alert_rules.c.app, alert_rules.c.name)
         query = select(*columns).where(behind(columns, key)).order_by(*columns).limit(limit)
-        return [(row.app, row.name) for row in self._database.read(lambda sql: sql.execute(query).all())]
+        return [(row.app, row.name) for row in self._rows(query)]
 
     def seal_anew(self, key: tuple[str, str]) -> bool:
         """Seal where a rule's messages go under the first key; False where it is so. Raises `UnopenedDestination`."""

@@ -22,8 +22,7 @@ from wangtimer.core.alerts.judging import (
     tells_of_end,
     told_if_due,
 )
-from wangtimer.core.alerts.timer_count import NO_TIMERS
-from wangtimer.core.alerts.trouble import Trouble, TroubleKey
+from wangtimer.core.alerts.trouble import NO_TIMERS, Trouble, TroubleKey
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member, MemberKey
@@ -32,9 +31,8 @@ from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.alert_messages import gather
 from wangtimer.store.sql.alert_rules import rules_of
-from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_rows
 from wangtimer.store.sql.database import Database, was_over_time
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.statements import KeyedStatement, asked_for, behind, by_index, delete_rows
 from wangtimer.store.sql.tables import alert_notes, alert_rules, alerts, firings, timers
 from wangtimer.store.sql.trouble_rows import (
     KEY,

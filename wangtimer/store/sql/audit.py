@@ -9,14 +9,15 @@ import orjson
 from sqlalchemy import ColumnElement, Connection, Row, func, insert, select
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.apps.audited_change import AuditedChange, AuditedKind, AuditEntry
+from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind, AuditEntry
 from wangtimer.core.apps.caller import Caller, who_calls
 from wangtimer.core.fail_points import Step
+from wangtimer.core.flow.firing import Firing
 from wangtimer.core.time.clock import Clock
+from wangtimer.core.timers.timer import Timer, TimerStatus, changed_fields
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index, readable_page
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number
 from wangtimer.store.sql.parts import PartRule, end_of_patience, parts_of
+from wangtimer.store.sql.statements import ManyRows, Texts, by_index, delete_oldest, number, readable_page
 from wangtimer.store.sql.tables import ADDRESS_CHARACTERS, audit
 
 _ORDER = (audit.c.at, audit.c.id)
@@ -135,13 +136,10 @@ class AuditLog:
 
     def purge(self, before: int, limit: int) -> int:
         """Forget entries of before `before` (ms UTC), the oldest `limit` at most; return how many."""
-        oldest = f"WHERE at < {before:d} ORDER BY at LIMIT {limit:d}"
-        if self._database.is_sqlite:
-            # SQLite has no DELETE with LIMIT.
-            oldest = f"WHERE id IN (SELECT id FROM audit {oldest})"
-        forget = f"DELETE FROM audit {oldest}"
         return self._database.write(
-            lambda sql: int(sql.exec_driver_sql(forget).rowcount), Step.SQL_PURGE_AUDIT, waits_for_locks=False
+            lambda sql: delete_oldest(sql, audit, "at", before, limit),
+            Step.SQL_PURGE_AUDIT,
+            waits_for_locks=False,
         )
 
 
@@ -173,3 +171,79 @@ def _seek(wanted: AuditFilter) -> str:
 def _entry(row: Row[Any]) -> AuditEntry:
     values = dict(row._mapping)
     return AuditEntry(**values | {"fields": tuple(orjson.loads(row.fields or "[]"))})
+
+
+_SWITCHED = {
+    TimerStatus.ENABLED: Action.ENABLE,
+    TimerStatus.DISABLED: Action.DISABLE,
+    TimerStatus.DELETED: Action.DELETE,
+}
+
+
+def creation_of(timer: Timer) -> AuditedChange:
+    """Return the creation of a timer."""
+    return _of_timer(Action.CREATE, timer, (), None)
+
+
+def switch_of(was: TimerStatus, timer: Timer) -> AuditedChange:
+    """Return the change of a timer's status alone, as it now stands."""
+    return _of_timer(_SWITCHED[timer.definition.status], timer, (), was)
+
+
+def disabling_of(timer_id: int, app: str, name: str) -> AuditedChange:
+    """Return the disabling of an enabled timer of which no more is known: its row cannot be read."""
+    enabled, disabled = TimerStatus.ENABLED.value, TimerStatus.DISABLED.value
+    subject = str(timer_id)
+    return AuditedChange(
+        Action.DISABLE, AuditedKind.TIMER, subject, app, name, old_status=enabled, new_status=disabled
+    )
+
+
+def edit_of(was: Timer, timer: Timer) -> AuditedChange:
+    """Return the edit of a timer; if none of its fields changed, the change of its status."""
+    fields = changed_fields(was, timer)
+    status = was.definition.status
+    return _of_timer(Action.EDIT, timer, fields, status) if fields else switch_of(status, timer)
+
+
+def acts_on(
+    action: Action,
+    app: str,
+    firings: Sequence[Firing],
+    old_status: Sequence[str | None],
+    name: str | None = None,
+) -> list[AuditedChange]:
+    """Return what was done to firings, as they now stand; `old_status` has that of each before, None: it was not there.
+
+    `name` is that of their timer, if it is known.
+    """
+    return [
+        AuditedChange(
+            action,
+            AuditedKind.FIRING,
+            str(firing.timer_id),
+            app,
+            name,
+            old_status=was,
+            new_status=firing.status.value,
+            fire_at=firing.fire_at,
+        )
+        for firing, was in zip(firings, old_status, strict=True)
+    ]
+
+
+def _of_timer(
+    action: Action, timer: Timer, fields: tuple[str, ...], was: TimerStatus | None
+) -> AuditedChange:
+    one = timer.definition
+    has_moved = was is not one.status
+    return AuditedChange(
+        action,
+        AuditedKind.TIMER,
+        str(one.timer_id),
+        one.app,
+        timer.name,
+        fields,
+        was.value if has_moved and was is not None else None,
+        one.status.value if has_moved else None,
+    )

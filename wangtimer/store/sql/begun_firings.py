@@ -12,7 +12,6 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing, FiringKind, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import GO, Begun, Course, Overlap, Ruling, judge
-from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_of_keys
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import free_and_held, rows_of
 from wangtimer.store.sql.firings_to_cancel import (
@@ -22,8 +21,16 @@ from wangtimer.store.sql.firings_to_cancel import (
     last_before,
     note_oldest,
 )
-from wangtimer.store.sql.keyset import behind, by_index, in_this_order, update_by_index
-from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.statements import (
+    KeyedStatement,
+    asked_for,
+    behind,
+    by_index,
+    delete_of_keys,
+    in_this_order,
+    insert_ignore,
+    update_by_index,
+)
 from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel, timers
 
 # A firing that waits is woken as soon as the one ahead of it is done. Should that be missed, it looks again after this.

@@ -31,8 +31,8 @@ from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
-from wangtimer.store.sql.keyset import by_index, update_by_index
 from wangtimer.store.sql.planning_marks import move_marks
+from wangtimer.store.sql.statements import by_index, update_by_index
 from wangtimer.store.sql.tables import calendars, timers
 from wangtimer.store.sql.timer_rows import bounds_text, read_rows, timer_of
 from wangtimer.store.sql.timers import changed_to

@@ -17,8 +17,8 @@ from wangtimer.core.schedules.schedule import Schedule, as_bounded
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.bounds import calendar_fields, calendar_from
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
+from wangtimer.store.sql.database import Database, SqlStore
+from wangtimer.store.sql.statements import behind, by_index
 from wangtimer.store.sql.tables import apps, calendars, timers
 
 log = structlog.get_logger()
@@ -32,13 +32,13 @@ FIRST: Named = ("", "")
 PAGE = 1_000
 
 
-class CalendarStore:
+class CalendarStore(SqlStore):
     """Each app's own calendars; timers carry their own copy of the days they leave out."""
 
     def __init__(
         self, database: Database, most_bytes_of: Callable[[str], int | None] = lambda _: None
     ) -> None:
-        self._database = database
+        super().__init__(database)
         self._most_bytes_of = most_bytes_of
 
     def put(self, app: str, calendar: Calendar, now: int) -> None:
@@ -89,7 +89,7 @@ class CalendarStore:
     def all_of(self, app: str) -> list[Calendar]:
         """Return the app's calendars by name; one that cannot be read is named in the log and left out."""
         query = select(calendars.c.name, calendars.c.content).where(calendars.c.app == app)
-        rows = self._database.read(lambda sql: sql.execute(query.order_by(calendars.c.name)).all())
+        rows = self._rows(query.order_by(calendars.c.name))
         found = []
         for name, text in rows:
             try:
@@ -124,7 +124,7 @@ class CalendarStore:
         columns = (timers.c.app, timers.c.calendar)
         query = by_index(select(*columns).where(behind(columns, after)), "timer_follows", timers)
         query = query.order_by(*columns).limit(PAGE)
-        rows = self._database.read(lambda sql: sql.execute(query).all())
+        rows = self._rows(query)
         # An app's timers without a calendar come first, as "" sorts before any name.
         pairs = list(dict.fromkeys((app, name or "") for app, name in rows))
         return [pair for pair in pairs if pair[1]], pairs[-1] if len(rows) == PAGE else None

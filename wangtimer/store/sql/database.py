@@ -3,12 +3,12 @@
 import random
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
 
-from sqlalchemy import Connection, Engine, create_engine, event, select
+from sqlalchemy import Connection, Engine, Executable, RowMapping, create_engine, event, select
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import DBAPIError, InterfaceError, InternalError, OperationalError, ProgrammingError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -213,6 +213,19 @@ class Database:
                     # The server refuses (read-only, disk full, no access), but may accept later.
                     away = TookTooLong if was_over_time(error) else StoreAway
                     raise away("SQL", _cause(error)) from error
+
+
+class SqlStore:
+    """What SQL has of one subject. Each method is one statement or one transaction, and raises `StoreAway`."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _rows(self, query: Executable) -> Sequence[Any]:
+        return self._database.read(lambda sql: sql.execute(query).all())
+
+    def _mappings(self, query: Executable) -> Sequence[RowMapping]:
+        return self._database.read(lambda sql: sql.execute(query).mappings().all())
 
 
 def was_over_time(error: DBAPIError) -> bool:

@@ -11,7 +11,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
-    Select,
     and_,
     delete,
     exists,
@@ -30,12 +29,21 @@ from wangtimer.core.flow.firing import FiringKind, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.store.sql.asked import KeyedStatement, asked_for, delete_of_keys
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index, readable_page
-from wangtimer.store.sql.many_rows import ManyRows, Texts, insert_ignore, number
+from wangtimer.store.sql.database import Database, SqlStore
 from wangtimer.store.sql.parts import PARTS_OF_COUNTS, PartRule, end_of_patience, parts_of
+from wangtimer.store.sql.statements import (
+    KeyedStatement,
+    ManyRows,
+    Texts,
+    asked_for,
+    behind,
+    by_index,
+    delete_of_keys,
+    insert_ignore,
+    number,
+    readable_page,
+)
 from wangtimer.store.sql.tables import apps, dead_letters, firings, timers
 
 # Reasons and targets that a count names; the rest is in the total alone.
@@ -142,11 +150,11 @@ class DeadLetterCounts:
     by_target: Mapping[CalledTarget, int]
 
 
-class DeadLetterStore:
+class DeadLetterStore(SqlStore):
     """Lists and counts dead letters of an app or of all, discards an app's, and forgets those past their time."""
 
     def __init__(self, database: Database, clock: Clock) -> None:
-        self._database = database
+        super().__init__(database)
         self._clock = clock
         self._purges = 0
 
@@ -268,9 +276,6 @@ class DeadLetterStore:
             latest_first=latest_first,
             rows="dead letters",
         )
-
-    def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        return self._database.read(lambda sql: sql.execute(query).all())
 
     def _first_of(
         self,

@@ -12,16 +12,14 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import CANCELLED, Firing, FiringKind, FiringStatus
 from wangtimer.core.retry import first_of_replay
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.sql.attempt_rows import keep_attempts
-from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.audited_timers import acts_on
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.audit import acts_on, note_changes
+from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.dead_letters import forget_dead_letters
-from wangtimer.store.sql.firing_rows import planned_row, replaying
+from wangtimer.store.sql.firing_rows import keep_attempts, planned_row, replaying
 from wangtimer.store.sql.firings import FiringRecord, insert_missing, locked_rows, record_of
 from wangtimer.store.sql.firings_to_cancel import forget_to_cancel
 from wangtimer.store.sql.kept_answers import FiringToKeep, keep_answer
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.statements import by_index
 from wangtimer.store.sql.tables import firings
 from wangtimer.store.sql.timers import change, locked_timer
 
@@ -54,11 +52,8 @@ class Replay:
         return asked._replace(asked_at=self.asked_at, bucket=bucket, lane="")
 
 
-class DemandStore:
+class DemandStore(SqlStore):
     """Rows that no plan makes; each insert locks the row of its timer."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def fire_now(
         self, app: str, timer_id: int, now: int, bucket: int, keep: FiringToKeep | None = None

@@ -11,7 +11,7 @@ from wangtimer.core.flow.disabled_hosts import MOST_DISABLED, MOST_OF_AN_APP, Di
 from wangtimer.core.messages.message_place import shown_host
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, disabled_hosts
 
 # Some process may still remember the outage that an answer to another one ended.
@@ -20,14 +20,11 @@ _ENABLED = "enabled"
 _DISABLED = "disabled"
 
 
-class DisabledHostStore:
+class DisabledHostStore(SqlStore):
     """One row for each app and host; one that was enabled stays for a while, so that its days count from then.
 
     Every method raises `StoreAway`.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def all(self, app: str | None = None) -> list[DisabledHost]:
         """Return the hosts that are disabled, of one app or of all, those first that fail for longest."""

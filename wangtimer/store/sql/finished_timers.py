@@ -16,7 +16,7 @@ from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.store.sql.app_totals import AppTotals
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index, update_by_index
+from wangtimer.store.sql.statements import behind, by_index, update_by_index
 from wangtimer.store.sql.tables import dead_letters, firings, reply_controls, timers
 from wangtimer.store.sql.timer_rows import EMPTIED
 from wangtimer.store.sql.timers import remove_tags

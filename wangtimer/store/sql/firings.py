@@ -10,7 +10,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Row,
-    RowMapping,
     Select,
     Table,
     and_,
@@ -30,10 +29,9 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import ID_MODULUS, Tally
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.store.sql.asked import KEYS_A_STATEMENT, KeyedStatement, RowKey, asked_for, update_lanes
-from wangtimer.store.sql.attempt_rows import keep_retried
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.firing_rows import (
+    keep_retried,
     numbered_row,
     planned_row,
     planning,
@@ -42,9 +40,17 @@ from wangtimer.store.sql.firing_rows import (
     settling,
     written,
 )
-from wangtimer.store.sql.keyset import behind, by_index
 from wangtimer.store.sql.on_settled import ON_SETTLED
 from wangtimer.store.sql.planning_marks import number_missing
+from wangtimer.store.sql.statements import (
+    KEYS_A_STATEMENT,
+    KeyedStatement,
+    RowKey,
+    asked_for,
+    behind,
+    by_index,
+    update_lanes,
+)
 from wangtimer.store.sql.tables import attempts, firings
 
 log = structlog.get_logger()
@@ -121,14 +127,11 @@ class Purged(NamedTuple):
     upto: int
 
 
-class FiringStore:
+class FiringStore(SqlStore):
     """Every firing; an outcome, once written, stays.
 
     A row that cannot be read, say with a kind of another version, is named in the log and left out.
     """
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def settle(self, outcomes: Sequence[Outcome]) -> list[Outcome]:
         """Write the outcomes of attempts, in one transaction; an attempt that was overtaken changes nothing.
@@ -216,7 +219,7 @@ class FiringStore:
         sums = func.count(), func.sum(firings.c.timer_id % ID_MODULUS), func.sum(firings.c.due_at)
         pending = select(firings.c.bucket, *sums).where(_pending_between(first, last), firings.c.lane == "")
         query = by_index(pending.group_by(firings.c.bucket), "firing_due")
-        rows = self._database.read(lambda sql: sql.execute(query).all())
+        rows = self._rows(query)
         return {Slice(first // MINUTE_MS, bucket): Tally(*map(int, sums)) for bucket, *sums in rows}
 
     def pending_between(
@@ -244,14 +247,14 @@ class FiringStore:
             if key is not None:
                 wanted = and_(wanted, behind(_IN_ORDER, key))
             room = limit - len(found)
-            rows = self._rows(by_index(_in_order(wanted), "firing_due").limit(room))
+            rows = self._current_rows(by_index(_in_order(wanted), "firing_due").limit(room))
             read = _firings_of(rows)
             found += read.values()
             if len(read) == len(rows) or len(rows) < room:
                 return found
             key = rows[-1].due_at, rows[-1].fire_at, rows[-1].timer_id
 
-    def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
+    def _current_rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
         return self._database.read_current(lambda sql: sql.execute(query).all())
 
     def oldest_moment(self) -> int | None:
@@ -344,9 +347,6 @@ class FiringStore:
             if len(read) == len(rows) or len(rows) < room or skipped:
                 return found
             before = rows[-1]["fire_at"]
-
-    def _mappings(self, query: Select[Any]) -> Sequence[RowMapping]:
-        return self._database.read(lambda sql: sql.execute(query).mappings().all())
 
 
 def _one_of_each(by_key: Sequence[Outcome]) -> list[list[Outcome]]:

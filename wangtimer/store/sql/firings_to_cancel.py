@@ -9,18 +9,19 @@ from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.overlap import cancelled_by
 from wangtimer.store.sql.accepted_firings import accepted_of
-from wangtimer.store.sql.asked import (
+from wangtimer.store.sql.database import SqlStore
+from wangtimer.store.sql.firings import free_and_held, settle_rows
+from wangtimer.store.sql.statements import (
     KeyedStatement,
     asked_for,
+    behind,
+    by_index,
     delete_of_keys,
     in_parts,
+    insert_ignore,
     update_status,
     with_keys,
 )
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.firings import free_and_held, settle_rows
-from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.many_rows import insert_ignore
 from wangtimer.store.sql.tables import begun_firings, firings, firings_to_cancel
 
 # So many are cancelled in one transaction. It holds up the newer firing, and those that come with it.
@@ -44,17 +45,14 @@ class ToCancel:
     by: int
 
 
-class FiringsToCancel:
+class FiringsToCancel(SqlStore):
     """What is still to be cancelled, since a newer one began. Every method raises `StoreAway`."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def page(self, after: MemberKey, limit: int = MOST_AT_ONCE) -> list[ToCancel]:
         """Return those behind this key (timer, moment), in order."""
         query = select(*_KEY, firings_to_cancel.c.cancelled_by).where(behind(_KEY, after))
         query = by_index(query.order_by(*_KEY).limit(limit), "PRIMARY", firings_to_cancel)
-        rows = self._database.read(lambda sql: sql.execute(query).all())
+        rows = self._rows(query)
         return [ToCancel((row.timer_id, row.fire_at), row.cancelled_by) for row in rows]
 
     def cancel(self, page: Sequence[ToCancel], noted: Noted) -> int:

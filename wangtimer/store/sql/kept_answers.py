@@ -9,7 +9,8 @@ from sqlalchemy.exc import IntegrityError
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import SqlStore
+from wangtimer.store.sql.statements import delete_oldest
 from wangtimer.store.sql.tables import idempotency
 
 # An answer is replayed for a day; then its key is as good as new.
@@ -76,11 +77,8 @@ class KeptAnswer:
         return self.answer.startswith(_UNDER_WAY)
 
 
-class KeptAnswers:
+class KeptAnswers(SqlStore):
     """Looks answers up, and forgets those older than a day; `keep_answer` writes them."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def find(self, app: str, key: str, now: int) -> KeptAnswer | None:
         """Return what is kept under the app's key; None if nothing is."""
@@ -121,13 +119,8 @@ class KeptAnswers:
 
     def purge(self, now: int, limit: int) -> int:
         """Forget answers older than a day, the oldest `limit` at most; return how many."""
-        oldest = f"WHERE created_at <= {now - KEPT_MS:d} ORDER BY created_at LIMIT {limit:d}"
-        if self._database.is_sqlite:
-            # SQLite has no DELETE with LIMIT.
-            oldest = f"WHERE rowid IN (SELECT rowid FROM idempotency {oldest})"
-        forget = f"DELETE FROM idempotency {oldest}"
         return self._database.write(
-            lambda sql: int(sql.exec_driver_sql(forget).rowcount),
+            lambda sql: delete_oldest(sql, idempotency, "created_at", now - KEPT_MS + 1, limit),
             Step.SQL_PURGE_ANSWERS,
             waits_for_locks=False,
         )

@@ -7,15 +7,12 @@ from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKin
 from wangtimer.core.errors import Conflict
 from wangtimer.core.flow.pauses import EVERYTHING, MOST_PAUSES, Pause, Pauses
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
+from wangtimer.store.sql.database import SqlStore
 from wangtimer.store.sql.tables import SUBJECT_CHARACTERS, pauses
 
 
-class PauseStore:
+class PauseStore(SqlStore):
     """One row for each thing that is paused, by its name."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
 
     def add(self, pause: Pause) -> Pause:
         """Pause something and return its pause; the first one where it is paused already.

@@ -13,8 +13,8 @@ from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.core.work_budget import refuse_more
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import PENDING
-from wangtimer.store.sql.keyset import by_index, in_this_order
 from wangtimer.store.sql.parts import end_of_patience
+from wangtimer.store.sql.statements import by_index, in_this_order
 from wangtimer.store.sql.tables import firings, timers
 
 # Counting takes 2.5 s for 1,000,000 planned rows (2 cores, MariaDB). Counts are reused for this many times as long as

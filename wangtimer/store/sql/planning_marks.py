@@ -7,9 +7,7 @@ from sqlalchemy import Connection, select
 
 from wangtimer.core.flow.firing import TO_BE_NUMBERED, Firing
 from wangtimer.core.flow.planning import Plan
-from wangtimer.store.sql.asked import RowKey
-from wangtimer.store.sql.keyset import by_index
-from wangtimer.store.sql.many_rows import number
+from wangtimer.store.sql.statements import RowKey, by_index, number
 from wangtimer.store.sql.tables import timers
 
 # Timers one UPDATE changes: each row searches its own values among those of all.

@@ -12,7 +12,7 @@ from wangtimer.core.timers.bad_timers import BadTimers, reason_of
 from wangtimer.core.timers.timer import Timer, TimerStatus
 from wangtimer.store.sql.calendar_followers import Following, InTime, write_followings
 from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.statements import by_index
 from wangtimer.store.sql.tables import firings, schedule_rules, timers
 from wangtimer.store.sql.timer_rows import timer_of
 

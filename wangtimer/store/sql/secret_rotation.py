@@ -9,8 +9,8 @@ from sqlalchemy import Connection, bindparam, select, update
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.seals import Seals
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import by_index
+from wangtimer.store.sql.database import Database, SqlStore
+from wangtimer.store.sql.statements import by_index
 from wangtimer.store.sql.tables import timers
 
 PAGE = 500
@@ -27,18 +27,18 @@ class RotatedPage:
     last_id: int | None
 
 
-class SecretRotation:
+class SecretRotation(SqlStore):
     """Rows keep their version: no client sees a change. Repeating it changes nothing more."""
 
     def __init__(self, database: Database, seals: Seals) -> None:
-        self._database = database
+        super().__init__(database)
         self._seals = seals
 
     def next_page(self, after_id: int) -> RotatedPage:
         """Seal what the next timers by id have under another key, or not sealed at all. Raises `StoreAway`."""
         query = by_index(select(*_COLUMNS).where(timers.c.id > after_id), "PRIMARY", timers)
         query = query.order_by(timers.c.id).limit(PAGE)
-        rows = self._database.read(lambda sql: sql.execute(query).mappings().all())
+        rows = self._mappings(query)
         # Most rows have no secrets: only those that are to be written are locked and read again.
         stale, bad = self._stale(rows)
         changed = list[int]()

@@ -3,19 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Row, Select, select, update
+from sqlalchemy import Connection, Row, select, update
 
 from wangtimer.core.apps.audited_change import Action, AuditedChange, AuditedKind
 from wangtimer.core.fail_points import Step
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import new_key
 from wangtimer.core.timers.bad_timers import Readable, reason_of
+from wangtimer.store.sealed_texts import needs_sealing, signing_from, signing_text
 from wangtimer.store.seals import Seals
-from wangtimer.store.signing_text import needs_sealing, signing_from, signing_text
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.many_rows import insert_ignore
+from wangtimer.store.sql.database import Database, SqlStore
+from wangtimer.store.sql.statements import behind, by_index, insert_ignore
 from wangtimer.store.sql.tables import signing
 
 _ROW = select(signing.c.app, signing.c.version, signing.c.content, signing.c.updated_at)
@@ -23,11 +22,11 @@ _ROW = select(signing.c.app, signing.c.version, signing.c.content, signing.c.upd
 ChangeKey = tuple[int, str]
 
 
-class SigningStore:
+class SigningStore(SqlStore):
     """One row an app; an app without one gets it, with a secret, when it is first needed."""
 
     def __init__(self, database: Database, seals: Seals) -> None:
-        self._database = database
+        super().__init__(database)
         self._seals = seals
 
     def get(self, app: str) -> AppSigning:
@@ -121,9 +120,6 @@ class SigningStore:
 
     def _read(self, apps: Sequence[str]) -> Readable[str, AppSigning]:
         return self._read_all(self._rows(_ROW.where(signing.c.app.in_(apps))))
-
-    def _rows(self, query: Select[tuple[str, int, str, int]]) -> Sequence[Row[tuple[str, int, str, int]]]:
-        return self._database.read(lambda sql: sql.execute(query).all())
 
     def _make(self, new: Sequence[AppSigning], now: int) -> None:
         rows = [{"app": one.app, **self._values(one, now)} for one in new]

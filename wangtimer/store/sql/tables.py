@@ -374,7 +374,7 @@ targets = _table(
     "target",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(TARGET_CHARACTERS), primary_key=True),
-    # JSON (`store/target_text.py`)
+    # JSON (`store/sealed_texts.py`)
     Column("content", _LongText, nullable=False),
     # Grows with every change, also over a deletion.
     Column("version", BigInteger, nullable=False),
@@ -388,7 +388,7 @@ targets = _table(
 signing = _table(
     "signing",
     Column("app", String(APP_CHARACTERS), primary_key=True),
-    # JSON: the secrets that sign, and whether signing is on (`store/signing_text.py`)
+    # JSON: the secrets that sign, and whether signing is on (`store/sealed_texts.py`)
     Column("content", _LongText, nullable=False),
     # Grows with every change.
     Column("version", BigInteger, nullable=False),
@@ -519,7 +519,7 @@ alert_rules = _table(
     "alert_rule",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(RULE_NAME_CHARACTERS), primary_key=True),
-    # JSON (`store/alert_text.py`)
+    # JSON (`store/sealed_texts.py`)
     Column("content", _LongText, nullable=False),
     # The lateness that it tells of; NULL: it tells of none.
     Column("late_ms", BigInteger, nullable=True),

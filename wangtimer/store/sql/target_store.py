@@ -1,6 +1,6 @@
 """Named targets in SQL."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,6 @@ from sqlalchemy import (
     Connection,
     LargeBinary,
     Row,
-    Select,
     and_,
     cast,
     delete,
@@ -26,15 +25,15 @@ from wangtimer.core.errors import Conflict, Subject, UnknownTarget, VersionChang
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.origin import origins_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.core.timers.call_form import FORM_NAMES
+from wangtimer.core.timers.call_options import FORM_NAMES
 from wangtimer.core.timers.named_target import NamedTarget, TargetKey
 from wangtimer.store.call_text import SEALED
+from wangtimer.store.sealed_texts import target_from, target_text
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.database import Database, was_over_time
-from wangtimer.store.sql.keyset import behind, by_index, readable_page
+from wangtimer.store.sql.database import Database, SqlStore, was_over_time
+from wangtimer.store.sql.statements import behind, by_index, readable_page
 from wangtimer.store.sql.tables import targets, timers
-from wangtimer.store.target_text import target_from, target_text
 
 # Targets of one app.
 MOST_TARGETS = 1_000
@@ -51,11 +50,11 @@ TargetChangeKey = tuple[int, str, str]
 TargetRevision = Callable[[NamedTarget | None], NamedTarget]
 
 
-class TargetStore:
+class TargetStore(SqlStore):
     """One row a target. A change is one transaction, however many timers name the target."""
 
     def __init__(self, database: Database, seals: Seals) -> None:
-        self._database = database
+        super().__init__(database)
         self._seals = seals
 
     def get(self, app: str, name: str) -> NamedTarget:
@@ -164,7 +163,7 @@ class TargetStore:
         """Return a page of all targets' keys, from behind one."""
         columns = (targets.c.app, targets.c.name)
         query = select(*columns).where(behind(columns, key)).order_by(*columns).limit(limit)
-        return [(row.app, row.name) for row in self._database.read(lambda sql: sql.execute(query).all())]
+        return [(row.app, row.name) for row in self._rows(query)]
 
     def seal_anew(self, key: TargetKey) -> NamedTarget | None:
         """Seal a target's secrets under the first key; None where they are, or where there are none.
@@ -182,9 +181,6 @@ class TargetStore:
             return sealed
 
         return self._database.write(work)
-
-    def _rows(self, query: Select[Any]) -> Sequence[Row[Any]]:
-        return self._database.read(lambda sql: sql.execute(query).all())
 
 
 def _target_of(row: Row[Any]) -> NamedTarget:

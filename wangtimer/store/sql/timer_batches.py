@@ -12,25 +12,21 @@ from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.schedules.calendars import Calendar
-from wangtimer.core.schedules.ending import ENDLESS
-from wangtimer.core.schedules.schedule import bounds_in
+from wangtimer.core.schedules.schedule import ENDLESS, bounds_in
 from wangtimer.core.timers.named_target import WhyNoTask
-from wangtimer.core.timers.timer import NewTimer, Timer, TimerStatus
-from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.core.timers.timer import NewTimer, Timer, TimerIds, TimerStatus
 from wangtimer.store.app_total import Total, counted
 from wangtimer.store.call_text import notify_text
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
-from wangtimer.store.sql.audit import note_changes
-from wangtimer.store.sql.audited_timers import creation_of, disabling_of, switch_of
+from wangtimer.store.sql.audit import creation_of, disabling_of, note_changes, switch_of
 from wangtimer.store.sql.calendars import calendar_mark
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing
-from wangtimer.store.sql.first_try import FirstTry
-from wangtimer.store.sql.keyset import by_index, update_by_index
-from wangtimer.store.sql.named_targets import misfits
 from wangtimer.store.sql.planning_marks import move_marks
+from wangtimer.store.sql.statements import by_index, update_by_index
 from wangtimer.store.sql.tables import timer_tags, timers
+from wangtimer.store.sql.timer_changes import FirstTry, misfits
 from wangtimer.store.sql.timer_rows import (
     EMPTIED,
     bytes_of_row,

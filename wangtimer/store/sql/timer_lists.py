@@ -34,9 +34,9 @@ from wangtimer.store.call_text import (
     beginnings_of_calls_to,
     shown_url,
 )
-from wangtimer.store.sql.database import Database
-from wangtimer.store.sql.keyset import as_far_as, behind, by_index, in_this_order
+from wangtimer.store.sql.database import Database, SqlStore
 from wangtimer.store.sql.parts import PartedLook, end_of_patience
+from wangtimer.store.sql.statements import as_far_as, behind, by_index, in_this_order
 from wangtimer.store.sql.tables import firings, targets, timer_tags, timers
 from wangtimer.store.sql.timer_rows import read_rows, timer_of
 
@@ -140,14 +140,14 @@ def _too_long() -> InvalidInput:
     )
 
 
-class TimerLists:
+class TimerLists(SqlStore):
     """Pages stay right while rows come and go: each goes on after a key, not after a number of rows.
 
     A timer whose row cannot be read is noted; the page has the next timer instead.
     """
 
     def __init__(self, database: Database, clock: Clock, bad_timers: BadTimers) -> None:
-        self._database = database
+        super().__init__(database)
         self._clock = clock
         self._bad_timers = bad_timers
 
@@ -171,7 +171,7 @@ class TimerLists:
         for part in self._parts(way, wanted.app, None if after is None else way.values(*after), is_numbered):
             of_part = query.where(part)
             while room := limit - len(page):
-                rows = self._rows(of_part.limit(room).offset(skipped))
+                rows = self._mappings(of_part.limit(room).offset(skipped))
                 found = self._read(rows)
                 page += found.values()
                 if is_numbered:
@@ -195,7 +195,7 @@ class TimerLists:
         query = way.narrow(select(timers), wanted, now).order_by(*way.order)
         rows: list[RowMapping] = []
         for part in self._parts(way, wanted.app, [after_id]):
-            rows += self._rows(query.where(part).limit(limit - len(rows)))
+            rows += self._mappings(query.where(part).limit(limit - len(rows)))
             if len(rows) == limit:
                 break
         return self._read(rows)
@@ -264,7 +264,7 @@ class TimerLists:
         """Return the app's living timers of these ids, by id; other ids are absent."""
         wanted = and_(timers.c.app == app, timers.c.tombstone == 0, timers.c.id.in_(sorted(ids)))
         return (
-            self._read(self._rows(by_index(select(timers).where(wanted), "PRIMARY", timers)))
+            self._read(self._mappings(by_index(select(timers).where(wanted), "PRIMARY", timers)))
             if ids
             else Readable()
         )
@@ -283,7 +283,7 @@ class TimerLists:
         columns = (timers.c.id, timers.c.app, timers.c.name, timers.c.target, begin)
         query: Select[Any] = select(*columns).where(timers.c.id.in_(wanted))
         query = by_index(query, "PRIMARY", timers)
-        rows = self._rows(query) if wanted else ()
+        rows = self._mappings(query) if wanted else ()
         found: dict[int, TimerLabel] = {}
         for row in rows:
             # That of a timer with a target is only what stands behind the target's.
@@ -305,9 +305,6 @@ class TimerLists:
         query = by_index(select(timers.c.name).where(wanted), "timer_app_name", timers)
         known = self._database.read(lambda sql: set(sql.execute(query).scalars()))
         return [name for name in dict.fromkeys(names) if name not in known]
-
-    def _rows(self, query: Select[Any]) -> Sequence[RowMapping]:
-        return self._database.read(lambda sql: sql.execute(query).mappings().all())
 
     def _read(self, rows: Sequence[RowMapping]) -> Readable[int, Timer]:
         found = read_rows(rows, timer_of)

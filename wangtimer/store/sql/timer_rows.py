@@ -1,34 +1,25 @@
-"""Writes timers as rows, and reads rows as timers."""
+"""Writes timers as rows, and reads rows as timers; checks that what a timer's owner sets fits its columns."""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import Any, TypeVar
 
 import orjson
-from sqlalchemy import insert
+from sqlalchemy import String, insert
 from sqlalchemy.engine import Dialect
 
-from wangtimer.core.errors import Unreadable
-from wangtimer.core.kinds.how_often import firings_a_day
-from wangtimer.core.kinds.kinds import kind_of, rule_from_text
-from wangtimer.core.schedules.ending import ENDLESS, Ending
+from wangtimer.core.errors import InvalidInput, InvalidSchedule, Unreadable
+from wangtimer.core.kinds.kinds import firings_a_day, kind_of, rule_from_text
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.rule import Rule
-from wangtimer.core.schedules.schedule import Once, Schedule, rule_of
+from wangtimer.core.schedules.schedule import ENDLESS, Ending, Once, Schedule, rule_of
 from wangtimer.core.timers.bad_timers import Readable, reason_of
-from wangtimer.core.timers.field import TimerField
+from wangtimer.core.timers.field import ColumnType, TimerField
 from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER
-from wangtimer.core.timers.timer import (
-    NO_CALL,
-    UNREAD,
-    Definition,
-    NewTimer,
-    Timer,
-    TimerStatus,
-)
+from wangtimer.core.timers.timer import NO_CALL, UNREAD, Definition, NewTimer, Timer, TimerStatus
 from wangtimer.store.bounds import BoundFields, bounded, bounds_from, bounds_of
 from wangtimer.store.call_text import notify_of, notify_text
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number
+from wangtimer.store.sql.statements import ManyRows, Texts, number
 from wangtimer.store.sql.tables import timers
 
 Read = TypeVar("Read")
@@ -196,3 +187,52 @@ def one_timer_of(row: Any) -> Timer:
         return timer_of(row)
     except Exception as error:
         raise Unreadable(row["id"], reason_of("its row", error)) from error
+
+
+# Bytes of the long columns: MySQL's MEDIUMTEXT.
+MOST_LONG_BYTES = 2**24 - 1
+
+# The place in `/v1` that each text column is written from: those of the schedule, then all others.
+_OF_SCHEDULE = {
+    "cron": "schedule.cron",
+    "timezone": "schedule.timezone",
+    "bounds": "schedule.excludeCalendar",
+    "calendar": "schedule.excludeCalendar",
+}
+_OTHERS = {"app": "app", "name": "key", "notify": "target"} | {
+    column.name: field.asked[0].place
+    for field in FIELDS
+    for column in field.columns
+    if column.holds is ColumnType.TEXT
+}
+
+
+def refuse_wide(row: Mapping[str, Any]) -> None:
+    """Raise `InvalidInput` for the first column of a timer's row whose value is too long.
+
+    For a column of the schedule `InvalidSchedule`. SQLite would store the value. MySQL would refuse the whole
+    statement, also that of a batch.
+    """
+    for fields, error in ((_OTHERS, InvalidInput), (_OF_SCHEDULE, InvalidSchedule)):
+        for column, field in fields.items():
+            text = row.get(column)
+            if text is not None:
+                _refuse_if_wide(field, text, timers.c[column].type, error)
+
+
+def _refuse_if_wide(field: str, text: str, kind: Any, error: type[InvalidInput]) -> None:
+    if isinstance(kind, String) and kind.length is not None:
+        size, most, unit = len(text), kind.length, "characters"
+    else:
+        size, most, unit = _bytes_of(text), MOST_LONG_BYTES, "bytes"
+    if size > most:
+        raise error(
+            field,
+            f"as it is stored (JSON, where each quote and backslash takes two) it has {size} {unit}",
+            f"shorten it: {most} fit",
+        )
+
+
+def _bytes_of(text: str) -> int:
+    # No character takes more than four bytes: a text that is short enough by count need not be encoded.
+    return len(text) if len(text) * 4 <= MOST_LONG_BYTES else len(text.encode())

@@ -24,23 +24,19 @@ from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.planning import Plan
 from wangtimer.core.timers.bad_timers import BadTimers, Readable
 from wangtimer.core.timers.named_target import WhyNoTask
-from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerStatus
-from wangtimer.core.timers.timer_ids import TimerIds
+from wangtimer.core.timers.timer import Definition, NewTimer, Timer, TimerIds, TimerStatus
 from wangtimer.store.app_total import Total, counted
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.app_totals import AppTotals
-from wangtimer.store.sql.asked import delete_rows
-from wangtimer.store.sql.audit import is_noted, note_changes
-from wangtimer.store.sql.audited_timers import creation_of, edit_of, switch_of
+from wangtimer.store.sql.audit import creation_of, edit_of, is_noted, note_changes, switch_of
 from wangtimer.store.sql.calendars import calendar_mark, is_marked
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import insert_missing, pending_among
-from wangtimer.store.sql.first_try import FirstTry
 from wangtimer.store.sql.kept_answers import ToKeep, keep_answer
-from wangtimer.store.sql.keyset import behind, by_index
-from wangtimer.store.sql.named_targets import hold_target
 from wangtimer.store.sql.planning_marks import move_marks
+from wangtimer.store.sql.statements import behind, by_index, delete_rows
 from wangtimer.store.sql.tables import timer_tags, timers
+from wangtimer.store.sql.timer_changes import FirstTry, hold_target
 from wangtimer.store.sql.timer_rows import (
     EMPTIED,
     bytes_of,

@@ -11,10 +11,8 @@ from sqlalchemy.engine import Dialect
 
 from wangtimer.core.alerts.alert_place import AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertEvent
-from wangtimer.core.alerts.timer_count import TimerCount
-from wangtimer.core.alerts.trouble import LastFiring, Trouble, TroubleKey
-from wangtimer.store.sql.keyset import by_index
-from wangtimer.store.sql.many_rows import ManyRows, Texts, number, upsert
+from wangtimer.core.alerts.trouble import LastFiring, TimerCount, Trouble, TroubleKey
+from wangtimer.store.sql.statements import ManyRows, Texts, by_index, number, upsert
 from wangtimer.store.sql.tables import alerts
 
 log = structlog.get_logger()

@@ -12,7 +12,7 @@ from wangtimer.callback.permits import Permits
 from wangtimer.callback.places import Flow, Waiting
 from wangtimer.core.flow.slicing import SharedLane, WayKey
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.timers.timeouts import AS_DEPLOYED
+from wangtimer.core.timers.call_options import AS_DEPLOYED
 from wangtimer.testing.doubles.memory_permits import NoLimits
 
 UNLIMITED = 10**9

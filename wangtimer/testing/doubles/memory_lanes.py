@@ -6,8 +6,7 @@ from itertools import count
 
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.store.redis.lane_budget import LaneBudget
-from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, Pulled, PullOrder
+from wangtimer.store.redis.lanes import MEMBERS_A_SCRIPT, LaneBudget, Pulled, PullOrder
 from wangtimer.store.redis.slices import Taken
 from wangtimer.testing.doubles.memory_slices import MemorySlices, _first_until, _of
 

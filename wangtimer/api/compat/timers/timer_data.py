@@ -7,7 +7,7 @@ from wangtimer.api.compat.timers.declared_fields import shown_values
 from wangtimer.api.compat.timers.terms import ScheduleFields
 from wangtimer.api.compat.words import in_xtimers_words
 from wangtimer.core.flow.stopped_moment import StoppedMoment
-from wangtimer.core.kinds.clock_warnings import warnings_of_moment
+from wangtimer.core.kinds.clock_changes import warnings_of_moment
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.schedules.schedule import Schedule, as_bounded, rule_of

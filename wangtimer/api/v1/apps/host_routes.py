@@ -16,7 +16,7 @@ from wangtimer.api.v1.shown import ListPage, PageQuery
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.flow.limits import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
-from wangtimer.store.sql.host_limits import HostLimit
+from wangtimer.store.sql.call_limits import HostLimit
 
 HostName = Annotated[
     str,

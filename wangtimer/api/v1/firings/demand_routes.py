@@ -26,7 +26,7 @@ from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.on_demand import Rate, Replayed
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.store.sql.timer_lists import TimerLabel

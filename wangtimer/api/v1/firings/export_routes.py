@@ -17,7 +17,7 @@ from wangtimer.api.v1.parameters import AnyAppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.core.at_once import AtOnce
 from wangtimer.spreadsheet_cells import defused
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringFilter
 
 # Rows that an export reads at once.
 EXPORT_PAGE = 1_000

@@ -11,7 +11,7 @@ from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timer import Timer
-from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
+from wangtimer.store.sql.firing_lists import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
 

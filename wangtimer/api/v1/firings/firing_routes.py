@@ -39,7 +39,7 @@ from wangtimer.core.errors import Subject, UnknownTarget, UnknownTimer, Unopened
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify, Timer
-from wangtimer.store.sql.firing_filter import FiringFilter
+from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
 from wangtimer.wiring import Wiring

@@ -12,16 +12,15 @@ from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Firing, Member
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.named_target import NamedTarget, through
-from wangtimer.core.timers.secret_names import MASK
-from wangtimer.core.timers.secret_parts import masked_url
+from wangtimer.core.timers.secret_parts import MASK, masked_url
 from wangtimer.core.timers.timer import Definition, Notify, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.executor.prepare import request_of
 from wangtimer.messaging.message import Message
 from wangtimer.shown_request import shown_header, shown_target
-from wangtimer.store.sql.attempts import FiringHistory
+from wangtimer.store.sql.firing_lists import FiringHistory
 
 RequestState = Literal["as_sent", "not_sent", "timer_changed"]
 

@@ -15,7 +15,7 @@ from wangtimer.api.v1.timers.timer_answers import (
     call_fields,
 )
 from wangtimer.core.messages.message_place import is_message_url, place_from
-from wangtimer.core.timers.keep_output import KeepOutput
+from wangtimer.core.timers.call_options import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.target_changes import TargetChange
 

@@ -27,14 +27,13 @@ from wangtimer.core.errors import Subject
 from wangtimer.core.messages.consumer_group import USUAL_ACK_MS
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.retry import changed_policy
+from wangtimer.core.timers.call_options import AS_DEPLOYED, KeepOutput, Timeouts
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
-from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import (
     NamedTarget,
     refuse_headers_that_route,
     refuse_without_answer,
 )
-from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
 

@@ -25,9 +25,8 @@ from wangtimer.core.api_field import ApiField, Shown, ValueType
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, kind_of, shown_fields
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.time.durations import show_duration
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm, Timeouts
 from wangtimer.core.timers.fields import FIELDS, FORM, NUMBERED, TIMEOUTS
-from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Timer
 
 _OF_CALLS = (*TIMEOUTS.asked, *FORM.asked)

@@ -27,10 +27,9 @@ from wangtimer.core.schedules.schedule import Schedule as Moments
 from wangtimer.core.schedules.schedule import as_bounded, rule_of
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.call_form import CallForm
+from wangtimer.core.timers.call_options import CallForm, Timeouts
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.secret_parts import masked
-from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import Warning, WarningCode

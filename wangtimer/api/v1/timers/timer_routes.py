@@ -26,7 +26,7 @@ from wangtimer.api.v1.timers.timer_answers import (
 )
 from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, listed_timer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
-from wangtimer.core.kinds.clock_warnings import warnings_of_moment
+from wangtimer.core.kinds.clock_changes import warnings_of_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.core.words.warning import Warning

@@ -1,31 +1,35 @@
-"""The rules follower: plans timers anew whose time zone or built-in calendar has other rules than before.
+"""Followers: plan timers anew whose calendar, time zone or built-in calendar has other days or rules than before.
 
-The rules come from the packages `tzdata` and `chinesecalendar`, which grow newer while timers wait.
-"""
+The rules come from the packages `tzdata` and `chinesecalendar`, which grow newer while timers wait."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache, partial
 from importlib.metadata import version
 
 import structlog
 
-from wangtimer.core.schedules.calendars import built_in
+from wangtimer.core.errors import StoreAway, UnknownTimer
+from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import rules_digest, zone_names
+from wangtimer.core.timers.bad_timers import reason_of
+from wangtimer.core.timers.timer import Timer
 from wangtimer.in_turn import over_after
-from wangtimer.registrar import Registrar
+from wangtimer.registrar import Registrar, following
+from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following, Upload
 from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore, followed_from
 
 log = structlog.get_logger()
 
 PACKAGES = ("tzdata", "chinesecalendar")
 # Timers looked at in one transaction.
-PAGE = 100
+RULES_PAGE = 100
 # One transaction looks at no further timer after this long: it holds their rows.
 LONGEST_HELD_S = 0.2
 # One sweep ends after this long, so that what is swept beside it does not wait; the next goes on where it ended.
-LONGEST_S = 2.0
+LONGEST_SWEEP_S = 2.0
 # A process says so often that it is there. The rules of another one count after so long without a word, and as long
 # again in which it could have come: nobody says a word while SQL is away. Sweeps may come a minute apart.
 SAID_EVERY_MS, SILENT_MS = 10_000, 75_000
@@ -36,7 +40,9 @@ FIRST_REST_S, FOLLOWED_FOR_S = 60.0, 86_400.0
 
 @dataclass(slots=True)
 class RulesFollower:
-    """Of processes with different rules only those plan whose rules stand in SQL: the newest that are in use.
+    """Plans timers anew whose time zone or built-in calendar has other rules than before.
+
+    Of processes with different rules only those plan whose rules stand in SQL: the newest that are in use.
 
     Two that follow at once, and one that begins again, change nothing twice: a timer whose moments are right is left
     as it is.
@@ -57,7 +63,7 @@ class RulesFollower:
         return self.store.version() in (None, own_rules().version)
 
     def sweep(self) -> None:
-        """Say by which rules timers are planned, and look at timers of changed ones, for `LONGEST_S`.
+        """Say by which rules timers are planned, and look at timers of changed ones, for `LONGEST_SWEEP_S`.
 
         Raises `StoreAway`.
         """
@@ -93,13 +99,13 @@ class RulesFollower:
 
     def _follow(self, held: PlannedBy, own: PlannedBy) -> None:
         """Plan the timers concerned anew; behind the last one, rest."""
-        is_over = over_after(self.clock, LONGEST_S)
+        is_over = over_after(self.clock, LONGEST_SWEEP_S)
         while not is_over():
             now = int(self.clock.now_ms())
             page = self.store.plan_page_anew(
                 held.to_follow,
                 self._after_id,
-                PAGE,
+                RULES_PAGE,
                 now,
                 partial(self.registrar.planned_anew, now=now),
                 self.registrar.firings_of,
@@ -141,3 +147,120 @@ def changed_names(held: PlannedBy, own: PlannedBy) -> frozenset[str]:
 
 def _numbers(versions: str) -> list[tuple[int, ...]]:
     return [tuple(map(int, re.findall(r"\d+", one))) for one in versions.split()]
+
+
+# Timers one transaction changes at most: so many ordinary ones take some 0.2 s.
+PAGE = 500
+# Uploads looked up at once.
+UPLOADS = 10
+# One run ends after this long, however much is left; the next sweep asks for another.
+LONGEST_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarFollower:
+    """Gives timers the new days of the uploaded calendar they name, many at a time.
+
+    Goes on where the last run stopped: the timers' rows say what is left. Two at once waste a little work.
+    """
+
+    registrar: Registrar
+    followers: CalendarFollowers
+    clock: Clock
+    send_follow: Callable[[], None]
+
+    def ask(self) -> None:
+        """Ask for a run if some calendar is to be followed; raises `StoreAway`."""
+        if self.followers.uploads_to_follow(1):
+            self.send_follow()
+
+    def follow_all(self) -> int:
+        """Let timers follow the uploaded calendars, until none is left or `LONGEST_S` is over; return how many did.
+
+        A timer that cannot follow is noted, and skipped until the calendar is uploaded again. One that somebody else
+        holds, and an upload for which SQL is away, are left to the next run, and hold up no other. Raises `StoreAway`.
+        """
+        is_over = over_after(self.clock, LONGEST_S)
+        changed = 0
+        left_out: set[Upload] = set()
+        away: StoreAway | None = None
+        while uploads := self._uploads_but(left_out):
+            for upload in uploads:
+                try:
+                    now_changed, is_held = self._follow(upload, is_over)
+                    changed += now_changed
+                    if is_held:
+                        left_out.add(upload)
+                except StoreAway as error:
+                    away = error
+                    left_out.add(upload)
+                except Exception as error:
+                    # Say, another version wrote its content; that version will follow it.
+                    log.error("calendar_not_followed", **upload._asdict(), error=repr(error))
+                    left_out.add(upload)
+                if is_over():
+                    return changed
+        if away is not None:
+            raise away
+        return changed
+
+    def _uploads_but(self, left_out: set[Upload]) -> list[Upload]:
+        found = self.followers.uploads_to_follow(UPLOADS + len(left_out))
+        return [upload for upload in found if upload not in left_out]
+
+    def _follow(self, upload: Upload, is_over: Callable[[], bool]) -> tuple[int, bool]:
+        """Return how many timers follow, and whether somebody else holds the rest."""
+        changed = refused = 0
+        is_done = is_held = False
+        refused_apart: dict[int, str] = {}
+        while not is_done and not is_held and not is_over():
+            now = int(self.clock.now_ms())
+            page = self.followers.follow(
+                upload,
+                PAGE,
+                now,
+                partial(self._following, now=now),
+                self.registrar.firings_of,
+                refused_apart,
+                over_after(self.clock, LONGEST_HELD_S),
+            )
+            self.registrar.tell_redis([timer.definition for timer in page.changed], page.pending, now)
+            refused_apart = self._one_by_one(upload, page.apart)
+            changed += len(page.changed) + len(page.apart) - len(refused_apart)
+            refused += len(page.refused)
+            is_done, is_held = page.is_done, page.is_held
+        log.info(
+            "calendar_followed",
+            app=upload.app,
+            calendar=upload.name,
+            timers=changed,
+            refused=refused,
+            is_done=is_done,
+            is_held=is_held,
+        )
+        return changed, is_held
+
+    def _following(self, timer: Timer, calendar: Calendar, now: int) -> Following | None:
+        return self.registrar.replanned(timer, following(timer, calendar), now)
+
+    def _one_by_one(self, upload: Upload, apart: list[Timer]) -> dict[int, str]:
+        """Edit timers with moments that came due unplanned: those are planned first, by the old days.
+
+        Return the timers that cannot follow, and why not.
+        """
+        refused: dict[int, str] = {}
+        for timer in apart:
+            try:
+                self._edit(upload, timer)
+            except StoreAway:
+                raise
+            except UnknownTimer:
+                continue
+            except Exception as error:
+                refused[timer.id] = reason_of(f"it cannot follow calendar {upload.name!r}", error)
+        return refused
+
+    def _edit(self, upload: Upload, timer: Timer) -> None:
+        calendar = self.followers.calendar(upload)
+        if calendar is not None:
+            self.registrar.edit(upload.app, timer.id, lambda one: following(one, calendar))

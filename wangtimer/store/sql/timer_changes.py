@@ -1,15 +1,58 @@
-"""The targets that timers name, as a transaction sees them that makes or edits timers."""
+"""What a transaction that makes or edits timers must know: its first try, and the targets that timers name."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, and_, select
 
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.flow.firing import Firing
 from wangtimer.core.messages.message_place import SCHEME
 from wangtimer.core.timers.named_target import WhyNoTask, refuse_misfit
-from wangtimer.core.timers.timer import Definition
-from wangtimer.store.sql.tables import targets
-from wangtimer.store.target_text import target_from
+from wangtimer.core.timers.timer import Definition, Timer, TimerStatus
+from wangtimer.store.sealed_texts import target_from
+from wangtimer.store.sql.firings import insert_missing
+from wangtimer.store.sql.statements import by_index
+from wangtimer.store.sql.tables import targets, timers
+from wangtimer.store.sql.timer_rows import timer_of
+
+
+@dataclass(slots=True)
+class FirstTry:
+    """The timers as a transaction was to leave them, and the firings it was to insert; empty before the first try."""
+
+    timers: Sequence[Timer] = ()
+    firings: Sequence[Firing] = ()
+
+    def keep(self, made: Sequence[Timer], firings: Sequence[Firing] = ()) -> None:
+        """Remember what this try makes, in case it has to be repeated; `firings` sorted by key."""
+        self.timers, self.firings = made, firings
+
+    def applied(self, sql: Connection) -> list[Timer]:
+        """Return, by id, the timers that stand as the first try was to leave them: for these nothing is repeated.
+
+        They are locked until the transaction ends.
+        """
+        if not self.timers:
+            return []
+        made = {timer.id: timer for timer in self.timers}
+        query = by_index(select(timers).where(timers.c.id.in_(sorted(made))), "PRIMARY", timers)
+        query = query.order_by(timers.c.id).with_for_update()
+        standing = [timer_of(row) for row in sql.execute(query).mappings()]
+        return [timer for timer in standing if _is_same(timer, made[timer.id])]
+
+    def waiting(self, sql: Connection, applied: Sequence[Timer]) -> list[Firing]:
+        """Return the first try's firings of these timers that wait to be fired."""
+        ids = {timer.id for timer in applied}
+        return insert_missing(sql, [firing for firing in self.firings if firing.timer_id in ids])
+
+
+def _is_same(timer: Timer, made: Timer) -> bool:
+    now, then = timer.definition, made.definition
+    if (now.version, now.status) != (then.version, then.status):
+        return False
+    # A deleted row's terms were emptied, and nothing changes it any more.
+    return now.status is TimerStatus.DELETED or timer.terms == made.terms
 
 
 def hold_target(sql: Connection, own: Definition, why_no_task: WhyNoTask) -> None:
