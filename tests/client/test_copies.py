@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.api.http import kept_answer, own_callbacks
+from wangtimer.api.http import kept_answer, serving
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_A_PAGE, MOST_ID, MethodWord
 from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
@@ -48,7 +48,7 @@ def test_limits_are_the_service_s() -> None:
 def test_codes_and_spellings_are_the_service_s() -> None:
     assert ErrorCode.UNKNOWN_TIMER.number == calls.UNKNOWN_TIMER
     assert calls._BY_KEY == BY_KEY
-    assert (own_callbacks.ID, own_callbacks.OURS.lower()) == (receiver._ID, receiver._OURS)
+    assert (serving.ID, serving.OURS.lower()) == (receiver._ID, receiver._OURS)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,12 @@ from wangtimer.api.compat.words import tell_in_xtimers_words
 from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
 from wangtimer.api.gate.gate import guard
-from wangtimer.api.http.envelope import ErrorAnswer
+from wangtimer.api.http.api_models import ErrorAnswer
+from wangtimer.api.http.browser_rules import add_security_headers, refuse_other_hosts
 from wangtimer.api.http.failures import answer_failures
-from wangtimer.api.http.hosts import refuse_other_hosts
-from wangtimer.api.http.late_wiring import LateWiring
 from wangtimer.api.http.reading import MOST_BODY_BYTES
-from wangtimer.api.http.security_headers import add_security_headers
-from wangtimer.api.http.settings_in_use import keep_settings
+from wangtimer.api.http.request_context import keep_settings
+from wangtimer.api.http.web_process import LateWiring
 from wangtimer.api.operations.health import health_routes
 from wangtimer.api.operations.metrics import add_metrics
 from wangtimer.api.v1 import v1_routes

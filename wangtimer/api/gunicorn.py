@@ -10,8 +10,7 @@ from typing import Any
 
 from wangtimer.api import WIRING
 from wangtimer.api.gate.gate import warn_of_no_key
-from wangtimer.api.http.heaps import share_heaps
-from wangtimer.api.http.late_wiring import LateWiring
+from wangtimer.api.http.web_process import LateWiring, share_heaps
 from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.logs import (
     log_as_lines,

@@ -4,7 +4,7 @@ from flask import has_app_context
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.http.settings_in_use import settings_in_use
+from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from wangtimer.api.asked.field_models import ShownMoment
 from wangtimer.api.asked.shared_types import LastOutput, Lateness, ShownKind, WaitedFor
 from wangtimer.api.compat.timers.declared_fields import naming_rules, showing_fields, showing_rules
-from wangtimer.api.http.envelope import Answer, Sent
+from wangtimer.api.http.api_models import Answer, Sent
 from wangtimer.core.flow.stopped_moment import StopState
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.core.words.warning import WarningCode

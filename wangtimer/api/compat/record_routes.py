@@ -10,8 +10,7 @@ from wangtimer.api.compat.numbered_pages import NumberedPage
 from wangtimer.api.compat.record_models import RecordsQuery
 from wangtimer.api.compat.tags import RECORDS
 from wangtimer.api.http import cursors
-from wangtimer.api.http.documented import documented
-from wangtimer.api.http.serving import serving
+from wangtimer.api.http.serving import documented, serving
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.store.sql.firing_filter import FiringFilter

@@ -14,7 +14,7 @@ from flask_openapi.openapi import OpenAPI
 from markupsafe import escape
 from werkzeug.wrappers import Response as AnyResponse
 
-from wangtimer.api.http.security_headers import page_policy, source_of
+from wangtimer.api.http.browser_rules import page_policy, source_of
 from wangtimer.api.operations import errors_page
 from wangtimer.api.v1.parameters import APP_HEADER
 

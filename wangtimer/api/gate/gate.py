@@ -10,9 +10,8 @@ from wangtimer.api.gate.key_holder import FIRST_KEY, HEADER, good_key, with_scop
 from wangtimer.api.gate.request_quota import count_request, tell_what_is_left
 from wangtimer.api.gate.rights import RIGHTS, Open, Right, refuse_undeclared, route_name
 from wangtimer.api.gate.sender import is_within, networks_of, sender_address
-from wangtimer.api.http.callers import DIRECTORY, admit
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.http.settings_in_use import settings_in_use
+from wangtimer.api.http.request_context import DIRECTORY, admit, settings_in_use
 from wangtimer.core.apps.caller import Caller, begin_call
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.errors import StoreAway

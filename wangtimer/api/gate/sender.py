@@ -5,7 +5,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 
 from flask import request
 
-from wangtimer.api.http.settings_in_use import settings_in_use
+from wangtimer.api.http.request_context import settings_in_use
 
 FORWARDED = "X-Forwarded-For"
 

@@ -9,8 +9,8 @@ import orjson
 from flask import Response
 from pydantic import AfterValidator, BaseModel, Field
 
+from wangtimer.api.http.api_models import Sent, serialized
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent, serialized
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.core.errors import NameInUse

@@ -14,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.large_requests import begin_large
 from wangtimer.api.http.refusals import AsWritten, Part, Refused, refusal_of, shown
 from wangtimer.api.http.repeated_headers import is_repeated
+from wangtimer.api.http.request_context import begin_large
 from wangtimer.core.numbers_as_written import Fraction, refuse_constant, whole
 
 MOST_BODY_BYTES = 65_536

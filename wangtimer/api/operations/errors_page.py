@@ -4,8 +4,8 @@ import re
 
 from markupsafe import escape
 
+from wangtimer.api.http.browser_rules import page_policy, source_of
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.security_headers import page_policy, source_of
 
 _STYLE = """
 body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif }

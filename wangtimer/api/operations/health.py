@@ -7,10 +7,10 @@ from typing import Any
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
-from wangtimer.api.http.callers import present_caller
+from wangtimer.api.http.api_models import Answer, ErrorAnswer, Sent, send
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Answer, ErrorAnswer, Sent, send
 from wangtimer.api.http.reading import asking_nothing
+from wangtimer.api.http.request_context import present_caller
 from wangtimer.api.operations.probe import Probe
 from wangtimer.api.operations.ticks import MOST_S, LastTick
 from wangtimer.core.apps.scopes import Scope

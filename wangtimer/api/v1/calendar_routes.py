@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import Field
 
 from wangtimer.api.http import cursors
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.calendars import CalendarName, Calendars, Days, FollowedCalendar, WorkingDays
 from wangtimer.api.v1.parameters import AppHeader

@@ -13,12 +13,10 @@ from flask_openapi.models.tag import Tag
 from flask_openapi.utils import get_model_schema, normalize_name
 from pydantic import BaseModel
 
-from wangtimer.api.http.documented import TOO_LONG
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.kept_answer import HEADER, REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
 from wangtimer.api.http.reading import MOST_BODY_BYTES
-from wangtimer.api.http.serving import View, serving
+from wangtimer.api.http.serving import TOO_LONG, View, refusing_callbacks, serving
 from wangtimer.api.v1.kept_replies import once
 from wangtimer.api.v1.parameters import ETAG, IF_MATCH
 from wangtimer.api.v1.problems import MEDIA_TYPE, Problem

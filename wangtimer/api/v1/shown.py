@@ -7,7 +7,7 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http import cursors
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.time.moment_text import show_moment

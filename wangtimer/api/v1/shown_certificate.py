@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.v1.shown import Text
 from wangtimer.callback.client_certificate import facts_of_all
 

@@ -5,8 +5,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, GivenInPath
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.serving import Reply

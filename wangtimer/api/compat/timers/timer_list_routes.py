@@ -16,11 +16,10 @@ from wangtimer.api.compat.tags import TIMERS
 from wangtimer.api.compat.timers.timer_data import timer_fields
 from wangtimer.api.compat.timers.timer_models import OfAnApp
 from wangtimer.api.http import cursors
-from wangtimer.api.http.documented import documented
 from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import given_once
-from wangtimer.api.http.serving import serving
+from wangtimer.api.http.serving import documented, serving
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter

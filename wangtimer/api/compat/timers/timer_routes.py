@@ -26,11 +26,9 @@ from wangtimer.api.compat.timers.timer_models import (
     TimerKey,
     TimerQuery,
 )
-from wangtimer.api.http.documented import documented
-from wangtimer.api.http.envelope import Answer
+from wangtimer.api.http.api_models import Answer
 from wangtimer.api.http.kept_answer import CreateHeader, answer_once, asked_under
-from wangtimer.api.http.own_callbacks import refusing_callbacks
-from wangtimer.api.http.serving import serving
+from wangtimer.api.http.serving import documented, refusing_callbacks, serving
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar

@@ -6,12 +6,12 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http.allowed_targets import check_way_out
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.http.settings_in_use import settings_in_use
+from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.shown import ListPage, SpanText, Text
 from wangtimer.api.v1.words_of_targets import OF_ALERT_RULES, OF_DESTINATION_KINDS, OF_DESTINATIONS, OF_EVENTS

@@ -7,8 +7,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.asked.field_models import with_fields
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import AppName, Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.shown import ListPage, Text

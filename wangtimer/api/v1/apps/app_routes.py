@@ -2,9 +2,9 @@
 
 from itertools import count
 
-from wangtimer.api.http.callers import unknown_app
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.request_context import unknown_app
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_models import (
     AppPage,

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import (
     PAGE,
     AppName,

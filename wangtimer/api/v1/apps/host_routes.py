@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.v1.apps.app_models import asked_limit

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.errors import Subject

@@ -6,7 +6,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 from wangtimer.api.http import cursors
-from wangtimer.api.http.large_requests import begin_if_many
+from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.api.v1.dead_letters.letter_answers import (
     DeadLetterPage,
     Discarded,

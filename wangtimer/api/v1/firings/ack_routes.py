@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.resource import Resource, Route

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
 from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.v1.firings.firing_answers import ShownFiring

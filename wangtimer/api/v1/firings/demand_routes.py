@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from flask import Response
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.large_requests import begin_if_many, begin_large
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.request_context import begin_if_many, begin_large
 from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.firings.demand_models import (
     MOST_PER_SECOND,

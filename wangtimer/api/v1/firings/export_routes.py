@@ -10,7 +10,7 @@ from flask import Response, request, stream_with_context
 from pydantic import Field
 
 from wangtimer.api.http.answer_pace import PART_BYTES, earn_time
-from wangtimer.api.http.envelope import serialized
+from wangtimer.api.http.api_models import serialized
 from wangtimer.api.v1.firings.firing_answers import ShownFiring
 from wangtimer.api.v1.firings.firing_routes import FiringConditions, shown_firings
 from wangtimer.api.v1.parameters import AnyAppHeader

@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api.asked.shared_types import KindWord
 from wangtimer.api.http import cursors
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import (
     MOST_ID,
     Given,

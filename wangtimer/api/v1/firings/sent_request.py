@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.callback.request import Request
 from wangtimer.core.errors import UnopenedSecrets
 from wangtimer.core.flow.call_order import CallOrder

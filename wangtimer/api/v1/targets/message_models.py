@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_url
 from wangtimer.api.http.refusals import Refused, of_pattern

@@ -4,7 +4,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import ListPage, Span, Text
 from wangtimer.api.v1.targets.message_models import ShownCelery, ShownConsumers, ShownQueue, place_fields

@@ -8,8 +8,7 @@ from pydantic import Field
 from wangtimer.api.asked.call_forms import refuse_bad_form
 from wangtimer.api.asked.changed_call import changed_call
 from wangtimer.api.asked.longest_call import refuse_longer
-from wangtimer.api.http.allowed_places import check_place
-from wangtimer.api.http.allowed_targets import check_way_out
+from wangtimer.api.http.allowed_targets import check_place, check_way_out
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from wangtimer.api.http.large_requests import begin_if_many
+from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.batches import Batches, Results
 from wangtimer.core.errors import UnknownTimer, Unreadable, WangTimerError
 from wangtimer.core.timers.bad_timers import Readable

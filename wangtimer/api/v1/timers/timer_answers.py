@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import MethodWord
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.api.v1.timers.declared_fields import (

@@ -8,8 +8,8 @@ from pydantic import Field
 
 from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.http import cursors
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import PAGE, Cursor, Limit
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.parameters import AnyAppHeader

@@ -1,20 +1,65 @@
-"""Which `Host` a request may name, so that no web page can reach the API by a name of its own.
+"""What a browser may do with answers, and which `Host` a request may name, so that no web page of others uses the API.
+
+The headers are those of https://cheatsheetseries.owasp.org/cheatsheets/REST_Security_Cheat_Sheet.html#security-headers.
+`Strict-Transport-Security` is the proxy's, which has the certificate.
 
 DNS rebinding: `evil.example` lets its name point to this address. Its page then passes the browser's same-origin rule,
 and can read and make timers with the rights of whoever looks at it.
 """
 
+from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from hashlib import sha256
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from flask import Flask, request
+from flask import Flask, Response, request
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Part, Refused, shown
-from wangtimer.api.http.settings_in_use import settings_in_use
+from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.settings import ENV_PREFIX, Settings
+
+# An answer is data: no script runs in it, and no page shows it in a frame.
+POLICY = "default-src 'none'; frame-ancestors 'none'"
+# What stays as it is where a view has said otherwise, such as the policy of a page or how long a file may be kept.
+SECURITY_HEADERS: Mapping[str, str] = {
+    # Timers, records and errors are one app's: neither a browser nor a proxy keeps them.
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": POLICY,
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    # For browsers without `frame-ancestors`.
+    "X-Frame-Options": "DENY",
+}
+
+
+def add_security_headers(app: Flask) -> None:
+    """Add them to each answer, errors included."""
+
+    @app.after_request
+    def add(response: Response) -> Response:
+        # One pass: werkzeug looks through all headers for each that is asked for.
+        given = {name.lower() for name, _ in response.headers}
+        for name, value in SECURITY_HEADERS.items():
+            if name.lower() not in given:
+                response.headers.add(name, value)
+        return response
+
+
+def page_policy(*directives: str) -> str:
+    """Return the policy of an HTML page that may do what these directives say, and nothing else."""
+    rest = ("base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'")
+    return "; ".join(("default-src 'none'", *directives, *rest))
+
+
+def source_of(text: str) -> str:
+    """Return the source that allows this very text within a `<script>` or `<style>`."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
 
 SETTING = f"{ENV_PREFIX}HTTP_HOSTS"
 ANY = "*"

@@ -1,8 +1,11 @@
-"""The caller of the request under way, and the app it may name."""
+"""What goes with the request under way: the settings, its caller, the app it may name, and how large it is."""
 
+from collections.abc import Callable, Iterator, Sized
+from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
-from flask import current_app, g
+from flask import Flask, current_app, g, request
 from pydantic import ValidationInfo
 from pydantic_core import PydanticCustomError
 
@@ -10,7 +13,28 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.apps.caller import Caller, begin_call
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
+from wangtimer.core.at_once import AtOnce
+from wangtimer.settings import Settings
 from wangtimer.store.app_directory import AppDirectory
+
+_EXTENSION = "wangtimer.settings"
+
+
+def keep_settings(app: Flask, read: Callable[[], Settings]) -> None:
+    """Keep `read` with the app, so that its requests find the settings."""
+    app.extensions[_EXTENSION] = cache(read)
+
+
+def settings_in_use() -> Settings:
+    """Return the settings of the app that answers the current request."""
+    settings: Settings = current_app.extensions[_EXTENSION]()
+    return settings
+
+
+def work_s() -> float:
+    """Return how many seconds of CPU a request may take before more work is refused."""
+    return settings_in_use().http_cpu_ms / 1_000
+
 
 # The name in `app.extensions` of what returns the directory of apps.
 DIRECTORY = "wangtimer.app_directory"
@@ -91,3 +115,37 @@ def unknown_app(name: str, meant: str | None, field: str) -> Refused:
     """Return the refusal of an app that does not exist."""
     mend = "an operator makes it: wangtimer apps create" if meant is None else f"did you mean {meant!r}?"
     return Refused(ErrorCode.UNKNOWN_APP, field, f"there is no app {shown(name)}", mend, meant)
+
+
+# Timers or firings that a small request has at most: 100 timers take some 0.05 s of CPU, 1,000 half a second.
+MOST_OF_SMALL = 100
+# Of a process' 8 threads, 4 may be at one, 2 of them for one app. They are not those of `LONG_LOOKS`: a batch by filter
+# has a look of its own.
+LARGE_REQUESTS = AtOnce(4)
+# The app in a request's environment, as it is written there: what is permitted is judged elsewhere.
+_APP = "HTTP_WANGTIMER_APP"
+
+
+def begin_if_many(those: Sized | None) -> None:
+    """Begin a large request if it is about many timers or firings; None: about all that it will find."""
+    if those is None or len(those) > MOST_OF_SMALL:
+        begin_large()
+
+
+def begin_large() -> None:
+    """Let the request under way be a large one, until it is answered; a further call does nothing.
+
+    Call it before the work, once the app's header is read. Raises `TooManyAtOnce`.
+    """
+    if "end_large" not in g:
+        g.end_large = LARGE_REQUESTS.begin(present_caller().app or request.environ.get(_APP))
+
+
+@contextmanager
+def ending_large() -> Iterator[None]:
+    """End a large request that the block began."""
+    try:
+        yield
+    finally:
+        if end := g.pop("end_large", None):
+            end()
