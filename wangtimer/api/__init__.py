@@ -4,13 +4,13 @@ from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
+from wangtimer.api.access.gate import guard
 from wangtimer.api.compat.record_routes import record_routes
 from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
 from wangtimer.api.compat.timers.timer_routes import timer_routes
 from wangtimer.api.compat.words import tell_in_xtimers_words
 from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
-from wangtimer.api.gate.gate import guard
 from wangtimer.api.http.api_models import ErrorAnswer
 from wangtimer.api.http.browser_rules import add_security_headers, refuse_other_hosts
 from wangtimer.api.http.failures import answer_failures

@@ -9,7 +9,7 @@ from threading import Thread
 from typing import Any
 
 from wangtimer.api import WIRING
-from wangtimer.api.gate.gate import warn_of_no_key
+from wangtimer.api.access.gate import warn_of_no_key
 from wangtimer.api.http.web_process import LateWiring, share_heaps
 from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.logs import (

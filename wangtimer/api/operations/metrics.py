@@ -12,8 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, ge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from wangtimer.api.operations.probe import Probe
-from wangtimer.api.operations.ticks import LastTick
+from wangtimer.api.operations.health import LastTick, Probe
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.slicing import parted
 from wangtimer.core.messages.message_place import shown_host

@@ -147,5 +147,5 @@ def refuse_undeclared(routes: Map) -> None:
     undeclared = sorted(routes_of(routes) - RIGHTS.keys())
     if undeclared:
         raise BadSetting(
-            f"no scope is declared for {', '.join(undeclared)}; declare it in wangtimer/api/gate/rights.py"
+            f"no scope is declared for {', '.join(undeclared)}; declare it in wangtimer/api/access/rights.py"
         )

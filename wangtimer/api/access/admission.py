@@ -1,14 +1,20 @@
-"""Which key a request has, and whether it counts; no Flask here, for the stream asks too."""
+"""Which key a request has, whether it counts, and what is left of its app's quota; the stream asks this too."""
 
 from collections.abc import Callable
+
+from flask import Response, g
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Part, Refused
 from wangtimer.core.apps.caller import Caller
+from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce
 from wangtimer.core.apps.key_text import PREFIX, KeyText
 from wangtimer.core.apps.scopes import Scope
+from wangtimer.core.errors import Limited, TooFast
 from wangtimer.store.key_ring import KeyRing
+from wangtimer.store.redis.quotas import Quota, QuotaTaken
 from wangtimer.store.sql.api_keys import FoundKey
+from wangtimer.wiring import Wiring
 
 HEADER = "Authorization"
 SCHEME = "Bearer "
@@ -67,3 +73,51 @@ def with_scope(caller: Caller, scope: Scope) -> Caller:
 def refused(code: ErrorCode, reason: str, mend: str) -> Refused:
     """Return the refusal of a key."""
     return Refused(code, HEADER, reason, mend, part=Part.HEADER)
+
+
+NAME = "requests"
+
+
+def count_request(wiring: Wiring, app: str) -> None:
+    """Count a request of an app; raises `TooFast`. While Redis is away requests are not counted, and go on."""
+    taken = take_one(wiring, app)
+    if taken is None:
+        return
+    g.request_quota = taken
+    refuse_over(taken, app)
+
+
+def take_one(wiring: Wiring, app: str) -> QuotaTaken | None:
+    """Take a request of an app's quota; None: it has no limit, or Redis is away."""
+    quota = _quota_of(wiring.app_directory.limits_of(app))
+    return None if quota is None else wiring.quotas.take(app, quota)
+
+
+def refuse_over(taken: QuotaTaken, app: str) -> None:
+    """Raise `TooFast` where the quota has nothing left."""
+    if not taken.granted:
+        raise TooFast(
+            Limited.REQUESTS,
+            f"app {app!r} has sent {taken.quota.most:,} requests within {taken.quota.window_ms / 1_000:g} s, "
+            "and may send no more",
+            taken.resets_in_s,
+        )
+
+
+def tell_what_is_left(response: Response) -> Response:
+    """Add the `RateLimit` fields to an answer, as draft-ietf-httpapi-ratelimit-headers-10 has them."""
+    taken: QuotaTaken | None = g.get("request_quota")
+    if taken is not None:
+        quota = taken.quota
+        response.headers["RateLimit-Policy"] = f'"{quota.name}";q={quota.most};w={quota.window_s}'
+        response.headers["RateLimit"] = f'"{quota.name}";r={taken.left};t={taken.resets_in_s}'
+    return response
+
+
+def _quota_of(limits: LimitsInForce) -> Quota | None:
+    """Return the quota of an app with these limits: its burst, in a window that has the average; None: no limit."""
+    a_second, at_once = limits.of(AppLimit.REQUESTS_PER_SECOND), limits.of(AppLimit.REQUESTS_AT_ONCE)
+    if a_second is None:
+        return None
+    at_once = a_second if at_once is None else at_once
+    return Quota(NAME, at_once, max(1, at_once * 1_000 // a_second))
