@@ -5,10 +5,8 @@ from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
 from wangtimer.api.access.gate import guard
-from wangtimer.api.compat.record_routes import record_routes
-from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
-from wangtimer.api.compat.timers.timer_routes import timer_routes
-from wangtimer.api.compat.words import tell_in_xtimers_words
+from wangtimer.api.compat.xtimer_routes import record_routes, timer_list_routes, timer_routes
+from wangtimer.api.compat.xtimer_words import tell_in_xtimers_words
 from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
 from wangtimer.api.http.api_models import ErrorAnswer

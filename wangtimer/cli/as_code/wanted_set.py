@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from wangtimer.api.asked.asked_schedule import FindCalendar
+from wangtimer.api.timer_terms.schedule_reading import FindCalendar
 from wangtimer.cli.as_code.timer_files import BadFiles, Fault, TimerInFile
 from wangtimer.cli.as_code.wanted_timer import WantedTimer, read_wanted
 from wangtimer.core.errors import InvalidInput

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from wangtimer.api.asked.field_models import with_fields
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import AppName, Given
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.timer_terms.timer_field_types import with_fields
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
 from wangtimer.api.v1.timers.retry_models import Retry, ShownRetry, shown_retry

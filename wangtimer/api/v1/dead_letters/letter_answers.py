@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.shared_types import ShownKind
 from wangtimer.api.http.api_models import Sent
+from wangtimer.api.timer_terms.timer_field_types import ShownKind
 from wangtimer.api.v1.firings.firing_answers import ShownUrl
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.flow.dead_letter import DeadLetter

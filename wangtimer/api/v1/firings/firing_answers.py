@@ -4,8 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.shared_types import LastOutput, Lateness, ShownKind, WaitedFor
 from wangtimer.api.http.api_models import Sent
+from wangtimer.api.timer_terms.timer_field_types import LastOutput, Lateness, ShownKind, WaitedFor
 from wangtimer.api.v1.firings.sent_request import Calls, RequestState, SentRequest, sent_request
 from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.core.flow.firing import FiringStatus

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.shared_types import KindWord
 from wangtimer.api.http import cursors
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
@@ -23,6 +22,7 @@ from wangtimer.api.http.field_types import (
 )
 from wangtimer.api.http.moments import read_range
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.timer_terms.timer_field_types import KindWord
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.firings.firing_answers import (
     FiringPage,

@@ -5,14 +5,12 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.call_forms import refuse_bad_form
-from wangtimer.api.asked.changed_call import changed_call
-from wangtimer.api.asked.longest_call import refuse_longer
 from wangtimer.api.http.allowed_targets import check_place, check_way_out
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.timer_terms.timer_reading import changed_call, refuse_bad_form, refuse_longer
 from wangtimer.api.v1.targets.message_models import CeleryQueue, ConsumersOf, MessageQueue
 from wangtimer.api.v1.timers.declared_fields import call_fields_given
 from wangtimer.api.v1.timers.retry_models import GivenRetry

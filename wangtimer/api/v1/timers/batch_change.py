@@ -5,11 +5,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.asked.shared_types import NameText
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, Id
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.timer_terms.timer_field_types import NameText
 from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row

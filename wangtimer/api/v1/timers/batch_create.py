@@ -9,11 +9,11 @@ from typing import Annotated
 
 from pydantic import Field, SkipValidation
 
-from wangtimer.api.asked.asked_schedule import find_calendar
-from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.reading import MOST_BODY, read_model
 from wangtimer.api.http.request_context import begin_if_many
+from wangtimer.api.timer_terms.schedule_reading import find_calendar
+from wangtimer.api.timer_terms.timer_reading import new_timer
 from wangtimer.api.v1.kept_replies import ActingHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.resource import Resource, Route

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from wangtimer.api.asked.field_models import (
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.timer_terms.timer_field_types import (
     Model,
     always_shown_type,
     given_type,
@@ -17,8 +19,6 @@ from wangtimer.api.asked.field_models import (
     with_fields,
     with_fields_first,
 )
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.shown import Span, Text
 from wangtimer.core.api_field import ApiField, Shown, ValueType

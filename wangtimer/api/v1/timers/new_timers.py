@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wangtimer.api.asked.asked_schedule import FindCalendar
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.reading import MOST_BODY, MOST_BODY_BYTES
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.timer_terms.schedule_reading import FindCalendar
 from wangtimer.batches import Batches, Result
 from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.schedules.calendars import Calendar

@@ -5,11 +5,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from wangtimer.api.asked.asked_schedule import BOUNDS
-from wangtimer.api.asked.shared_types import JITTER, EndAt, ExcludeCalendar, MaxFirings, StartAt, Timezone
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.timer_terms.schedule_reading import BOUNDS
+from wangtimer.api.timer_terms.timer_field_types import (
+    JITTER,
+    EndAt,
+    ExcludeCalendar,
+    MaxFirings,
+    StartAt,
+    Timezone,
+)
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.declared_fields import ASKED_BY, SPANS, taking_rules
 from wangtimer.core.kinds.kinds import asked_fields

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from wangtimer.api.asked.shared_types import NameText, NextBefore, StatusWord, TagText
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.moments import read_moment_field
+from wangtimer.api.timer_terms.timer_field_types import NameText, NextBefore, StatusWord, TagText
 from wangtimer.api.v1.apps.host_names import host_at_any_port
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.store.sql.timer_lists import ListedStatus, TimerFilter

@@ -6,12 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.http import cursors
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Limit
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.timer_terms.timer_page import TimerPage
 from wangtimer.api.v1.parameters import AnyAppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.shown import ListPage, Text

@@ -6,8 +6,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
-from wangtimer.api.asked.shared_types import OF_OVERLAPS, Body, ChangedBody, ChangedUrl, Url
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
@@ -21,6 +19,8 @@ from wangtimer.api.http.field_types import (
 )
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.timer_terms.timer_field_types import OF_OVERLAPS, Body, ChangedBody, ChangedUrl, Url
+from wangtimer.api.timer_terms.timer_reading import AskedChange, AskedTimer
 from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.declared_fields import (
     ASKED_BY,

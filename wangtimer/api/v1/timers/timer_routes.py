@@ -6,9 +6,9 @@ from secrets import token_hex
 
 from flask import Response
 
-from wangtimer.api.asked.asked_schedule import FindCalendar, find_calendar, schedule_of
-from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
 from wangtimer.api.http.serving import Reply, response_of
+from wangtimer.api.timer_terms.schedule_reading import FindCalendar, find_calendar, schedule_of
+from wangtimer.api.timer_terms.timer_reading import edited_timer, new_timer, replaced_timer
 from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.resource import Resource, Route
