@@ -11,8 +11,8 @@ from wangtimer.api.http import kept_answer, serving
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_A_PAGE, MOST_ID, MethodWord
 from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
-from wangtimer.api.v1.timers.many_timers import MOST_CHANGED
-from wangtimer.api.v1.timers.new_timers import MOST_TIMERS
+from wangtimer.api.v1.timers.batch_change import MOST_CHANGED
+from wangtimer.api.v1.timers.batch_create import MOST_TIMERS
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, Target
 from wangtimer.client import Client, calls, many_timer_calls, receiver
 from wangtimer.client.described_field import described

@@ -1,4 +1,4 @@
-"""Client certificates over v1: what an app's callbacks show to targets that ask for one."""
+"""Client certificates over v1: what an app's callbacks show to targets that ask for one; never their private keys."""
 
 from typing import Annotated
 
@@ -8,11 +8,33 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.apps.telling import tell_soon
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
-from wangtimer.callback.client_certificate import BadCertificate, BadKey, CertificatePair, read_pair
+from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.value_types import Text
+from wangtimer.callback.client_certificate import (
+    BadCertificate,
+    BadKey,
+    CertificatePair,
+    facts_of_all,
+    read_pair,
+)
+
+# Of a field with certificates: some twenty.
+MOST_PEM_CHARACTERS = 40_000
+
+
+class ShownCertificate(Sent):
+    """A certificate."""
+
+    subject: Annotated[str, Field(description="whose it is", examples=["CN=shop,O=Example"])]
+    fingerprint: Annotated[str, Field(description="SHA-256, in hexadecimal")]
+    expires_at: Text
+
+
+def shown_certificates(pem: str) -> list[ShownCertificate]:
+    """Return what answers have of each certificate of a stored text."""
+    return [ShownCertificate.of(facts) for facts in facts_of_all(pem)] if pem else []
+
 
 PLACE = "/client-certificate"
 MOST_KEY_CHARACTERS = 20_000
@@ -55,7 +77,7 @@ class CertificateResource(Resource):
 
         The private key is never shown.
         """
-        return _shown(header.app, self.wiring().client_certificates.chain_of(header.app))
+        return _shown_of(header.app, self.wiring().client_certificates.chain_of(header.app))
 
     @Route("put", PLACE, "putClientCertificate", is_for_callbacks=True)
     def put(self, header: AppHeader, body: ClientCertificateBody) -> ShownClientCertificate:
@@ -76,7 +98,7 @@ class CertificateResource(Resource):
             )
         wiring.client_certificates.put(header.app, pair.chain, pair.key, pair.facts.expires_at, now)
         tell_soon(wiring.ways_out_mark)
-        return _shown(header.app, pair.chain)
+        return _shown_of(header.app, pair.chain)
 
     @Route("delete", PLACE, "deleteClientCertificate")
     def remove(self, header: AppHeader) -> ShownClientCertificate:
@@ -87,10 +109,10 @@ class CertificateResource(Resource):
         wiring = self.wiring()
         wiring.client_certificates.remove(header.app, self.now())
         tell_soon(wiring.ways_out_mark)
-        return _shown(header.app, None)
+        return _shown_of(header.app, None)
 
 
-def _shown(app: str, chain: str | None) -> ShownClientCertificate:
+def _shown_of(app: str, chain: str | None) -> ShownClientCertificate:
     own = shown_certificates(chain or "")
     return ShownClientCertificate(app=app, certificate=own[0] if own else None)
 

@@ -12,7 +12,7 @@ from wangtimer.api.http.field_types import Given, number
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import Text
+from wangtimer.api.v1.value_types import Text
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.work_budget import refuse_more
 

@@ -1,6 +1,7 @@
 """The resources of v1: each operation is a method, and its route stands beside it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from inspect import getdoc
@@ -20,6 +21,8 @@ from wangtimer.api.http.serving import TOO_LONG, View, refusing_callbacks, servi
 from wangtimer.api.v1.kept_replies import once
 from wangtimer.api.v1.parameters import ETAG, IF_MATCH
 from wangtimer.api.v1.problems import MEDIA_TYPE, Problem
+from wangtimer.core.errors import StoreAway
+from wangtimer.store.replica import Replica
 from wangtimer.wiring import Wiring
 
 # What the document says of a successful answer: its model, or the content types of a text; None: it has no body.
@@ -138,3 +141,10 @@ def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
     name = normalize_name(schema.get("title") or model.__name__)
     inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
     return name, {one: Schema(**value) for one, value in ({name: schema} | inner).items()}
+
+
+def tell_soon(*replicas: Replica[Any]) -> None:
+    """Let a change count within seconds; while Redis is away, the next sweep tells."""
+    with suppress(StoreAway):
+        for replica in replicas:
+            replica.tell()

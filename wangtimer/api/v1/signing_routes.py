@@ -10,10 +10,9 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenInPath
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.serving import Reply
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import Span, Text
+from wangtimer.api.v1.value_types import GivenDuration, Span, Text, duration, read_duration_field
 from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import LEAST_BYTES, MOST_BYTES, new_key, read_key

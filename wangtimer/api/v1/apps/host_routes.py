@@ -8,11 +8,10 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.apps.app_models import asked_limit
-from wangtimer.api.v1.apps.host_names import host_port
-from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import ListPage, PageQuery
+from wangtimer.api.v1.apps.app_routes import asked_limit
+from wangtimer.api.v1.parameters import host_port
+from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.value_types import ListPage, PageQuery
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.flow.limits import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS

@@ -10,8 +10,14 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, text_or_none
-from wangtimer.api.v1.shown import Span, SpanText
+from wangtimer.api.v1.value_types import (
+    GivenDuration,
+    Span,
+    SpanText,
+    duration,
+    read_duration_field,
+    text_or_none,
+)
 from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_RETRIES, OF_BACKOFFS, OF_RETRIES
 from wangtimer.core.retry import (
     LEAST_PAUSE_MS,

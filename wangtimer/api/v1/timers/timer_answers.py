@@ -8,7 +8,6 @@ from pydantic import Field
 
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import MethodWord
-from wangtimer.api.v1.shown import Span, Text
 from wangtimer.api.v1.timers.declared_fields import (
     OF_CALLS,
     OF_TIMERS_ALONE,
@@ -20,6 +19,7 @@ from wangtimer.api.v1.timers.declared_fields import (
     shown_values,
 )
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
+from wangtimer.api.v1.value_types import Span, Text
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.previews.warnings import warnings_of_call

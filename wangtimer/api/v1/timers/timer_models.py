@@ -1,6 +1,6 @@
 """What v1's callers may say of a timer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -21,17 +21,18 @@ from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, che
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.timer_terms.timer_field_types import OF_OVERLAPS, Body, ChangedBody, ChangedUrl, Url
 from wangtimer.api.timer_terms.timer_reading import AskedChange, AskedTimer
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.timers.declared_fields import (
     ASKED_BY,
     OF_TIMERS,
     OF_TIMERS_ALONE,
+    OfTimers,
+    Schedule,
     call_fields_given,
     taking,
 )
 from wangtimer.api.v1.timers.declared_fields import OF_CALLS as FIELDS_OF_CALLS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
-from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
+from wangtimer.api.v1.value_types import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CALLS,
     ELSEWHERE_THAN_TASKS,
@@ -40,11 +41,13 @@ from wangtimer.api.v1.words_of_targets import (
     OF_TASKS,
     OVERLAP_WORDS,
 )
+from wangtimer.core.errors import UnknownTarget
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.numbers_as_written import json_text
 from wangtimer.core.timers.fields import LEAST_GRACE_MS
 from wangtimer.core.timers.misfire import USUAL
-from wangtimer.core.timers.named_target import TARGET_CHARACTERS
+from wangtimer.core.timers.named_target import TARGET_CHARACTERS, NamedTarget
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # An example of a target.
@@ -416,3 +419,29 @@ class PreviewBody(OfTimers):
 
     schedule: Schedule
     count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10
+
+
+_MEND = "give json or body, or name a Celery target; GET /v1/targets lists them"
+
+
+def refuse_task_elsewhere(target: Target, app: str, find: Callable[[str, str], NamedTarget]) -> None:
+    """Raise `Refused` where `celery` is given for a target of another kind; an unknown one is refused elsewhere."""
+    if target.celery is None or target.name is None:
+        return
+    try:
+        what = _what_it_does(find(app, target.name).call.url)
+    except UnknownTarget:
+        return
+    if what:
+        reason = f"target {target.name!r} {what}, and runs no Celery task"
+        raise Refused(ErrorCode.BAD_VALUE, "target.celery", reason, _MEND)
+
+
+def _what_it_does(url: str) -> str:
+    """Return what a target does with its firings; "": it runs Celery tasks."""
+    if not is_message_url(url):
+        return "is called over HTTP"
+    kind = place_from(url).kind
+    if kind is PlaceKind.CELERY:
+        return ""
+    return "gives its firings to consumers" if kind is PlaceKind.CONSUMERS else "sends messages"

@@ -12,8 +12,7 @@ from wangtimer.api.timer_terms.timer_reading import edited_timer, new_timer, rep
 from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once_with_it
 from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.timers.schedule_model import Schedule
-from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
+from wangtimer.api.v1.timers.declared_fields import Schedule
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
     ShownTimer,
@@ -25,7 +24,13 @@ from wangtimer.api.v1.timers.timer_answers import (
     timer_fields,
 )
 from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, listed_timer
-from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
+from wangtimer.api.v1.timers.timer_models import (
+    NewTimerBody,
+    PreviewBody,
+    TimerPatch,
+    WholeTimerBody,
+    refuse_task_elsewhere,
+)
 from wangtimer.core.kinds.clock_warnings import warnings_of_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms

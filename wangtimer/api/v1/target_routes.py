@@ -1,39 +1,47 @@
-"""What v1's callers may say of a named target."""
+"""Named targets over v1: list, read, make, change, delete."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from wangtimer.api.http.allowed_targets import check_place, check_way_out
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.field_types import Given
+from wangtimer.api.http.field_types import Given, MethodWord
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
 from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.serving import Reply
 from wangtimer.api.timer_terms.timer_reading import changed_call, refuse_bad_form, refuse_longer
-from wangtimer.api.v1.targets.message_models import CeleryQueue, ConsumersOf, MessageQueue
-from wangtimer.api.v1.timers.declared_fields import call_fields_given
-from wangtimer.api.v1.timers.retry_models import GivenRetry
-from wangtimer.api.v1.timers.timer_models import (
-    CallChange,
-    CallFields,
-    TargetName,
+from wangtimer.api.v1.message_models import (
+    CeleryQueue,
+    ConsumersOf,
+    MessageQueue,
+    ShownCelery,
+    ShownConsumers,
+    ShownQueue,
+    place_fields,
 )
+from wangtimer.api.v1.parameters import ETAG, AppHeader, ChangeHeader, etag
+from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.timers.declared_fields import call_fields_given, showing
+from wangtimer.api.v1.timers.retry_models import GivenRetry, ShownRetry, shown_retry
+from wangtimer.api.v1.timers.timer_answers import ShownMarks, call_fields
+from wangtimer.api.v1.timers.timer_models import CallChange, CallFields, TargetName
+from wangtimer.api.v1.value_types import ListPage, PageQuery, Span, Text
 from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_TARGETS
-from wangtimer.core.errors import Subject
+from wangtimer.core.errors import Subject, UnknownTarget, VersionChanged
 from wangtimer.core.messages.consumer_group import USUAL_ACK_MS
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.retry import changed_policy
 from wangtimer.core.timers.fields import changed_form, changed_timeouts
 from wangtimer.core.timers.keep_output import KeepOutput
-from wangtimer.core.timers.named_target import (
-    NamedTarget,
-    refuse_headers_that_route,
-    refuse_without_answer,
-)
+from wangtimer.core.timers.named_target import NamedTarget, refuse_headers_that_route, refuse_without_answer
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
 from wangtimer.core.timers.timer import Notify
 from wangtimer.store.seals import Seals
+from wangtimer.target_changes import TargetChange
 
 _KeepOutput = Annotated[
     Literal["always", "onFailure", "never"] | None,
@@ -212,3 +220,154 @@ def _check(call: Notify, kept_from: Notify | None) -> None:
         check_url(call.url)
     if kept_from is not None:
         check_same_origin(call.url, kept_from.url)
+
+
+@showing
+class _ShownCall(Sent):
+    """A target's call without its marks."""
+
+    name: Annotated[str, Field(examples=["shop"])]
+    url: Annotated[
+        str | None, Field(description="not there: it sends messages", examples=["https://shop.example/hooks"])
+    ] = None
+    method: Annotated[MethodWord | None, Field(description="with url")] = None
+    queue: Annotated[ShownQueue | None, Field(description="in place of url: where messages go")] = None
+    celery: Annotated[ShownCelery | None, Field(description="in place of url: who runs tasks")] = None
+    consumers: Annotated[
+        ShownConsumers | None, Field(description="in place of url: who gets its firings")
+    ] = None
+    headers: Annotated[dict[str, list[str]], Field(description="each name with its values")]
+    body: str
+
+
+class ShownNamedTarget(ShownMarks, _ShownCall):
+    """A target of an app; `***` stands in place of each secret."""
+
+    keep_output: Annotated[
+        str | None,
+        Field(
+            description="when the start of its answers is kept on record; not there: always",
+            examples=["onFailure"],
+        ),
+    ] = None
+    retry: Annotated[
+        ShownRetry | None,
+        Field(description="not there: as the app does, else as the deployment does"),
+    ] = None
+    timers: Annotated[
+        int | None,
+        Field(description="how many timers name it; not there in lists and after changes", examples=[3]),
+    ] = None
+    version: Annotated[int, Field(description="grows with every change", examples=[1795207483000])]
+    created_at: Text
+    updated_at: Text
+
+
+class ShownTargetChange(ShownNamedTarget):
+    """A target as it is now."""
+
+    counts_within: Annotated[
+        Span, Field(description="calls of all its timers that are further away are made so")
+    ]
+
+
+class ListedTargets(ListPage):
+    """A page of an app's targets."""
+
+    items: list[ShownNamedTarget]
+
+
+def shown_target(target: NamedTarget, timers: int | None = None) -> ShownNamedTarget:
+    """Return a target as answers show it; `timers` is how many name it."""
+    return ShownNamedTarget.of(target, **_fields(target), timers=timers)
+
+
+def shown_change(changed: TargetChange) -> ShownTargetChange:
+    """Return a change as answers show it."""
+    target, within_ms = changed.target, changed.counts_within_ms
+    return ShownTargetChange.of(target, **_fields(target), counts_within=within_ms)
+
+
+def _fields(target: NamedTarget) -> dict[str, Any]:
+    """Return the fields that a target has in another form."""
+    fields = call_fields(target.call, target.timeouts, target.form)
+    if is_message_url(target.call.url):
+        fields |= {"url": None, "method": None, **place_fields(place_from(target.call.url))}
+    keeps = None if target.keep_output is KeepOutput.ALWAYS else target.keep_output
+    return fields | {"name": target.name, "keep_output": keeps, "retry": shown_retry(target.retry)}
+
+
+ONE = "/targets/<string:name>"
+
+
+class TargetResource(Resource):
+    """The operations on named targets."""
+
+    @Route("get", "/targets", "listTargets")
+    def page(self, header: AppHeader, query: PageQuery) -> ListedTargets:
+        """List targets, by name."""
+        find = partial(self.wiring().target_store.page, header.app)
+        return ListedTargets.by_name(query, f"{header.app} targets", find, shown_target)
+
+    @Route("get", ONE, "getTarget", (404,), answers={200: ShownNamedTarget}, headers=(ETAG,))
+    def get(self, path: TargetPath, header: AppHeader) -> Reply:
+        """Read a target, and how many timers name it."""
+        store = self.wiring().target_store
+        target = store.get(header.app, path.name)
+        return _tagged(shown_target(target, store.timers_of(header.app, path.name)))
+
+    @Route(
+        "put",
+        ONE,
+        "putTarget",
+        (409,),
+        answers={200: ShownTargetChange, 201: ShownTargetChange},
+        headers=(ETAG,),
+    )
+    def put(self, path: TargetPath, header: ChangeHeader, body: TargetBody) -> Reply:
+        """Make a target, or replace it.
+
+        A new one answers 201. A change counts for all timers that name it, however many they are. `***` stands for the
+        secret that is there; where scheme, host or port of the URL change, each secret must be given anew. An app has
+        1,000 targets at most (409).
+        """
+
+        def change(was: NamedTarget | None) -> NamedTarget:
+            if was is None and header.if_match is not None:
+                reason = f"app {header.app!r} has no target {path.name!r}"
+                raise VersionChanged("version", reason, "leave the condition on its version out")
+            return body.target_of(header.app, path.name, was, self.wiring().seals)
+
+        return self._changed(path, header, change)
+
+    @Route("patch", ONE, "patchTarget", (404, 409), answers={200: ShownTargetChange}, headers=(ETAG,))
+    def patch(self, path: TargetPath, header: ChangeHeader, body: TargetPatch) -> Reply:
+        """Change a target.
+
+        The body is a JSON merge patch (RFC 7396; `application/merge-patch+json` is taken too). What it changes counts
+        for all timers that name the target.
+        """
+
+        def change(was: NamedTarget | None) -> NamedTarget:
+            if was is None:
+                raise UnknownTarget(header.app, path.name)
+            return body.target_of(was, self.wiring().seals)
+
+        return self._changed(path, header, change)
+
+    @Route("delete", ONE, "deleteTarget", (404, 409))
+    def delete(self, path: TargetPath, header: ChangeHeader) -> None:
+        """Delete a target that no timer names; where timers name it, 409 says how many."""
+        self.wiring().target_changes.remove(header.app, path.name, header.version)
+
+    def _changed(
+        self, path: TargetPath, header: ChangeHeader, change: Callable[[NamedTarget | None], NamedTarget]
+    ) -> Reply:
+        changed: TargetChange = self.wiring().target_changes.change(
+            header.app, path.name, change, header.version
+        )
+        return _tagged(shown_change(changed), 201 if changed.is_made else 200)
+
+
+def _tagged(shown: ShownNamedTarget, status: int = 200) -> Reply:
+    return Reply(shown, status, {ETAG: etag(shown.version)})

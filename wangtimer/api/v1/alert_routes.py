@@ -1,6 +1,7 @@
-"""What v1's callers say of a rule of alerts, and what they are shown."""
+"""Rules of alerts over v1: list, set, delete, try."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
@@ -12,8 +13,19 @@ from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.request_context import settings_in_use
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
-from wangtimer.api.v1.shown import ListPage, SpanText, Text
+from wangtimer.api.http.serving import Reply
+from wangtimer.api.v1.kept_replies import ActingHeader
+from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.value_types import (
+    GivenDuration,
+    ListPage,
+    PageQuery,
+    SpanText,
+    Text,
+    duration,
+    read_duration_field,
+)
 from wangtimer.api.v1.words_of_targets import OF_ALERT_RULES, OF_DESTINATION_KINDS, OF_DESTINATIONS, OF_EVENTS
 from wangtimer.core.alerts.alert_rule import (
     MASK,
@@ -383,3 +395,54 @@ def _span(given: str | None, field: str, least_ms: int) -> int | None:
             f"write {show_duration(least_ms)} or more",
         )
     return span_ms
+
+
+ONE = "/alert-rules/<string:name>"
+
+
+class AlertRuleResource(Resource):
+    """The operations on rules of alerts."""
+
+    @Route("get", "/alert-rules", "listAlertRules")
+    def page(self, header: AppHeader, query: PageQuery) -> AlertRulePage:
+        """List the app's rules of alerts, by name."""
+        find = partial(self.wiring().alert_rules.page, header.app)
+        return AlertRulePage.by_name(query, f"{header.app} alert rules", find, shown_rule)
+
+    @Route("put", ONE, "putAlertRule", (409,), answers={200: ShownAlertRule, 201: ShownAlertRule})
+    def put(self, path: AlertRulePath, header: AppHeader, body: AlertRuleBody) -> Reply:
+        """Make a rule of alerts, or replace it.
+
+        A new one answers 201. It counts for what happens 5 s later or more. Of a rule, an event, and a host or a timer
+        (`per`) there is one alert until it is back to normal, or until `repeatAfter` is over. A timer is back to normal
+        once a later firing has succeeded; a host once a call has after its last failure, and none failed for a minute.
+        A host is told again when ten times as many firings or timers have failed as were told. With another destination
+        what is open is told again there. What happens while a message is on its way is told in one further message: up
+        to 20 alerts by name, the others counted. A message that is not taken is tried 6 times
+        within some 3 h, as the same message. An app has 20 rules at most (409).
+        """
+        wiring = self.wiring()
+        rule, is_made = wiring.alert_rules.put(
+            header.app,
+            path.name,
+            lambda was: body.rule_of(header.app, path.name, was),
+            self.now(),
+        )
+        tell_soon(wiring.alerted_replica)
+        return Reply(shown_rule(rule), 201 if is_made else 200)
+
+    @Route("delete", ONE, "deleteAlertRule", (404,))
+    def delete(self, path: AlertRulePath, header: AppHeader) -> None:
+        """Delete a rule of alerts, with what it was about to tell."""
+        wiring = self.wiring()
+        wiring.alert_rules.remove(header.app, path.name, self.now())
+        tell_soon(wiring.alerted_replica)
+
+    @Route("post", f"{ONE}:test", "testAlertRule", (404,))
+    def test(self, path: AlertRulePath, header: ActingHeader) -> AlertTestOutcome:
+        """Send a test message by a rule, and show what its destination answers.
+
+        It is sent once, by a callback process, as every message is; that takes some seconds. Tests of a rule are 10 s
+        apart, and an app has one under way: a further one is not sent, `isTaken` is null, and `error` says when to ask.
+        """
+        return AlertTestOutcome.of(self.wiring().alert_trial.run(header.app, path.name))
