@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
+from wangtimer.api.http.api_models import by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     MOST_A_PAGE,
@@ -31,6 +32,7 @@ from wangtimer.api.http.refusals import NAMED_BY_ID, Refused, given_once
 from wangtimer.api.timer_terms.timer_field_types import (
     JITTER,
     OF_OVERLAPS,
+    RETRY_WORDS,
     Body,
     ChangedBody,
     ChangedUrl,
@@ -155,16 +157,9 @@ _TIMEOUT = (
     "the deployment's setting WANGTIMER_CALLBACK_TIMEOUT_MS says how long a call may take; leave it out"
 )
 # Words of other schedulers, and where WangTimer has what they mean.
-_OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
-    ("retries", "retry", "retryCount", "retryPolicy", "maxRetries", "maxAttempts", "attempts", "backoff"),
-    _ATTEMPTS,
-)
-_OF_THE_DEPLOYMENT: Mapping[str, str] = {
-    **_OF_ATTEMPTS,
-    **dict.fromkeys(("timeout", "timeoutMs", "timeoutSeconds", "timeoutS"), _TIMEOUT),
-}
+_OF_THE_DEPLOYMENT = by_word({_ATTEMPTS: RETRY_WORDS, _TIMEOUT: "timeout timeoutMs timeoutSeconds timeoutS"})
 _OF_A_TIMER: Mapping[str, str] = {
-    **dict.fromkeys(("enable", "enabled", "isEnabled", "active", "isActive"), _ENABLING),
+    **by_word({_ENABLING: "enable enabled isEnabled active isActive"}),
     **OF_OVERLAPS,
     **_OF_THE_DEPLOYMENT,
 }

@@ -17,6 +17,12 @@ from wangtimer.core.errors import Subject
 MOST_OF_32_BITS = 2**31 - 1
 
 
+def by_word(meanings: Mapping[str, str] | None = None, /, **fields: str) -> dict[str, str]:
+    """Return by each of other people's words what it means here; they are given by meaning, with spaces between."""
+    said = {**(meanings or {}), **fields}
+    return {word: meaning for meaning, words in said.items() for word in words.split()}
+
+
 class SizedNumbers(GenerateJsonSchema):
     """Adds the bits of a whole number. Without them Java and Go clients read moments in ms into 32 bits."""
 

@@ -9,50 +9,37 @@ from typing import Any, TypeVar, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from wangtimer.api.http.api_models import Described
+from wangtimer.api.http.api_models import Described, by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.core.errors import InvalidInput, InvalidSchedule, Subject
 from wangtimer.core.near_misses import Names, near_miss
 
 # Other schedulers' and people's words for the fields of the compatible paths.
-OUR_WORDS: Mapping[str, str] = {
-    "cronExpression": "cron",
-    "expression": "cron",
-    "schedule": "cron",
-    "interval": "everyMs",
-    "intervalMs": "everyMs",
-    "every": "everyMs",
-    "everySeconds": "everyMs",
-    "everyMinutes": "everyMs",
-    "intervalSeconds": "everyMs",
-    "dialect": "cronDialect",
-    "jitter": "jitterMs",
-    "misfirePolicy": "misfire",
-    "active": "enable",
-    "delay": "delayMs",
-    "delaySeconds": "delayMs",
-    "startTime": "startAt",
-    "endTime": "endAt",
-    "expireAt": "endAt",
-    "runAt": "at",
-    "fireAt": "at",
-    "tz": "timezone",
-    "zone": "timezone",
-    "callback": "notifyHTTPParam",
-    "webhook": "notifyHTTPParam",
-    "notify": "notifyHTTPParam",
-    "callbackUrl": "notifyHTTPParam.url",
-    "payload": "notifyHTTPParam.body",
-    "repeatCount": "maxFirings",
-    "maxRuns": "maxFirings",
-    "calendar": "excludeCalendar",
-    "timerId": "id",
-    "timerID": "id",
-    "group": "tag",
-    "pageNo": "pageIndex",
-    "offset": "cursor",
-    "status": "statuses",
-}
+OUR_WORDS: Mapping[str, str] = by_word(
+    {
+        "cron": "cronExpression expression schedule",
+        "everyMs": "interval intervalMs every everySeconds everyMinutes intervalSeconds",
+        "cronDialect": "dialect",
+        "jitterMs": "jitter",
+        "misfire": "misfirePolicy",
+        "enable": "active",
+        "delayMs": "delay delaySeconds",
+        "startAt": "startTime",
+        "endAt": "endTime expireAt",
+        "at": "runAt fireAt",
+        "timezone": "tz zone",
+        "notifyHTTPParam": "callback webhook notify",
+        "notifyHTTPParam.url": "callbackUrl",
+        "notifyHTTPParam.body": "payload",
+        "maxFirings": "repeatCount maxRuns",
+        "excludeCalendar": "calendar",
+        "id": "timerId timerID",
+        "tag": "group",
+        "pageIndex": "pageNo",
+        "cursor": "offset",
+        "statuses": "status",
+    }
+)
 
 
 def known_fields(model: type[BaseModel], path: Sequence[int | str]) -> tuple[str, str | None]:

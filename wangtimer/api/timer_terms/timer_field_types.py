@@ -3,11 +3,11 @@
 Those of a timer's own fields are made from core's descriptions. Only v1 spells spans of time in another way.
 """
 
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, create_model
 
+from wangtimer.api.http.api_models import by_word
 from wangtimer.api.http.field_types import GivenMoment, moment, number, plain
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_changed_url, check_url
 from wangtimer.core.api_field import ApiField, ValueType
@@ -164,20 +164,18 @@ WaitedFor = Annotated[
 ]
 
 # Other schedulers' words for `overlap`.
-OF_OVERLAPS: Mapping[str, str] = dict.fromkeys(
-    (
-        "allowOverlap",
-        "concurrency",
-        "concurrencyPolicy",
-        "maxInstances",
-        "maxConcurrent",
-        "maxConcurrency",
-        "coalesce",
-        "singleton",
-    ),
+_OVERLAP = (
     "overlap says what becomes of a firing while another one of the timer is not done: allow, skip, queueOne or "
-    "cancelOlder",
+    "cancelOlder"
 )
+OF_OVERLAPS = by_word(
+    {
+        _OVERLAP: "allowOverlap concurrency concurrencyPolicy maxInstances maxConcurrent maxConcurrency coalesce "
+        "singleton"
+    }
+)
+# And for `retry`, which not every object has.
+RETRY_WORDS = "retries retry retryCount retryPolicy maxRetries maxAttempts attempts backoff"
 
 NameText = Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS)]
 TagText = Annotated[str, Field(min_length=1, max_length=TAG_CHARACTERS)]

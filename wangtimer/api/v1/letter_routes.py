@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http import cursors
-from wangtimer.api.http.api_models import Sent
+from wangtimer.api.http.api_models import Sent, by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment, number
 from wangtimer.api.http.moments import read_range
@@ -176,12 +176,12 @@ _GivenTarget = Annotated[
 _SINCE, _UNTIL = "failed for good at this moment or later", "failed for good at this moment or earlier"
 
 # Words of elsewhere, and ours.
-_OUR_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("name", "key", "id", "timerId", "timerKey"), "timer"),
-    **dict.fromkeys(("error", "status", "httpStatus"), "reason"),
-    "from": "since",
-    "to": "until",
-}
+_OUR_WORDS: Mapping[str, str] = by_word(
+    timer="name key id timerId timerKey",
+    reason="error status httpStatus",
+    since="from",
+    until="to",
+)
 
 
 class _Conditions(Given):

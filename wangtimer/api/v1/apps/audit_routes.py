@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from wangtimer.api.http import cursors
-from wangtimer.api.http.api_models import Sent
+from wangtimer.api.http.api_models import Sent, by_word
 from wangtimer.api.http.field_types import (
     PAGE,
     AppName,
@@ -53,15 +53,13 @@ class AuditQuery(Given):
     """Which entries, those that meet all conditions, and which page."""
 
     named_by: ClassVar[dict[Subject, str]] = {Subject.APP: "app"}
-    our_words: ClassVar[Mapping[str, str] | None] = {
-        "from": "since",
-        "to": "until",
-        "keyId": "key",
-        "timer": "subject",
-        "timerId": "subject",
-        "calendar": "subject",
-        "type": "kind",
-    }
+    our_words: ClassVar[Mapping[str, str] | None] = by_word(
+        since="from",
+        until="to",
+        key="keyId",
+        subject="timer timerId calendar",
+        kind="type",
+    )
 
     app: Annotated[AppName | None, Field(description="whose the changed thing is")] = None
     key: Annotated[KeyId | None, Field(description="the id of the API key that made the change")] = None

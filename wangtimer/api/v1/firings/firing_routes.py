@@ -15,7 +15,7 @@ from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.answer_pace import PART_BYTES, earn_time
-from wangtimer.api.http.api_models import Sent, serialized
+from wangtimer.api.http.api_models import Sent, by_word, serialized
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, Given, GivenInPath, GivenMoment, moment, number
 from wangtimer.api.http.moments import read_range
@@ -81,15 +81,14 @@ class FiringPath(GivenInPath):
 class FiringConditions(Given):
     """Which of an app's firings: those that meet all conditions."""
 
-    our_words: ClassVar[Mapping[str, str] | None] = {
-        **dict.fromkeys(("name", "key", "id", "timerId", "timerKey"), "timer"),
-        "from": "since",
-        "to": "until",
-        "state": "status",
-        "statuses": "status",
-        "pageSize": "limit",
-        "offset": "cursor",
-    }
+    our_words: ClassVar[Mapping[str, str] | None] = by_word(
+        timer="name key id timerId timerKey",
+        since="from",
+        until="to",
+        status="state statuses",
+        limit="pageSize",
+        cursor="offset",
+    )
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     timer: Annotated[

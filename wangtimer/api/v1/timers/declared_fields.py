@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, Field
 
+from wangtimer.api.http.api_models import by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Refused
@@ -195,42 +196,32 @@ WORDS: Mapping[str, str] = {
     "jitterMs": "schedule.jitter",
     "notifyHTTPParam": "target",
     "header": "headers",
-    # `misfire` is an object here.
     **{
         one.json_name: one.v1
         for field in FIELDS
         for one in field.asked
         if "." in one.v1 and one.name != "misfire"
     },
-    "cronExpression": "schedule.cron",
-    "expression": "schedule.cron",
-    "interval": "schedule.every",
-    "delaySeconds": "schedule.delay",
-    "startTime": "schedule.startAt",
-    "endTime": "schedule.endAt",
-    "expireAt": "schedule.endAt",
-    "runAt": "schedule.at",
-    "fireAt": "schedule.at",
-    "tz": "schedule.timezone",
-    "zone": "schedule.timezone",
-    "maxRuns": "schedule.maxFirings",
-    "repeatCount": "schedule.maxFirings",
-    "calendar": "schedule.excludeCalendar",
-    "callback": "target",
-    "webhook": "target",
-    "notify": "target",
-    "callbackUrl": "target.url",
-    "endpoint": "target.url",
-    "payload": "target.body",
-    **dict.fromkeys(("timeoutMs", "timeoutSeconds", "timeoutS"), "target.timeout"),
-    "misfirePolicy": "misfire.policy",
-    "active": "enabled",
-    "enable": "enabled",
-    "isEnabled": "enabled",
-    "paused": "enabled",
-    "status": "enabled",
-    "state": "enabled",
-    "labels": "tags",
+    **by_word(
+        {
+            "schedule.cron": "cronExpression expression",
+            "schedule.every": "interval",
+            "schedule.delay": "delaySeconds",
+            "schedule.startAt": "startTime",
+            "schedule.endAt": "endTime expireAt",
+            "schedule.at": "runAt fireAt",
+            "schedule.timezone": "tz zone",
+            "schedule.maxFirings": "maxRuns repeatCount",
+            "schedule.excludeCalendar": "calendar",
+            "target": "callback webhook notify",
+            "target.url": "callbackUrl endpoint",
+            "target.body": "payload",
+            "target.timeout": "timeoutMs timeoutSeconds timeoutS",
+            "misfire.policy": "misfirePolicy",
+            "enabled": "active enable isEnabled paused status state",
+            "tags": "labels",
+        }
+    ),
 }
 
 

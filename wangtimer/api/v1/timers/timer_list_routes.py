@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from wangtimer.api.http import cursors
-from wangtimer.api.http.api_models import Sent
+from wangtimer.api.http.api_models import Sent, by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.moments import read_moment_field
@@ -27,18 +27,16 @@ from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerF
 class TimerConditions(Given):
     """Which of an app's timers: those that meet all conditions."""
 
-    our_words: ClassVar[Mapping[str, str] | None] = {
-        "name": "key",
-        "namePrefix": "keyPrefix",
-        "prefix": "keyPrefix",
-        "nameContains": "keyContains",
-        "state": "status",
-        "statuses": "status",
-        "label": "tag",
-        "url": "host",
-        "pageSize": "limit",
-        "offset": "cursor",
-    }
+    our_words: ClassVar[Mapping[str, str] | None] = by_word(
+        key="name",
+        keyPrefix="namePrefix prefix",
+        keyContains="nameContains",
+        status="state statuses",
+        tag="label",
+        host="url",
+        limit="pageSize",
+        cursor="offset",
+    )
 
     key: Annotated[NameText | None, Field(description="this very key")] = None
     key_prefix: Annotated[NameText | None, Field(description="the key begins with this")] = None

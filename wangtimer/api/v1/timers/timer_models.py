@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.http.api_models import by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
@@ -19,7 +20,14 @@ from wangtimer.api.http.field_types import (
 )
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.timer_terms.timer_field_types import OF_OVERLAPS, Body, ChangedBody, ChangedUrl, Url
+from wangtimer.api.timer_terms.timer_field_types import (
+    OF_OVERLAPS,
+    RETRY_WORDS,
+    Body,
+    ChangedBody,
+    ChangedUrl,
+    Url,
+)
 from wangtimer.api.timer_terms.timer_reading import AskedChange, AskedTimer
 from wangtimer.api.v1.timers.declared_fields import (
     ASKED_BY,
@@ -90,10 +98,7 @@ _SecretQuery = Annotated[
 _SecretBody = Annotated[bool | None, Field(description="true: the body is secret")]
 
 # Words of other schedulers for what `retry` says, which stands beside the target.
-_OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
-    ("retries", "retry", "retryCount", "retryPolicy", "maxRetries", "maxAttempts", "attempts", "backoff"),
-    'write it beside the target, as in "retry": {"attempts": 3}',
-)
+_OF_ATTEMPTS = by_word({'write it beside the target, as in "retry": {"attempts": 3}': RETRY_WORDS})
 
 
 _TARGET_NAME = Field(
