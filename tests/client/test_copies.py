@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.api.http import kept_answer, serving
+from wangtimer.api.http import kept_answers, serving
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_A_PAGE, MOST_ID, MethodWord
 from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
@@ -129,7 +129,7 @@ def test_headers_are_the_service_s(monkeypatch: pytest.MonkeyPatch) -> None:
         client.create_timer(schedule={"cron": "0 9 * * *"}, target={"url": "http://localhost:1/"})
     with pytest.raises(_Sent):
         client.enable_timer(1, version=2)
-    assert set(sent[0]) == {APP_HEADER, kept_answer.HEADER}
+    assert set(sent[0]) == {APP_HEADER, kept_answers.HEADER}
     assert set(sent[1]) == {APP_HEADER, IF_MATCH}
 
 

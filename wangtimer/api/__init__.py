@@ -5,7 +5,7 @@ from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
 from wangtimer.api.access.gate import guard
-from wangtimer.api.compat.xtimer_routes import record_routes, timer_list_routes, timer_routes
+from wangtimer.api.compat.xtimer_routes import xtimer_routes
 from wangtimer.api.compat.xtimer_words import tell_in_xtimers_words
 from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
@@ -46,13 +46,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES + 1
     late = LateWiring(wiring)
     app.extensions[WIRING] = late
-    for routes in (
-        v1_routes(late),
-        timer_routes(late),
-        timer_list_routes(late),
-        record_routes(late),
-        health_routes(late),
-    ):
+    for routes in (v1_routes(late), xtimer_routes(late), health_routes(late)):
         app.register_api(routes)
     finish_document(app)
     add_docs(app)

@@ -6,7 +6,7 @@ that core describes.
 
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
@@ -28,6 +28,7 @@ from wangtimer.api.http.field_types import (
     flag,
     number,
 )
+from wangtimer.api.http.moments import read_moment_field
 from wangtimer.api.http.refusals import NAMED_BY_ID, Refused, given_once
 from wangtimer.api.timer_terms.timer_field_types import (
     JITTER,
@@ -40,7 +41,11 @@ from wangtimer.api.timer_terms.timer_field_types import (
     ExcludeCalendar,
     MaxFirings,
     Model,
+    NameText,
+    NextBefore,
     StartAt,
+    StatusWord,
+    TagText,
     Timezone,
     Url,
     always_shown_type,
@@ -54,6 +59,7 @@ from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, shown_fields
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.timer import Notify, Timer
+from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
 from wangtimer.store.sql.timers import TimerStore
 
 _FIELDS = tuple(one for field in FIELDS for one in field.asked if not one.is_of_v1_only)
@@ -374,3 +380,77 @@ class RecordsQuery(Given):
     def timer(self) -> int:
         """The timer's id, from either name; raises `Refused`."""
         return given_once(("id", self.id), ("timerID", self.timer_id))
+
+
+class FilterFields(Given):
+    """Which of an app's timers: those that meet all conditions."""
+
+    name: Annotated[NameText | None, Field(description="this very name")] = None
+    name_prefix: NameText | None = None
+    name_contains: Annotated[NameText | None, Field(description="in either case")] = None
+    status: StatusWord | None = None
+    tag: TagText | None = None
+    next_before: NextBefore = None
+
+
+class TimersQuery(FilterFields, OfAnApp):
+    """Which of an app's timers, in what order, and which page."""
+
+    sort: Annotated[
+        Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None,
+        Field(
+            description="with a minus the largest comes first; id by default, -id in numbered pages, as in xTimer"
+        ),
+    ] = None
+    limit: Limit = PAGE
+    cursor: Cursor | None = None
+    page_index: PageIndex = None
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage | None:
+        """The numbered page, if the query asks for one."""
+        return numbered_page(self.page_index, self.page_size, self.model_fields_set)
+
+    @property
+    def sorted_by(self) -> str:
+        """`sort`, or its default."""
+        return self.sort or ("id" if self.numbered is None else "-id")
+
+    @property
+    def order(self) -> Order:
+        """What `sorted_by` says."""
+        return Order(SortKey(self.sorted_by.removeprefix("-")), self.sorted_by.startswith("-"))
+
+    @property
+    def wanted(self) -> TimerFilter:
+        """The filter; raises `Refused` for a moment that cannot be read."""
+        return TimerFilter(
+            self.app,
+            self.name,
+            self.name_prefix,
+            self.name_contains,
+            None if self.status is None else ListedStatus(self.status),
+            self.tag,
+            None if self.next_before is None else read_moment_field(self.next_before, "nextBefore"),
+        )
+
+
+class NameQuery(Given):
+    """Timers whose name contains a text; `name` or `fuzzyName` gives the text."""
+
+    app: App
+    name: NameText | None = None
+    fuzzy_name: Annotated[NameText | None, Field(description="xTimer's name for name")] = None
+    page_index: PageIndex = 1
+    page_size: PageSize = None
+
+    @property
+    def numbered(self) -> NumberedPage:
+        """The requested page; the first by default."""
+        return page_at(self.page_index or 1, self.page_size)
+
+    @property
+    def text(self) -> str:
+        """The text that a timer's name must contain, from either parameter; raises `Refused`."""
+        return given_once(("name", self.name), ("fuzzyName", self.fuzzy_name))

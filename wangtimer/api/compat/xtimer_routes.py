@@ -3,12 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
 
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.tag import Tag
-from pydantic import Field
 
 from wangtimer.api.compat.xtimer_answers import (
     CreateAnswer,
@@ -30,25 +28,18 @@ from wangtimer.api.compat.xtimer_answers import (
 from wangtimer.api.compat.xtimer_requests import (
     CreateTimer,
     EditTimer,
+    NameQuery,
     NumberedPage,
-    OfAnApp,
-    PageIndex,
-    PageSize,
     RecordsQuery,
     TimerKey,
     TimerQuery,
-    numbered_page,
-    page_at,
+    TimersQuery,
 )
 from wangtimer.api.http import cursors
 from wangtimer.api.http.api_models import Answer
-from wangtimer.api.http.field_types import PAGE, App, Cursor, Given, Limit
-from wangtimer.api.http.kept_answer import CreateHeader, answer_once, asked_under
-from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import given_once
-from wangtimer.api.http.serving import documented, refusing_callbacks, serving
+from wangtimer.api.http.kept_answers import CreateHeader, asked_under, kept_text, once_with_it
+from wangtimer.api.http.serving import View, documented, refusing_callbacks, response_of, serving
 from wangtimer.api.timer_terms.schedule_reading import FindCalendar, find_calendar
-from wangtimer.api.timer_terms.timer_field_types import NameText, NextBefore, StatusWord, TagText
 from wangtimer.api.timer_terms.timer_page import TimerPage
 from wangtimer.api.timer_terms.timer_reading import edited_timer, new_timer
 from wangtimer.core.flow.firing import FiringStatus
@@ -58,8 +49,8 @@ from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.registrar import Registrar
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.kept_answers import ToKeep
-from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
+from wangtimer.store.sql.kept_answers import Asked, ToKeep
+from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
 from wangtimer.wiring import Wiring
 
 _LIKE = "for xTimer's clients; /v1 has the same in a simpler form"
@@ -68,9 +59,23 @@ TIMERS = Tag(name="compatible timers", description=f"Timers {_LIKE}")
 RECORDS = Tag(name="compatible records", description=f"Firings {_LIKE}")
 
 
+# Ordered by moment, latest first.
+ORDER = "records"
+
+# 0, 2 and 3 are xTimer's numbers.
+_RECORD_STATUS = {
+    FiringStatus.PENDING: 0,
+    FiringStatus.SUCCEEDED: 2,
+    FiringStatus.FAILED: 3,
+    FiringStatus.SKIPPED: 4,
+    # xTimer's "running".
+    FiringStatus.ACCEPTED: 1,
+}
+
+
 @dataclass(frozen=True, slots=True)
-class TimerViews:
-    """The operations on timers."""
+class XtimerViews:
+    """The operations on timers and records."""
 
     wiring: Callable[[], Wiring]
 
@@ -91,8 +96,15 @@ class TimerViews:
 
         if header.idempotency_key is None:
             return answer_of(create())
+
+        def create_once(asked: Asked) -> Response:
+            keep = ToKeep(asked, lambda timer: kept_text(response_of(answer_of(timer))))
+            return response_of(answer_of(create(keep)))
+
         asked = asked_under(body.app, header.idempotency_key, body)
-        return answer_once(wiring.kept_answers, asked, now, create, answer_of, _as_json)
+        return once_with_it(
+            wiring.kept_answers, asked, now, create_once, "an earlier request had it with another body"
+        )
 
     def edit(self, body: EditTimer) -> EditAnswer:
         """Edit a timer.
@@ -159,111 +171,7 @@ class TimerViews:
     def _counts_within_ms(self, timer: Timer) -> int:
         return counts_within_ms(timer.is_told, self.wiring().settings.lead_ms)
 
-
-def timer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of timers."""
-    views = TimerViews(wiring)
-    routes = APIBlueprint("timers", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
-    create, enable, disable = views.create, views.enable, views.disable
-    routes.post("/def", **documented(create, "createTimer", 409, 422, answer=CreateAnswer))(
-        refusing_callbacks(serving(create))
-    )
-    routes.patch("/def", **documented(views.edit, "editTimer", 404, 409))(
-        refusing_callbacks(serving(views.edit))
-    )
-    routes.get("/def", **documented(views.get, "getTimer", 404))(serving(views.get))
-    routes.delete("/def", **documented(views.delete, "deleteTimer", 404))(serving(views.delete))
-    routes.post("/enable", **documented(enable, "enableTimer", 404, 409))(refusing_callbacks(serving(enable)))
-    # xTimer's word for it.
-    routes.post("/unable", **documented(disable, "unableTimer", 404))(serving(disable))
-    return routes
-
-
-def _as_json(answer: bytes) -> Response:
-    return Response(answer, mimetype="application/json")
-
-
-class FilterFields(Given):
-    """Which of an app's timers: those that meet all conditions."""
-
-    name: Annotated[NameText | None, Field(description="this very name")] = None
-    name_prefix: NameText | None = None
-    name_contains: Annotated[NameText | None, Field(description="in either case")] = None
-    status: StatusWord | None = None
-    tag: TagText | None = None
-    next_before: NextBefore = None
-
-
-class TimersQuery(FilterFields, OfAnApp):
-    """Which of an app's timers, in what order, and which page."""
-
-    sort: Annotated[
-        Literal["id", "-id", "name", "-name", "createdAt", "-createdAt", "updatedAt", "-updatedAt"] | None,
-        Field(
-            description="with a minus the largest comes first; id by default, -id in numbered pages, as in xTimer"
-        ),
-    ] = None
-    limit: Limit = PAGE
-    cursor: Cursor | None = None
-    page_index: PageIndex = None
-    page_size: PageSize = None
-
-    @property
-    def numbered(self) -> NumberedPage | None:
-        """The numbered page, if the query asks for one."""
-        return numbered_page(self.page_index, self.page_size, self.model_fields_set)
-
-    @property
-    def sorted_by(self) -> str:
-        """`sort`, or its default."""
-        return self.sort or ("id" if self.numbered is None else "-id")
-
-    @property
-    def order(self) -> Order:
-        """What `sorted_by` says."""
-        return Order(SortKey(self.sorted_by.removeprefix("-")), self.sorted_by.startswith("-"))
-
-    @property
-    def wanted(self) -> TimerFilter:
-        """The filter; raises `Refused` for a moment that cannot be read."""
-        return TimerFilter(
-            self.app,
-            self.name,
-            self.name_prefix,
-            self.name_contains,
-            None if self.status is None else ListedStatus(self.status),
-            self.tag,
-            None if self.next_before is None else read_moment_field(self.next_before, "nextBefore"),
-        )
-
-
-class NameQuery(Given):
-    """Timers whose name contains a text; `name` or `fuzzyName` gives the text."""
-
-    app: App
-    name: NameText | None = None
-    fuzzy_name: Annotated[NameText | None, Field(description="xTimer's name for name")] = None
-    page_index: PageIndex = 1
-    page_size: PageSize = None
-
-    @property
-    def numbered(self) -> NumberedPage:
-        """The requested page; the first by default."""
-        return page_at(self.page_index or 1, self.page_size)
-
-    @property
-    def text(self) -> str:
-        """The text that a timer's name must contain, from either parameter; raises `Refused`."""
-        return given_once(("name", self.name), ("fuzzyName", self.fuzzy_name))
-
-
-@dataclass(frozen=True, slots=True)
-class TimerListViews:
-    """The lists of timers."""
-
-    wiring: Callable[[], Wiring]
-
-    def page(self, query: TimersQuery) -> TimersAnswer:
+    def timers(self, query: TimersQuery) -> TimersAnswer:
         """List an app's timers.
 
         They are sorted by id unless `sort` says otherwise. Rows that come and go between two pages neither hide nor
@@ -271,7 +179,7 @@ class TimerListViews:
         CPU or have large calls; nextCursor leads to the rest.
         """
         if query.numbered is not None:
-            return self._numbered(query.wanted, query.order, query.numbered)
+            return self._numbered_timers(query.wanted, query.order, query.numbered)
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
         order = query.order
@@ -282,32 +190,84 @@ class TimerListViews:
         rows, last = page.rows(wiring, now, partial(_row, now))
         return TimersAnswer(data=rows, next_cursor=None if last is None else cursors.write(listed, *last))
 
-    def by_name(self, query: NameQuery) -> TimersAnswer:
+    def timers_by_name(self, query: NameQuery) -> TimersAnswer:
         """List an app's timers whose name contains a text.
 
         The order and pages are xTimer's: latest first, numbered pages. `/defs` has cursors and filters.
         """
         wanted = TimerFilter(query.app, contains=query.text)
-        return self._numbered(wanted, Order(SortKey.ID, descending=True), query.numbered)
+        return self._numbered_timers(wanted, Order(SortKey.ID, descending=True), query.numbered)
 
-    def _numbered(self, wanted: TimerFilter, order: Order, page: NumberedPage) -> TimersAnswer:
+    def _numbered_timers(self, wanted: TimerFilter, order: Order, page: NumberedPage) -> TimersAnswer:
         wiring = self.wiring()
         now = int(wiring.clock.now_ms())
         found = wiring.timer_lists.page(wanted, order, page.size, now, skipped=page.skipped)
         total = wiring.timer_lists.count(wanted, now)
-        return TimersAnswer(data=self._rows(found, now), next_cursor=None, total=total)
+        outcomes = wiring.firing_lists.last_outcomes([timer.id for timer in found], now)
+        rows = [_row(now, timer, outcomes) for timer in found]
+        return TimersAnswer(data=rows, next_cursor=None, total=total)
 
-    def _rows(self, timers: list[Timer], now: int) -> list[ListedTimerData]:
-        outcomes = self.wiring().firing_lists.last_outcomes([timer.id for timer in timers], now)
-        return [_row(now, timer, outcomes) for timer in timers]
+    def records(self, query: RecordsQuery) -> RecordsAnswer:
+        """List a timer's firings.
+
+        The latest come first; future firings only with pending=true. A deleted timer's records stay readable.
+        """
+        wiring, timer_id, numbered = self.wiring(), query.timer, query.numbered
+        listed = cursors.of_list(ORDER, query)
+        before = None if query.cursor is None else int(cursors.read(listed, query.cursor, int)[0])
+        wiring.timers.refuse_unknown(query.app, timer_id)
+        upto = None if query.pending else int(wiring.clock.now_ms())
+        if numbered is not None:
+            return self._numbered_records(query, numbered, upto)
+        found = wiring.firings.records(timer_id, query.limit + 1, before, upto)
+        shown, is_last = found[: query.limit], len(found) <= query.limit
+        data = [record_data(record, query.app) for record in shown]
+        return RecordsAnswer(
+            data=data, next_cursor=None if is_last else cursors.write(listed, data[-1].fire_at_ms, timer_id)
+        )
+
+    def _numbered_records(self, query: RecordsQuery, page: NumberedPage, upto: int | None) -> RecordsAnswer:
+        wiring = self.wiring()
+        # What is refused because it takes too long is refused before rows are skipped, which takes as long.
+        total = wiring.firing_lists.count(FiringFilter(query.app, query.timer, last=upto))
+        found = wiring.firings.records(query.timer, page.size, upto=upto, skipped=page.skipped)
+        return RecordsAnswer(
+            data=[record_data(record, query.app) for record in found], next_cursor=None, total=total
+        )
 
 
-def timer_list_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of lists of timers."""
-    views = TimerListViews(wiring)
-    routes = APIBlueprint("timer_lists", __name__, url_prefix="/api/timer/v1", abp_tags=[TIMERS])
-    routes.get("/defs", **documented(views.page, "listTimers"))(serving(views.page))
-    routes.get("/defsByName", **documented(views.by_name, "listTimersByName"))(serving(views.by_name))
+def xtimer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
+    """Return the routes of xTimer's operations."""
+    views, routes = XtimerViews(wiring), APIBlueprint("xtimer", __name__, url_prefix="/api")
+
+    def add(
+        tag: Tag,
+        method: str,
+        rule: str,
+        view: View,
+        operation_id: str,
+        *errors: int,
+        answer: type[Answer] | None = None,
+        may_fire: bool = False,
+    ) -> None:
+        """Add a route; `answer` is the model where the view makes the response itself."""
+        options = documented(view, operation_id, *errors, answer=answer)
+        served = serving(view)
+        getattr(routes, method)(rule, tags=[tag], **options)(
+            refusing_callbacks(served) if may_fire else served
+        )
+
+    one = "/timer/v1/def"
+    add(TIMERS, "post", one, views.create, "createTimer", 409, 422, answer=CreateAnswer, may_fire=True)
+    add(TIMERS, "patch", one, views.edit, "editTimer", 404, 409, may_fire=True)
+    add(TIMERS, "get", one, views.get, "getTimer", 404)
+    add(TIMERS, "delete", one, views.delete, "deleteTimer", 404)
+    add(TIMERS, "post", "/timer/v1/enable", views.enable, "enableTimer", 404, 409, may_fire=True)
+    # xTimer's word for it.
+    add(TIMERS, "post", "/timer/v1/unable", views.disable, "unableTimer", 404)
+    add(TIMERS, "get", "/timer/v1/defs", views.timers, "listTimers")
+    add(TIMERS, "get", "/timer/v1/defsByName", views.timers_by_name, "listTimersByName")
+    add(RECORDS, "get", "/task/v1/records", views.records, "listRecords", 404)
     return routes
 
 
@@ -320,63 +280,6 @@ def _last(record: FiringRecord | None) -> LastOutcome | None:
         return None
     firing = record.firing
     return LastOutcome.of(record, run_timer=firing.fire_at, status_name=firing.status.value)
-
-
-# Ordered by moment, latest first.
-ORDER = "records"
-
-# 0, 2 and 3 are xTimer's numbers.
-_RECORD_STATUS = {
-    FiringStatus.PENDING: 0,
-    FiringStatus.SUCCEEDED: 2,
-    FiringStatus.FAILED: 3,
-    FiringStatus.SKIPPED: 4,
-    # xTimer's "running".
-    FiringStatus.ACCEPTED: 1,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class RecordViews:
-    """The operations on records."""
-
-    wiring: Callable[[], Wiring]
-
-    def page(self, query: RecordsQuery) -> RecordsAnswer:
-        """List a timer's firings.
-
-        The latest come first; future firings only with pending=true. A deleted timer's records stay readable.
-        """
-        wiring, timer_id, numbered = self.wiring(), query.timer, query.numbered
-        listed = cursors.of_list(ORDER, query)
-        before = None if query.cursor is None else int(cursors.read(listed, query.cursor, int)[0])
-        wiring.timers.refuse_unknown(query.app, timer_id)
-        upto = None if query.pending else int(wiring.clock.now_ms())
-        if numbered is not None:
-            return self._numbered(query, numbered, upto)
-        found = wiring.firings.records(timer_id, query.limit + 1, before, upto)
-        shown, is_last = found[: query.limit], len(found) <= query.limit
-        data = [record_data(record, query.app) for record in shown]
-        return RecordsAnswer(
-            data=data, next_cursor=None if is_last else cursors.write(listed, data[-1].fire_at_ms, timer_id)
-        )
-
-    def _numbered(self, query: RecordsQuery, page: NumberedPage, upto: int | None) -> RecordsAnswer:
-        wiring = self.wiring()
-        # What is refused because it takes too long is refused before rows are skipped, which takes as long.
-        total = wiring.firing_lists.count(FiringFilter(query.app, query.timer, last=upto))
-        found = wiring.firings.records(query.timer, page.size, upto=upto, skipped=page.skipped)
-        return RecordsAnswer(
-            data=[record_data(record, query.app) for record in found], next_cursor=None, total=total
-        )
-
-
-def record_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
-    """Return the routes of records."""
-    views = RecordViews(wiring)
-    routes = APIBlueprint("records", __name__, url_prefix="/api/task/v1", abp_tags=[RECORDS])
-    routes.get("/records", **documented(views.page, "listRecords", 404))(serving(views.page))
-    return routes
 
 
 def record_data(record: FiringRecord, app: str) -> RecordData:

@@ -14,8 +14,7 @@ from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.api.http.serving import Reply
-from wangtimer.api.v1.kept_replies import ActingHeader
-from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.parameters import ActingHeader, AppHeader
 from wangtimer.api.v1.resource import Resource, Route, tell_soon
 from wangtimer.api.v1.value_types import (
     GivenDuration,

@@ -9,8 +9,7 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.kept_replies import ActingHeader
-from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.parameters import ActingHeader, AppHeader
 from wangtimer.api.v1.resource import Resource, Route, tell_soon
 from wangtimer.api.v1.value_types import Text
 from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost

@@ -25,8 +25,7 @@ from wangtimer.api.v1.firings.demand_routes import (
     shown_replays,
 )
 from wangtimer.api.v1.firings.firing_answers import ShownUrl
-from wangtimer.api.v1.kept_replies import ActingHeader
-from wangtimer.api.v1.parameters import AnyAppHeader, TimerPath, host_at_any_port
+from wangtimer.api.v1.parameters import ActingHeader, AnyAppHeader, TimerPath, host_at_any_port
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import ListPage, PageQuery, Text
 from wangtimer.core.errors import Subject

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, WrapValidator
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, App, AppOrAll, Given
+from wangtimer.api.http.kept_answers import IdempotencyKey
 from wangtimer.api.http.refusals import Refused, shown
 from wangtimer.core.errors import Subject, UnknownTimer
 from wangtimer.core.flow.origin import read_url
@@ -107,6 +108,18 @@ class ChangeHeader(AppHeader):
         """The version that it must be at; None: any."""
         found = None if self.if_match is None else _ETAG.fullmatch(self.if_match)
         return None if found is None else int(found[1])
+
+
+class ActingHeader(AppHeader):
+    """The app of the request, and the key under which its answer is kept."""
+
+    idempotency_key: IdempotencyKey = None
+
+
+class ActingChangeHeader(ChangeHeader):
+    """The app of the timer, the version it must be at, and the key under which the answer is kept."""
+
+    idempotency_key: IdempotencyKey = None
 
 
 class TimerPath(Given):

@@ -9,14 +9,14 @@ from pydantic import Field
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
+from wangtimer.api.http.kept_answers import kept_text
 from wangtimer.api.http.moments import read_moment_field, read_range
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.request_context import begin_if_many, begin_large
 from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
-from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once_with_it
-from wangtimer.api.v1.parameters import WHICH, TimerPath
+from wangtimer.api.v1.parameters import WHICH, ActingHeader, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import Span, Text
 from wangtimer.core.errors import Subject
@@ -175,7 +175,7 @@ class DemandResource(Resource):
         def fire_once(asked: Asked) -> Response:
             return response_of(fire(asked))
 
-        return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire_once)
+        return self.once_with_it("fire", fire_once, path=path, header=header)
 
     @Route("post", f"/timers/{WHICH}:backfill", "backfillTimer", (404,))
     def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:

@@ -11,8 +11,7 @@ from wangtimer.api.http.field_types import MOST_ID, Id
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.api.timer_terms.timer_field_types import NameText
-from wangtimer.api.v1.kept_replies import ActingHeader
-from wangtimer.api.v1.parameters import AppHeader
+from wangtimer.api.v1.parameters import ActingHeader, AppHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.timers.declared_fields import OfTimers

@@ -17,7 +17,7 @@ from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.api.timer_terms.schedule_reading import FindCalendar, find_calendar
 from wangtimer.api.timer_terms.timer_reading import new_timer
-from wangtimer.api.v1.kept_replies import ActingHeader
+from wangtimer.api.v1.parameters import ActingHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.timers.declared_fields import OfTimers

@@ -1,4 +1,7 @@
-"""A repeated request with the same `Idempotency-Key` gets the first answer again."""
+"""A request with an `Idempotency-Key` is carried out once. A repeat gets the first answer again.
+
+A request that makes one timer or one firing keeps its answer in the same transaction.
+"""
 
 import re
 from collections.abc import Callable
@@ -9,14 +12,12 @@ import orjson
 from flask import Response
 from pydantic import AfterValidator, BaseModel, Field
 
-from wangtimer.api.http.api_models import Sent, serialized
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.refusals import Part, Refused
-from wangtimer.core.errors import NameInUse
+from wangtimer.core.errors import Conflict
 from wangtimer.core.timers.secret_names import MASK
-from wangtimer.core.timers.timer import Timer
-from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers, ToKeep
+from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers
 from wangtimer.store.sql.tables import KEY_CHARACTERS
 
 HEADER = "Idempotency-Key"
@@ -88,39 +89,55 @@ def asked_under(app: str, key: str, body: BaseModel) -> Asked:
     return Asked(app, key, sha256(text.encode()).hexdigest())
 
 
-def answer_once(
+def once_with_it(
     kept: KeptAnswers,
     asked: Asked,
     now: int,
-    create: Callable[[ToKeep], Timer],
-    answer_of: Callable[[Timer], Sent],
-    response_of: Callable[[bytes], Response],
+    act: Callable[[Asked], Response],
+    reused: str = "an earlier, different request had it",
 ) -> Response:
-    """Create a timer and keep the answer, or return the kept answer; `now` in ms UTC.
+    """Return the kept answer, or else that of `act`, which keeps its answer in its own transaction; `now` in ms UTC.
 
-    `response_of` makes the response of either answer. Of two such requests at once, the second waits for the first. A
-    refusal is not kept. Raises `Refused` for a key that an earlier request gave with another body.
+    Of two such requests at once, the second waits for the first: `act` raises `Conflict` where another request has kept
+    an answer in the meantime. A refusal is not kept. Raises `Refused`, which says `reused` of a key that a different
+    request had.
     """
     if held := kept.find(asked.app, asked.key, now):
-        return _replay(held, asked, response_of)
+        return replayed(held, asked, reused)
     try:
-        timer = create(ToKeep(asked, lambda timer: to_keep(serialized(answer_of(timer)).decode())))
-    except NameInUse:
+        return act(asked)
+    except Conflict:
         if held := kept.find(asked.app, asked.key, now):
-            return _replay(held, asked, response_of)
+            return replayed(held, asked, reused)
         raise
-    return response_of(serialized(answer_of(timer)))
 
 
-def _replay(held: KeptAnswer, asked: Asked, response_of: Callable[[bytes], Response]) -> Response:
+def kept_text(response: Response) -> str:
+    """Return an answer in the form in which it is kept."""
+    headers = {name: response.headers[name] for name in ("Location", "ETag") if name in response.headers}
+    text = response.get_data(as_text=True)
+    return orjson.dumps([response.status_code, headers, to_keep(text) if text else text]).decode()
+
+
+def replayed(
+    held: KeptAnswer, asked: Asked, reused: str = "an earlier, different request had it"
+) -> Response:
+    """Return a kept answer again; raises `Refused` for a different request, and while the first is still under way."""
     if held.body_hash != asked.body_hash:
         raise Refused(
             ErrorCode.KEY_REUSED,
             HEADER,
-            "an earlier request had it with another body",
+            reused,
             "give each request its own",
             part=Part.HEADER,
         )
-    response = response_of(held.answer.encode())
-    response.headers[REPLAYED] = "true"
-    return response
+    if held.is_under_way:
+        raise Refused(
+            ErrorCode.WRONG_STATE,
+            HEADER,
+            "the first request with this key is still under way",
+            "repeat it in some seconds",
+            part=Part.HEADER,
+        )
+    status, headers, body = orjson.loads(held.answer)
+    return Response(body, status, headers | {REPLAYED: "true"}, mimetype="application/json")
