@@ -1,7 +1,6 @@
 """Calendars over v1: the days on which an app's timers do not fire."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal, get_args
@@ -19,7 +18,6 @@ from wangtimer.api.v1.value_types import ListPage, PageQuery
 from wangtimer.core.errors import Subject
 from wangtimer.core.schedules.calendars import NAME_CHARACTERS, Calendar, built_in
 from wangtimer.store.sql.calendar_followers import Progress
-from wangtimer.wiring import Wiring
 
 MOST_DAYS = 4_000
 
@@ -50,94 +48,6 @@ WorkingDays = Annotated[
         examples=[["2027-01-02"]],
     ),
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class FollowedCalendar:
-    """A calendar, and how many timers use its latest days; None for a built-in calendar."""
-
-    calendar: Calendar
-    progress: Progress | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Calendars:
-    """An app's calendars; each method raises `StoreAway`."""
-
-    wiring: Wiring
-    app: str
-
-    def all(self) -> list[FollowedCalendar]:
-        """Return the calendars that the app can name: the built-in ones and its own."""
-        return [
-            FollowedCalendar(one) for one in (*built_in().values(), *self.wiring.calendars.all_of(self.app))
-        ]
-
-    def get(self, name: str) -> FollowedCalendar:
-        """Return the calendar of this name; raises `Refused` where there is none."""
-        if name in built_in():
-            return FollowedCalendar(built_in()[name])
-        calendar = self.wiring.calendars.get(self.app, name)
-        if calendar is None:
-            raise self._unknown(name)
-        return FollowedCalendar(calendar, self.wiring.calendar_followers.progress(self.app, name))
-
-    def put(
-        self, name: str, weekdays: Iterable[int], days: Iterable[str], working: Iterable[str]
-    ) -> tuple[Calendar, Progress]:
-        """Upload a calendar, and have the timers that name it follow; weekdays count from 0, Monday.
-
-        Raises `Refused` for a bad name or day, `Conflict` when the app has too many calendars, `LimitReached` when
-        these, or its timers, would take too many bytes.
-        """
-        if name in built_in():
-            raise Refused(
-                ErrorCode.BAD_VALUE,
-                "name",
-                f"{shown(name)} is built in",
-                "choose another name",
-                about=Subject.CALENDAR,
-            )
-        calendar = Calendar(name, frozenset(weekdays), _days(days, "days"), _days(working, "working"))
-        now = int(self.wiring.clock.now_ms())
-        self.wiring.calendar_followers.refuse_growth(self.app, calendar, now)
-        self.wiring.calendars.put(self.app, calendar, now)
-        progress = self.wiring.calendar_followers.progress(self.app, name)
-        if progress.left:
-            self.wiring.broker.send_follow()
-        return calendar, progress
-
-    def delete(self, name: str) -> None:
-        """Delete a calendar that no timer names; raises `Refused`."""
-        if users := self.wiring.calendars.timers_of(self.app, name):
-            reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
-            mend = "give them schedule.excludeCalendar: null, and delete the calendar then"
-            raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend, about=Subject.CALENDAR)
-        if not self.wiring.calendars.remove(self.app, name, int(self.wiring.clock.now_ms())):
-            raise self._unknown(name)
-
-    def _unknown(self, name: str) -> Refused:
-        reason = f"the app has no calendar {shown(name)} of its own"
-        return Refused(
-            ErrorCode.UNKNOWN_CALENDAR,
-            "name",
-            reason,
-            "GET /v1/calendars lists them",
-            about=Subject.CALENDAR,
-        )
-
-
-def _days(texts: Iterable[str], field: str) -> frozenset[date]:
-    return frozenset(_day(text, f"{field}.{index}") for index, text in enumerate(texts))
-
-
-def _day(text: str, field: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise Refused(
-            ErrorCode.BAD_VALUE, field, f"{shown(text)} is no day", "write it as in 2027-01-01"
-        ) from None
 
 
 # Monday first, as ISO 8601 counts them.
@@ -221,23 +131,27 @@ class CalendarResource(Resource):
         The built-in calendars come first, then the app's own, by name.
         """
         listed = cursors.of_list(f"v1 {header.app} calendars", query)
-        found = [(one.calendar.name not in built_in(), one) for one in self._of(header).all()]
-        found.sort(key=lambda one: (one[0], one[1].calendar.name))
+        calendars = (*built_in().values(), *self.wiring().calendars.all_of(header.app))
+        found = sorted(calendars, key=_place)
         if query.cursor is not None:
             name, is_own = cursors.read(listed, query.cursor, str)
-            found = [one for one in found if (one[0], one[1].calendar.name) > (is_own, name)]
-        cursor = None
+            found = [calendar for calendar in found if _place(calendar) > (is_own, name)]
+        cursor, rows = None, found[: query.limit]
         if len(found) > query.limit:
-            last_is_own, last = found[query.limit - 1]
-            cursor = cursors.write(listed, last.calendar.name, int(last_is_own))
-        rows = [one for _, one in found[: query.limit]]
-        items = cursors.shown_each(rows, attrgetter("calendar.name"), _shown)
+            last_is_own, last = _place(rows[-1])
+            cursor = cursors.write(listed, last, int(last_is_own))
+        items = cursors.shown_each(rows, attrgetter("name"), _shown)
         return CalendarPage(items=items, next_cursor=cursor)
 
     @Route("get", ONE, "getCalendar", (404,))
     def get(self, path: CalendarPath, header: AppHeader) -> ShownCalendar:
         """Read a calendar, and how many timers use its latest days."""
-        return _shown(self._of(header).get(path.name))
+        if path.name in built_in():
+            return _shown(built_in()[path.name])
+        calendar = self.wiring().calendars.get(header.app, path.name)
+        if calendar is None:
+            raise _unknown(path.name)
+        return self._shown_with_followers(header, calendar)
 
     @Route("put", ONE, "putCalendar", (409,))
     def put(self, path: CalendarPath, header: AppHeader, body: CalendarBody) -> ShownCalendar:
@@ -247,25 +161,64 @@ class CalendarResource(Resource):
         for the new days (403, see `timerBytes`). The timers that name it get them within seconds of this answer;
         `following.left` counts those that do not have them yet.
         """
-        weekdays = (WEEKDAYS.index(word) for word in body.weekdays)
-        return _shown(FollowedCalendar(*self._of(header).put(path.name, weekdays, body.days, body.working)))
+        wiring, now = self.wiring(), self.now()
+        if path.name in built_in():
+            reason, mend = f"{shown(path.name)} is built in", "choose another name"
+            raise Refused(ErrorCode.BAD_VALUE, "name", reason, mend, about=Subject.CALENDAR)
+        weekdays = frozenset(map(WEEKDAYS.index, body.weekdays))
+        calendar = Calendar(path.name, weekdays, _days(body.days, "days"), _days(body.working, "working"))
+        wiring.calendar_followers.refuse_growth(header.app, calendar, now)
+        wiring.calendars.put(header.app, calendar, now)
+        answer = self._shown_with_followers(header, calendar)
+        if answer.following is not None and answer.following.left:
+            wiring.broker.send_follow()
+        return answer
 
     @Route("delete", ONE, "deleteCalendar", (404, 409))
     def delete(self, path: CalendarPath, header: AppHeader) -> None:
         """Delete a calendar that no timer names."""
-        self._of(header).delete(path.name)
+        calendars = self.wiring().calendars
+        if users := calendars.timers_of(header.app, path.name):
+            reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
+            mend = "give them schedule.excludeCalendar: null, and delete the calendar then"
+            raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend, about=Subject.CALENDAR)
+        if not calendars.remove(header.app, path.name, self.now()):
+            raise _unknown(path.name)
 
-    def _of(self, header: AppHeader) -> Calendars:
-        return Calendars(self.wiring(), header.app)
+    def _shown_with_followers(self, header: AppHeader, calendar: Calendar) -> ShownCalendar:
+        return _shown(calendar, self.wiring().calendar_followers.progress(header.app, calendar.name))
 
 
-def _shown(found: FollowedCalendar) -> ShownCalendar:
-    calendar = found.calendar
+def _place(calendar: Calendar) -> tuple[bool, str]:
+    """Return what calendars are listed by: the built-in ones come first, then the app's own, by name."""
+    return calendar.name not in built_in(), calendar.name
+
+
+def _unknown(name: str) -> Refused:
+    reason, mend = f"the app has no calendar {shown(name)} of its own", "GET /v1/calendars lists them"
+    return Refused(ErrorCode.UNKNOWN_CALENDAR, "name", reason, mend, about=Subject.CALENDAR)
+
+
+def _shown(calendar: Calendar, followers: Progress | None = None) -> ShownCalendar:
+    """Return a calendar as answers show it; `followers` is how many timers use its latest days."""
     return ShownCalendar.of(
         calendar,
         weekdays=[WEEKDAYS[day] for day in sorted(calendar.weekdays)],
         days=sorted(day.isoformat() for day in calendar.days),
         working=sorted(day.isoformat() for day in calendar.working),
         is_built_in=calendar.name in built_in(),
-        following=found.progress,
+        following=followers,
     )
+
+
+def _days(texts: Iterable[str], field: str) -> frozenset[date]:
+    return frozenset(_day(text, f"{field}.{index}") for index, text in enumerate(texts))
+
+
+def _day(text: str, field: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise Refused(
+            ErrorCode.BAD_VALUE, field, f"{shown(text)} is no day", "write it as in 2027-01-01"
+        ) from None

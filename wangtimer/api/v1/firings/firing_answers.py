@@ -2,7 +2,8 @@
 
 from base64 import b64encode
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Protocol
+from contextlib import suppress
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -10,7 +11,7 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.timer_terms.timer_field_types import LastOutput, Lateness, ShownKind, WaitedFor
 from wangtimer.api.v1.value_types import ListPage, Text
 from wangtimer.callback.request import Request
-from wangtimer.core.errors import UnopenedSecrets
+from wangtimer.core.errors import UnknownTarget, UnopenedSecrets
 from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
@@ -19,7 +20,7 @@ from wangtimer.core.timers.call_form import CallForm
 from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_names import MASK
 from wangtimer.core.timers.secret_parts import masked_url
-from wangtimer.core.timers.timer import Definition, Notify, Timer
+from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.executor.prepare import request_of
 from wangtimer.messaging.message import Message
@@ -27,6 +28,7 @@ from wangtimer.shown_request import shown_header, shown_target
 from wangtimer.store.sql.attempts import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
+from wangtimer.wiring import Wiring
 
 RequestState = Literal["as_sent", "not_sent", "timer_changed"]
 
@@ -65,18 +67,8 @@ class SentRequest(Sent):
     ]
 
 
-class Calls(Protocol):
-    """Tells what calls are made of."""
-
-    def call_of(self, one: Definition, /) -> Notify:
-        """Return a definition's call with its secrets; raises `UnopenedSecrets`."""
-
-    def target_of(self, one: Definition, /) -> NamedTarget | None:
-        """Return the named target that the call goes through, whole where it can be opened; None: there is none."""
-
-
 def sent_request(
-    history: FiringHistory, timer: Timer | None, calls: Calls
+    history: FiringHistory, timer: Timer | None, wiring: Wiring
 ) -> tuple[RequestState, SentRequest | None]:
     """Return the request of the last attempt that was sent, and whether it is known.
 
@@ -92,10 +84,23 @@ def sent_request(
     number, sent_at = sent
     if timer is None or not _is_as_it_was(timer, sent_at):
         return "timer_changed", None
-    target = calls.target_of(timer.definition)
+    target = _target_of(timer.definition, wiring)
     if timer.definition.notify.target and (target is None or not _was_so(target, sent_at)):
         return "timer_changed", None
-    return "as_sent", _request(timer, target, history.record.firing, number, calls)
+    return "as_sent", _request(timer, target, history.record.firing, number, wiring)
+
+
+def _target_of(definition: Definition, wiring: Wiring) -> NamedTarget | None:
+    """Return the named target that a call goes through, whole where it can be opened; None: there is none."""
+    if not definition.notify.target:
+        return None
+    try:
+        target = wiring.target_store.get(definition.app, definition.notify.target)
+    except UnknownTarget:
+        return None
+    with suppress(UnopenedSecrets):
+        return wiring.seals.opened(target)
+    return target
 
 
 def _was_so(target: NamedTarget, sent_at: int) -> bool:
@@ -108,11 +113,11 @@ def _is_as_it_was(timer: Timer, sent_at: int) -> bool:
 
 
 def _request(
-    timer: Timer, target: NamedTarget | None, firing: Firing, attempt: int, calls: Calls
+    timer: Timer, target: NamedTarget | None, firing: Firing, attempt: int, wiring: Wiring
 ) -> SentRequest:
     definition = timer.definition
     try:
-        call = calls.call_of(definition)
+        call = wiring.seals.call_of(definition)
     except UnopenedSecrets:
         call = definition.notify
     call = through(target, call)
@@ -296,15 +301,12 @@ def firing_fields(record: FiringRecord, label: TimerLabel) -> dict[str, Any]:
 
 
 def shown_history(
-    history: FiringHistory, label: TimerLabel, timer: Timer | None, calls: Calls
+    history: FiringHistory, label: TimerLabel, timer: Timer | None, wiring: Wiring
 ) -> ShownHistory:
-    """Return a firing of a timer with its attempts; None: the timer is deleted.
-
-    `calls` tells what its request was made of, with its secrets; they are not shown.
-    """
+    """Return a firing of a timer with its attempts; None: the timer is deleted."""
     record = history.record
     attempts = [_shown_attempt(attempt, record.firing.fire_at) for attempt in history.attempts]
-    state, request = sent_request(history, timer, calls)
+    state, request = sent_request(history, timer, wiring)
     return ShownHistory.of(
         record, **firing_fields(record, label), attempts=attempts, request=request, request_state=state
     )

@@ -4,8 +4,6 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal
@@ -33,10 +31,9 @@ from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import GivenDuration, PageQuery, duration, read_duration_field
 from wangtimer.core.at_once import AtOnce
-from wangtimer.core.errors import Subject, UnknownTarget, UnknownTimer, UnopenedSecrets, Unreadable
+from wangtimer.core.errors import Subject, UnknownTimer, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
-from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.timer import Definition, Notify, Timer
+from wangtimer.core.timers.timer import Timer
 from wangtimer.spreadsheet_cells import defused
 from wangtimer.store.sql.firing_filter import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
@@ -205,7 +202,7 @@ class FiringResource(Resource):
             )
         timer = self._timer(header.app, timer_id)
         label = wiring.timer_lists.labels_of([timer_id]).get(timer_id, TimerLabel(header.app))
-        return shown_history(history, label, timer, StoredCalls(wiring))
+        return shown_history(history, label, timer, wiring)
 
     def _timer(self, app: str, timer_id: int) -> Timer | None:
         try:
@@ -213,29 +210,6 @@ class FiringResource(Resource):
         except (UnknownTimer, Unreadable):
             # It is deleted, or another version of the service has changed it since.
             return None
-
-
-@dataclass(frozen=True, slots=True)
-class StoredCalls:
-    """What calls are made of, as SQL has it."""
-
-    wiring: Wiring
-
-    def call_of(self, one: Definition) -> Notify:
-        """Return a definition's call with its secrets; raises `UnopenedSecrets`."""
-        return self.wiring.seals.call_of(one)
-
-    def target_of(self, one: Definition) -> NamedTarget | None:
-        """Return the named target that the call goes through, whole where it can be opened; None: there is none."""
-        if not one.notify.target:
-            return None
-        try:
-            target = self.wiring.target_store.get(one.app, one.notify.target)
-        except UnknownTarget:
-            return None
-        with suppress(UnopenedSecrets):
-            return self.wiring.seals.opened(target)
-        return target
 
 
 def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord]) -> list[ShownFiring]:

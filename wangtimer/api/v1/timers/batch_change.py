@@ -37,22 +37,6 @@ _IS_ENABLED: dict[Action, bool | None] = {"enable": False, "disable": True, "del
 
 
 @dataclass(frozen=True, slots=True)
-class ManyAsked:
-    """An action on many timers: those of `ids`, or else those that match `conditions` and that it would change.
-
-    It changes at most `limit` timers with an id over `after_id`; a dry run changes none.
-    """
-
-    app: str
-    action: Action
-    ids: list[int] | None
-    conditions: TimerFilter
-    limit: int
-    after_id: int
-    is_dry_run: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Chosen:
     """How many timers match, the ids of this request's part of them, and those timers by id.
 
@@ -108,91 +92,6 @@ class Changed:
         return None if timer is None else timer.name
 
 
-@dataclass(frozen=True, slots=True)
-class ManyTimers:
-    """Changes many timers. A refused timer does not stop the others."""
-
-    wiring: Wiring
-
-    def change(self, asked: ManyAsked) -> Changed:
-        """Change as many of the timers as the request's CPU allows; raises `StoreAway` and `TooManyAtOnce`."""
-        chosen = self._matching(asked) if asked.ids is None else self._given(asked, asked.ids)
-        if asked.is_dry_run:
-            chosen = replace(chosen, ids=[])
-        if asked.action == "enable":
-            chosen = self._as_one_request_may(chosen)
-        results = self._apply(asked, chosen)
-        chosen = chosen.as_far_as(results)
-        results = {timer_id: results[timer_id] for timer_id in chosen.ids}
-        are_told = all(result.is_told for result in results.values() if isinstance(result, Timer))
-        return Changed(chosen, results, counts_within_ms(are_told, self.wiring.settings.lead_ms))
-
-    def _matching(self, asked: ManyAsked) -> Chosen:
-        """Return the timers that match the conditions and that the action would change."""
-        lists, now = self.wiring.timer_lists, int(self.wiring.clock.now_ms())
-        conditions = replace(asked.conditions, is_enabled=_IS_ENABLED[asked.action])
-        matched = lists.count(conditions, now, asked.after_id)
-        found: Readable[int, Timer] = Readable()
-        after_id, room = asked.after_id, asked.limit
-        while room and not (found and is_over()):
-            part = lists.chosen(conditions, min(room, READ_AT_ONCE), now, after_id)
-            _add(found, part)
-            read = len(part) + len(part.bad)
-            if read < min(room, READ_AT_ONCE):
-                break
-            after_id, room = max([*part, *part.bad]), room - read
-        names = conditions.names
-        unknown = None if names is None else lists.unknown(asked.app, names)
-        return Chosen(matched, sorted([*found, *found.bad]), found, unknown)
-
-    def _given(self, asked: ManyAsked, ids: list[int]) -> Chosen:
-        lists = self.wiring.timer_lists
-        turn = sorted({timer_id for timer_id in ids if timer_id > asked.after_id})
-        found: Readable[int, Timer] = Readable()
-        read: list[int] = []
-        while len(read) < min(asked.limit, len(turn)) and not (read and is_over()):
-            part = turn[: asked.limit][len(read) : len(read) + READ_AT_ONCE]
-            _add(found, lists.of_ids(asked.app, part))
-            read += part
-        left = lists.known(asked.app, turn[len(read) :])
-        return Chosen(len(found) + len(found.bad) + len(left), read, found)
-
-    def _as_one_request_may(self, chosen: Chosen) -> Chosen:
-        """Leave timers to the next request where this one would plan more firings than it may."""
-        known = [timer_id for timer_id in chosen.ids if timer_id in chosen.timers]
-        schedules = (chosen.timers[timer_id].definition.schedule for timer_id in known)
-        most = self.wiring.batches.how_many_to_enable(schedules)
-        if most == len(known):
-            return chosen
-        return replace(chosen, ids=[timer_id for timer_id in chosen.ids if timer_id <= known[most - 1]])
-
-    def _apply(self, asked: ManyAsked, chosen: Chosen) -> Results:
-        batches: Batches = self.wiring.batches
-        timers = [chosen.timers[timer_id] for timer_id in chosen.ids if timer_id in chosen.timers]
-        unknown: Results = {
-            timer_id: Unreadable(timer_id, chosen.timers.bad[timer_id])
-            if timer_id in chosen.timers.bad
-            else UnknownTimer(asked.app, timer_id)
-            for timer_id in chosen.ids
-            if timer_id not in chosen.timers
-        }
-        # A timer that matched the conditions may have changed since.
-        as_read = asked.ids is None
-        match asked.action:
-            case "enable":
-                return unknown | batches.enable(timers, as_read)
-            case "disable":
-                return unknown | batches.disable(timers, as_read)
-            case "delete":
-                return unknown | batches.delete(timers, as_read)
-
-
-def _add(found: Readable[int, Timer], part: Readable[int, Timer]) -> None:
-    found.update(part)
-    found.bad.update(part.bad)
-    begin_if_many(found)
-
-
 class ManyTimersBody(OfTimers):
     """Which timers: exactly one of `keys`, `ids`, `filter` and `all` selects them."""
 
@@ -221,13 +120,11 @@ class ManyTimersBody(OfTimers):
         ),
     ] = 0
 
-    def asked(self, app: str, action: Action) -> ManyAsked:
-        """Return the action and its timers; raises `Refused`."""
+    def conditions_of(self, app: str) -> TimerFilter:
+        """Return which timers of an app are meant where no ids are given; raises `Refused`."""
         self._refuse_unclear()
         wanted = TimerFilter(app) if self.filter is None else self.filter.wanted_of(app, "filter.")
-        names = None if self.keys is None else tuple(self.keys)
-        conditions = replace(wanted, names=names)
-        return ManyAsked(app, action, self.ids, conditions, self.limit, self.after_id, self.dry_run)
+        return replace(wanted, names=None if self.keys is None else tuple(self.keys))
 
     def _refuse_unclear(self) -> None:
         given = [name for name in ("keys", "ids", "filter") if getattr(self, name) is not None]
@@ -242,6 +139,98 @@ class ManyTimersBody(OfTimers):
                 "there is no condition",
                 'give one, or keys, or ids; if every timer of the app is meant, "all": true',
             )
+
+
+@dataclass(frozen=True, slots=True)
+class ManyTimers:
+    """Changes many timers of an app: those of `ids`, or else those that meet `conditions` and that it would change.
+
+    A refused timer does not stop the others.
+    """
+
+    wiring: Wiring
+    app: str
+    action: Action
+    body: ManyTimersBody
+    conditions: TimerFilter
+
+    def change(self) -> Changed:
+        """Change as many of the timers as the request's CPU allows; raises `StoreAway` and `TooManyAtOnce`."""
+        chosen = self._matching() if self.body.ids is None else self._given(self.body.ids)
+        if self.body.dry_run:
+            chosen = replace(chosen, ids=[])
+        if self.action == "enable":
+            chosen = self._as_one_request_may(chosen)
+        results = self._apply(chosen)
+        chosen = chosen.as_far_as(results)
+        results = {timer_id: results[timer_id] for timer_id in chosen.ids}
+        are_told = all(result.is_told for result in results.values() if isinstance(result, Timer))
+        return Changed(chosen, results, counts_within_ms(are_told, self.wiring.settings.lead_ms))
+
+    def _matching(self) -> Chosen:
+        """Return the timers that match the conditions and that the action would change."""
+        lists, now = self.wiring.timer_lists, int(self.wiring.clock.now_ms())
+        conditions = replace(self.conditions, is_enabled=_IS_ENABLED[self.action])
+        matched = lists.count(conditions, now, self.body.after_id)
+        found: Readable[int, Timer] = Readable()
+        after_id, room = self.body.after_id, self.body.limit
+        while room and not (found and is_over()):
+            part = lists.chosen(conditions, min(room, READ_AT_ONCE), now, after_id)
+            _add(found, part)
+            read = len(part) + len(part.bad)
+            if read < min(room, READ_AT_ONCE):
+                break
+            after_id, room = max([*part, *part.bad]), room - read
+        names = conditions.names
+        unknown = None if names is None else lists.unknown(self.app, names)
+        return Chosen(matched, sorted([*found, *found.bad]), found, unknown)
+
+    def _given(self, ids: list[int]) -> Chosen:
+        lists = self.wiring.timer_lists
+        turn = sorted({timer_id for timer_id in ids if timer_id > self.body.after_id})
+        found: Readable[int, Timer] = Readable()
+        read: list[int] = []
+        while len(read) < min(self.body.limit, len(turn)) and not (read and is_over()):
+            part = turn[: self.body.limit][len(read) : len(read) + READ_AT_ONCE]
+            _add(found, lists.of_ids(self.app, part))
+            read += part
+        left = lists.known(self.app, turn[len(read) :])
+        return Chosen(len(found) + len(found.bad) + len(left), read, found)
+
+    def _as_one_request_may(self, chosen: Chosen) -> Chosen:
+        """Leave timers to the next request where this one would plan more firings than it may."""
+        known = [timer_id for timer_id in chosen.ids if timer_id in chosen.timers]
+        schedules = (chosen.timers[timer_id].definition.schedule for timer_id in known)
+        most = self.wiring.batches.how_many_to_enable(schedules)
+        if most == len(known):
+            return chosen
+        return replace(chosen, ids=[timer_id for timer_id in chosen.ids if timer_id <= known[most - 1]])
+
+    def _apply(self, chosen: Chosen) -> Results:
+        batches: Batches = self.wiring.batches
+        timers = [chosen.timers[timer_id] for timer_id in chosen.ids if timer_id in chosen.timers]
+        unknown: Results = {
+            timer_id: Unreadable(timer_id, chosen.timers.bad[timer_id])
+            if timer_id in chosen.timers.bad
+            else UnknownTimer(self.app, timer_id)
+            for timer_id in chosen.ids
+            if timer_id not in chosen.timers
+        }
+        # A timer that matched the conditions may have changed since.
+        as_read = self.body.ids is None
+        match self.action:
+            case "enable":
+                return unknown | batches.enable(timers, as_read)
+            case "disable":
+                return unknown | batches.disable(timers, as_read)
+            case "delete":
+                return unknown | batches.delete(timers, as_read)
+
+
+def _add(found: Readable[int, Timer], part: Readable[int, Timer]) -> None:
+    found.update(part)
+    found.bad.update(part.bad)
+    begin_if_many(found)
 
 
 class UnchangedTimer(Sent):
@@ -313,7 +302,8 @@ class BatchChangeResource(Resource):
         return self._outcome(self._change(header, body, "delete"), stops=True)
 
     def _change(self, header: AppHeader, body: ManyTimersBody, action: Action) -> Changed:
-        return ManyTimers(self.wiring()).change(body.asked(header.app, action))
+        conditions = body.conditions_of(header.app)
+        return ManyTimers(self.wiring(), header.app, action, body, conditions).change()
 
     def _outcome(self, done: Changed, stops: bool) -> ManyTimersOutcome:
         return ManyTimersOutcome.of(
