@@ -45,20 +45,24 @@ class SigningChanges:
         """
         now = self.now()
         return self._change(
-            app, lambda one: one.rotated(key, overlap_ms, now), now, "overlap", keeps_no_secret=not overlap_ms
+            app,
+            lambda signing: signing.rotated(key, overlap_ms, now),
+            now,
+            "overlap",
+            keeps_no_secret=not overlap_ms,
         )
 
     def end(self, app: str, secret_id: int) -> SigningChange:
         """End a secret at once; raises `UnknownSecret`, `Conflict`, `StoreAway`."""
         now = self.now()
-        return self._change(app, lambda one: one.without(secret_id, now), now, "id")
+        return self._change(app, lambda signing: signing.without(secret_id, now), now, "id")
 
     def switch(self, app: str, is_on: bool) -> SigningChange:
         """Switch signing on or off; on, the app gets a secret if it has none. Raises `Conflict`, `StoreAway`."""
         now, key = self.now(), new_key()
 
-        def change(one: AppSigning) -> AppSigning:
-            switched = one.switched(is_on, now)
+        def change(signing: AppSigning) -> AppSigning:
+            switched = signing.switched(is_on, now)
             return switched.with_a_secret(key, now) if is_on else switched
 
         return self._change(app, change, now, "enabled")

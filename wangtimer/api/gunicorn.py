@@ -37,7 +37,7 @@ def _settings() -> Settings:
 
 _read = _settings()
 
-bind = [one.strip() for one in _read.http_bind.split(",")]
+bind = [address.strip() for address in _read.http_bind.split(",")]
 workers = _read.http_workers
 worker_class = "wangtimer.api.http.web_worker.WebWorker"
 threads = _read.http_threads

@@ -37,10 +37,10 @@ def sender_address() -> str:
     address = request.remote_addr or ""
     proxies = networks_of(settings_in_use().trusted_proxies)
     written = request.headers.get(FORWARDED, "").split(",") if proxies else []
-    for one in reversed(written):
-        if not is_within(address, proxies) or not _is_address(one.strip()):
+    for hop in reversed(written):
+        if not is_within(address, proxies) or not _is_address(hop.strip()):
             break
-        address = one.strip()
+        address = hop.strip()
     return address
 
 
@@ -52,7 +52,7 @@ def is_within(address: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> 
 @cache
 def networks_of(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
     """Return the networks of a setting, which has commas between them."""
-    return tuple(ip_network(one.strip()) for one in text.split(",") if one.strip())
+    return tuple(ip_network(network.strip()) for network in text.split(",") if network.strip())
 
 
 def _is_address(text: str) -> bool:

@@ -302,8 +302,12 @@ def _preview(schedule: Schedule, now: int, count: int, asked: ScheduleFields) ->
         ],
         "words": Words(en=found.words[Language.EN], zh=found.words[Language.ZH]),
         "warnings": [
-            WarningData(code=one.code, text=in_xtimers_words(one.text), text_zh=in_xtimers_words(one.text_zh))
-            for one in warnings
+            WarningData(
+                code=warning.code,
+                text=in_xtimers_words(warning.text),
+                text_zh=in_xtimers_words(warning.text_zh),
+            )
+            for warning in warnings
         ],
     }
 

@@ -56,25 +56,27 @@ from wangtimer.api.timer_terms.timer_field_types import (
 from wangtimer.api.timer_terms.timer_reading import AskedChange, AskedTimer
 from wangtimer.core.api_field import Shown
 from wangtimer.core.errors import UnknownTimer
-from wangtimer.core.kinds.kinds import KINDS, asked_fields, shown_fields
+from wangtimer.core.kinds.kinds import KINDS, api_fields, shown_fields
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
 from wangtimer.store.sql.timers import TimerStore
 
-_FIELDS = tuple(one for field in FIELDS for one in field.asked if not one.is_of_v1_only)
+_FIELDS = tuple(api_field for field in FIELDS for api_field in field.asked if not api_field.is_of_v1_only)
 
 
 def taking_fields(model: type[Model]) -> type[Model]:
     """Return a request's model with the fields of a timer after its own; none is required."""
-    return with_fields(model, {one.name: (given_type(one), None) for one in _FIELDS})
+    return with_fields(model, {field.name: (given_type(field), None) for field in _FIELDS})
 
 
 def showing_fields(model: type[Model]) -> type[Model]:
     """Return an answer's model with the fields of a timer after its own."""
     shown = {
-        one.name: (always_shown_type(one), ...) if one.shown is Shown.ALWAYS else (shown_type(one), None)
-        for one in _FIELDS
+        field.name: (always_shown_type(field), ...)
+        if field.shown is Shown.ALWAYS
+        else (shown_type(field), None)
+        for field in _FIELDS
     }
     return with_fields(model, shown)
 
@@ -83,14 +85,14 @@ def shown_values(timer: Timer) -> dict[str, Any]:
     """Return the fields of a timer as these paths show them, by name."""
     values = {name: value for field in FIELDS for name, value in field.shown(timer.value_of(field)).items()}
     return {
-        one.name: values[one.name] or None if one.shown is Shown.ALWAYS_IN_V1 else values[one.name]
-        for one in _FIELDS
+        field.name: values[field.name] or None if field.shown is Shown.ALWAYS_IN_V1 else values[field.name]
+        for field in _FIELDS
     }
 
 
 def taking_rules(model: type[Model]) -> type[Model]:
     """Return a request's model with the fields of every kind of rule after its own; none is required."""
-    return with_fields(model, {field.name: (given_type(field), None) for field in asked_fields()})
+    return with_fields(model, {field.name: (given_type(field), None) for field in api_fields()})
 
 
 def showing_rules(model: type[Model]) -> type[Model]:

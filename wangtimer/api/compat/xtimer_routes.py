@@ -257,11 +257,11 @@ def xtimer_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
             refusing_callbacks(served) if may_fire else served
         )
 
-    one = "/timer/v1/def"
-    add(TIMERS, "post", one, views.create, "createTimer", 409, 422, answer=CreateAnswer, may_fire=True)
-    add(TIMERS, "patch", one, views.edit, "editTimer", 404, 409, may_fire=True)
-    add(TIMERS, "get", one, views.get, "getTimer", 404)
-    add(TIMERS, "delete", one, views.delete, "deleteTimer", 404)
+    path = "/timer/v1/def"
+    add(TIMERS, "post", path, views.create, "createTimer", 409, 422, answer=CreateAnswer, may_fire=True)
+    add(TIMERS, "patch", path, views.edit, "editTimer", 404, 409, may_fire=True)
+    add(TIMERS, "get", path, views.get, "getTimer", 404)
+    add(TIMERS, "delete", path, views.delete, "deleteTimer", 404)
     add(TIMERS, "post", "/timer/v1/enable", views.enable, "enableTimer", 404, 409, may_fire=True)
     # xTimer's word for it.
     add(TIMERS, "post", "/timer/v1/unable", views.disable, "unableTimer", 404)

@@ -84,7 +84,7 @@ class AllowedHosts:
     def of(cls, settings: Settings, bind: str) -> "AllowedHosts":
         """Return the names of the loopback, the addresses a process is bound to, and the names of the setting."""
         given = {name.strip().lower().rstrip(".") for name in settings.http_hosts.split(",")} - {""}
-        bound = {_host_of(one.strip()) or "" for one in bind.split(",")}
+        bound = {_host_of(address.strip()) or "" for address in bind.split(",")}
         return cls(
             _LOOPBACK | given | (bound - _EVERY_ADDRESS),
             addresses=not bound.isdisjoint(_EVERY_ADDRESS),

@@ -48,7 +48,7 @@ def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | st
         found = None
     match found:
         case [str(given), value, int(row_id)] if given == order and type(value) is kind:
-            if all(0 <= one <= MOST_NUMBER for one in (value, row_id) if isinstance(one, int)):
+            if all(0 <= number <= MOST_NUMBER for number in (value, row_id) if isinstance(number, int)):
                 return value, row_id
     raise unknown()
 

@@ -142,7 +142,9 @@ def _is_deep(found: Any) -> bool:
     seen = 0
     for _ in range(MOST_DEPTH):
         inner = (
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+            part.values() if isinstance(part, dict) else part
+            for part in level
+            if isinstance(part, dict | list)
         )
         within = (part for parts in inner for part in parts if isinstance(part, dict | list))
         level = list(islice(within, MOST_PARTS + 1 - seen))

@@ -37,7 +37,9 @@ BOUNDS = {
 _ASKS_FOR = {field.name: kind for kind in KINDS for field in kind.asked_by}
 _PLACES = {field.name: field.place for field in asked_fields()}
 _BELONGS_TO = {
-    field.name: [kind for kind in KINDS if field in kind.details] for one in KINDS for field in one.details
+    field.name: [kind for kind in KINDS if field in kind.details]
+    for owner in KINDS
+    for field in owner.details
 }
 # In the order in which one of another kind is refused.
 _FIELDS = (*_PLACES, "timezone", *BOUNDS)

@@ -76,7 +76,7 @@ def _given(field: ApiField) -> tuple[Any, dict[str, Any]]:
         case ValueType.PART:
             return dict[str, Any] | None, {}
         case _ if field.choices is not None:
-            return Literal[tuple(one.value for one in field.choices)] | None, {}
+            return Literal[tuple(word.value for word in field.choices)] | None, {}
         case _:
             return str | None, {"min_length": field.least, "max_length": field.most}
 

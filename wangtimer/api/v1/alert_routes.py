@@ -264,7 +264,7 @@ class AlertRuleBody(Given):
 
     def rule_of(self, app: str, name: str, was: AlertRule | None) -> AlertRule:
         """Return what the rule is to be; raises `Refused`."""
-        events = {AlertEvent(one) for one in self.events or ()}
+        events = {AlertEvent(event) for event in self.events or ()}
         late_ms = _span(self.late_by, "lateBy", LEAST_LATE_MS)
         figures = zip(_FIGURED, (self.in_a_row, late_ms), strict=True)
         events |= {event for event, figure in figures if figure is not None}
@@ -352,7 +352,7 @@ def shown_rule(rule: AlertRule) -> ShownAlertRule:
     to = rule.destination
     return ShownAlertRule.of(
         rule,
-        events=[one for one in sorted(rule.events) if one not in _FIGURED],
+        events=[event for event in sorted(rule.events) if event not in _FIGURED],
         failures_in_a_row=rule.in_a_row,
         late_by=rule.late_ms,
         key_prefix=rule.key_prefix or None,

@@ -279,11 +279,13 @@ class DeadLetterResource(Resource):
         if len(found) > query.limit:
             last = page[-1]
             cursor = cursors.write(listed, f"{last.failed_at}-{last.fire_at}", last.timer_id)
-        labels = wiring.timer_lists.labels_of(one.timer_id for one in page)
+        labels = wiring.timer_lists.labels_of(letter.timer_id for letter in page)
         items = cursors.shown_each(
             page,
             attrgetter("key"),
-            lambda one: shown_letter(one, labels[one.timer_id].url if one.timer_id in labels else None),
+            lambda letter: shown_letter(
+                letter, labels[letter.timer_id].url if letter.timer_id in labels else None
+            ),
         )
         return DeadLetterPage(items=items, next_cursor=cursor)
 

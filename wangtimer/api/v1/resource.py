@@ -131,7 +131,7 @@ def _success(routes: APIBlueprint, answering: Answering, headers: tuple[str, ...
         case None:
             content = {}
         case tuple():
-            content = {"content": {one: {"schema": {"type": "string"}} for one in answering}}
+            content = {"content": {media_type: {"schema": {"type": "string"}} for media_type in answering}}
         case _:
             content = _content(routes, answering, "application/json")
     return content | ({"headers": described} if headers else {})
@@ -149,8 +149,8 @@ def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
     """Return a model's name in the document, and the schemas it needs."""
     schema = get_model_schema(model, mode="serialization")
     name = normalize_name(schema.get("title") or model.__name__)
-    inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
-    return name, {one: Schema(**value) for one, value in ({name: schema} | inner).items()}
+    inner = {normalize_name(model_name): value for model_name, value in schema.pop("$defs", {}).items()}
+    return name, {model_name: Schema(**value) for model_name, value in ({name: schema} | inner).items()}
 
 
 def tell_soon(*replicas: Replica[Any]) -> None:
@@ -197,9 +197,9 @@ def _asked_under(operation: str, taken: Mapping[str, Any]) -> Asked:
     header = taken["header"]
     parts = [f"v1 {operation}", str(getattr(header, "if_match", None))]
     parts += [
-        one.model_dump_json(warnings=False, exclude_defaults=True)
-        for one in map(taken.get, ("path", "body"))
-        if isinstance(one, BaseModel)
+        part.model_dump_json(warnings=False, exclude_defaults=True)
+        for part in map(taken.get, ("path", "body"))
+        if isinstance(part, BaseModel)
     ]
     return Asked(header.app, header.idempotency_key, sha256("\n".join(parts).encode()).hexdigest())
 

@@ -134,7 +134,7 @@ class SigningResource(Resource):
         given = USUAL_OVERLAP if body.overlap is None else body.overlap
         key = new_key() if body.secret is None else _key_of(body.secret)
         changed = self._changes.rotate(header.app, key, _overlap_ms(given))
-        secret = next(one for one in changed.signing.secrets if one.key == key)
+        secret = next(secret for secret in changed.signing.secrets if secret.key == key)
         return Reply(ShownRotation.of(**self._change_fields(changed), secret=secret.text), 201, NOT_STORED)
 
     @Route("patch", SECRETS, "switchSigning", (409,), is_for_callbacks=True)

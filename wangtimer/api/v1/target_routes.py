@@ -158,7 +158,7 @@ def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
     if len(given) > 1:
         reason = f"{given[0]} is given too, and a target leads to one place"
         raise Refused(ErrorCode.BAD_VALUE, given[1], reason, "give one of them")
-    places = [one.place() for one in (target.queue, target.celery, target.consumers) if one is not None]
+    places = [queue.place() for queue in (target.queue, target.celery, target.consumers) if queue is not None]
     if places:
         if "method" in target.model_fields_set:
             _refuse_method(places[0].url)

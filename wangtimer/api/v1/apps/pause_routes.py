@@ -83,7 +83,7 @@ class PauseResource(Resource):
         return PausePage.by_name(
             query,
             "pauses",
-            lambda after, most: [one for one in pauses if one.name > after][:most],
+            lambda after, most: [pause for pause in pauses if pause.name > after][:most],
             ShownPause.of,
         )
 

@@ -273,7 +273,9 @@ def _kept(firing: Firing, label: TimerLabel) -> str:
 
 def shown_replays(done: Replayed) -> ReplayOutcome:
     """Return replays as answers show them."""
-    left = [NotReplayedFiring(id=f"{one.timer_id}-{one.fire_at}", detail=one.why) for one in done.left]
+    left = [
+        NotReplayedFiring(id=f"{firing.timer_id}-{firing.fire_at}", detail=firing.why) for firing in done.left
+    ]
     return ReplayOutcome.of(done, replayed=len(done.firings), not_replayed=left, **_dues(done.firings))
 
 

@@ -77,7 +77,12 @@ def sent_request(
     effect.
     """
     sent = next(
-        ((one.number, one.sent_at) for one in reversed(history.attempts) if one.sent_at is not None), None
+        (
+            (attempt.number, attempt.sent_at)
+            for attempt in reversed(history.attempts)
+            if attempt.sent_at is not None
+        ),
+        None,
     )
     if sent is None:
         return "not_sent", None

@@ -214,13 +214,13 @@ class FiringResource(Resource):
 
 def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord]) -> list[ShownFiring]:
     """Return firings of an app, or where that is None of all apps, as v1 shows them."""
-    labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in rows)
+    labels = wiring.timer_lists.labels_of(row.firing.timer_id for row in rows)
     # A timer may be purged while its firings are listed.
     unknown = TimerLabel(app or "")
     return cursors.shown_each(
         rows,
         attrgetter("firing.key"),
-        lambda one: ShownFiring.of(one, **firing_fields(one, labels.get(one.firing.timer_id, unknown))),
+        lambda row: ShownFiring.of(row, **firing_fields(row, labels.get(row.firing.timer_id, unknown))),
     )
 
 

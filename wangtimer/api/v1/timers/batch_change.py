@@ -69,12 +69,16 @@ class Changed:
     @property
     def failed(self) -> dict[int, WangTimerError]:
         """The errors of the timers that were not changed, by id."""
-        return {timer_id: one for timer_id, one in self.results.items() if isinstance(one, WangTimerError)}
+        return {
+            timer_id: result
+            for timer_id, result in self.results.items()
+            if isinstance(result, WangTimerError)
+        }
 
     @property
     def changed(self) -> list[Timer]:
         """The changed timers, as they are now."""
-        return [one for one in self.results.values() if isinstance(one, Timer)]
+        return [result for result in self.results.values() if isinstance(result, Timer)]
 
     @property
     def remaining(self) -> int:
@@ -269,7 +273,7 @@ class ManyTimersOutcome(OfMany):
     @property
     def problems(self) -> list[Problem]:
         """The problems of those that were not changed."""
-        return [one.problem for one in self.failed]
+        return [row.problem for row in self.failed]
 
 
 class BatchChangeResource(Resource):

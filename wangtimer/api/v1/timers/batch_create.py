@@ -55,7 +55,7 @@ def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list
         except WangTimerError as error:
             return error
 
-    return [read_one(one) for one in given]
+    return [read_one(timer) for timer in given]
 
 
 def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError]) -> list[Result]:
@@ -63,13 +63,13 @@ def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerErro
 
     One that cannot be enabled is refused. Raises `TooMuchWork`; `StoreAway` and `Conflict` if none is made.
     """
-    good = [one for one in asked if isinstance(one, ToMake)]
-    enabled = [one.new.schedule for one in good if one.enable]
+    good = [timer for timer in asked if isinstance(timer, ToMake)]
+    enabled = [timer.new.schedule for timer in good if timer.enable]
     if batches.how_many_to_enable(enabled) < len(enabled):
         raise TooMuchWork
-    news, enable = [one.new for one in good], [one.enable for one in good]
+    news, enable = [timer.new for timer in good], [timer.enable for timer in good]
     made = iter(batches.create(app, news, enable))
-    return [next(made) if isinstance(one, ToMake) else one for one in asked]
+    return [next(made) if isinstance(timer, ToMake) else timer for timer in asked]
 
 
 def once_each(find: FindCalendar) -> FindCalendar:
@@ -168,9 +168,9 @@ class BatchCreateResource(Resource):
 
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
         return NewTimersOutcome(
-            items=[_shown(index, one) for index, one in enumerate(made)],
-            created=sum(isinstance(one, Timer) for one in made),
-            failed=sum(not isinstance(one, Timer) for one in made),
+            items=[_shown(index, result) for index, result in enumerate(made)],
+            created=sum(isinstance(result, Timer) for result in made),
+            failed=sum(not isinstance(result, Timer) for result in made),
         )
 
 

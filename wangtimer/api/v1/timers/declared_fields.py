@@ -40,8 +40,8 @@ from wangtimer.core.timers.timer import Timer
 
 _OF_CALLS = (*TIMEOUTS.asked, *FORM.asked)
 # How long a call may take and how it is written; and what of that no named target has.
-OF_CALLS = tuple(one for one in _OF_CALLS if one.name != NUMBERED)
-OF_TIMERS_ALONE = tuple(one for one in _OF_CALLS if one.name == NUMBERED)
+OF_CALLS = tuple(field for field in _OF_CALLS if field.name != NUMBERED)
+OF_TIMERS_ALONE = tuple(field for field in _OF_CALLS if field.name == NUMBERED)
 # Those that stand in a timer under their own names; what has another place there stands in a model of its own.
 OF_TIMERS = tuple(one for field in FIELDS for one in field.asked if not one.v1)
 # By the name in core: those of which exactly one says what the rule is, and those that are spans of time.
@@ -59,19 +59,21 @@ _SHOWN: dict[ValueType, Any] = {
 
 def taking(model: type[Model], fields: Sequence[ApiField] = OF_CALLS) -> type[Model]:
     """Return a request's model with these fields after its own; none is required."""
-    return with_fields(model, {one.name: (_given(one), None) for one in fields})
+    return with_fields(model, {field.name: (_given(field), None) for field in fields})
 
 
 def showing(model: type[Model], fields: Sequence[ApiField] = OF_CALLS) -> type[Model]:
     """Return an answer's model with these fields after its own; each is shown where it is set."""
-    return with_fields(model, {one.name: (_shown(one), None) for one in fields})
+    return with_fields(model, {field.name: (_shown(field), None) for field in fields})
 
 
 def showing_timers(model: type[Model]) -> type[Model]:
     """Return an answer's model with the fields that stand in a timer itself after its own."""
     shown = {
-        one.name: (shown_type(one), None) if one.shown is Shown.WHERE_SET else (always_shown_type(one), ...)
-        for one in OF_TIMERS
+        field.name: (shown_type(field), None)
+        if field.shown is Shown.WHERE_SET
+        else (always_shown_type(field), ...)
+        for field in OF_TIMERS
     }
     return with_fields(model, shown)
 
@@ -99,7 +101,9 @@ def showing_rules(model: type[Model]) -> type[Model]:
 def call_fields_given(target: BaseModel) -> dict[str, Any]:
     """Return what a request gives of the fields of calls, by their names in core, spans in ms; raises `Refused`."""
     given = target.model_fields_set
-    return {one.name: _read(getattr(target, one.name), one) for one in _OF_CALLS if one.name in given}
+    return {
+        field.name: _read(getattr(target, field.name), field) for field in _OF_CALLS if field.name in given
+    }
 
 
 def call_fields_shown(timeouts: Timeouts, form: CallForm) -> dict[str, Any]:
@@ -140,7 +144,9 @@ def _given(field: ApiField) -> Any:
 
 
 def _shown(field: ApiField) -> Any:
-    of = _SHOWN[field.holds] if field.choices is None else Literal[tuple(one.value for one in field.choices)]
+    of = (
+        _SHOWN[field.holds] if field.choices is None else Literal[tuple(word.value for word in field.choices)]
+    )
     examples = None if field.example is None or field.holds is ValueType.FLAG else [field.example]
     return Annotated[of | None, Field(alias=_name(field), description=field.meaning, examples=examples)]
 

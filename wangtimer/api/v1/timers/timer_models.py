@@ -237,7 +237,7 @@ class CallChange(_Marks, _ChangedParts):
     def given(self) -> dict[str, Any]:
         """Return what is given of the call itself, as `changed_call` takes it; raises `Refused`."""
         fields = self.model_fields_set & CallChange.model_fields.keys() - {
-            one.name for one in FIELDS_OF_CALLS
+            field.name for field in FIELDS_OF_CALLS
         }
         given = {name: getattr(self, name) for name in fields - {"json_"}}
         if "json_" in self.model_fields_set:
@@ -368,7 +368,9 @@ class TimerFields(OfTimers):
     def given(self) -> dict[str, Any]:
         """Return what is given, by the names in core; raises `Refused`."""
         given = self.model_fields_set
-        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_TIMERS if one.name in given}
+        asked: dict[str, Any] = {
+            field.name: getattr(self, field.name) for field in OF_TIMERS if field.name in given
+        }
         if "retry" in given:
             asked["retry"] = None if self.retry is None else self.retry.given()
         return asked | ({} if self.misfire is None else self.misfire.given())
