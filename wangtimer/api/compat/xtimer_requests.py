@@ -56,7 +56,7 @@ from wangtimer.api.timer_terms.timer_field_types import (
 from wangtimer.api.timer_terms.timer_reading import AskedChange, AskedTimer
 from wangtimer.core.api_field import Shown
 from wangtimer.core.errors import UnknownTimer
-from wangtimer.core.kinds.kinds import KINDS, api_fields, shown_fields
+from wangtimer.core.kinds.kinds import KINDS, asked_fields, shown_fields
 from wangtimer.core.timers.fields import FIELDS
 from wangtimer.core.timers.timer import Notify, Timer
 from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
@@ -92,7 +92,7 @@ def shown_values(timer: Timer) -> dict[str, Any]:
 
 def taking_rules(model: type[Model]) -> type[Model]:
     """Return a request's model with the fields of every kind of rule after its own; none is required."""
-    return with_fields(model, {field.name: (given_type(field), None) for field in api_fields()})
+    return with_fields(model, {field.name: (given_type(field), None) for field in asked_fields()})
 
 
 def showing_rules(model: type[Model]) -> type[Model]:
