@@ -29,7 +29,7 @@ from wangtimer.api.http.field_types import (
     number,
 )
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import NAMED_BY_ID, Refused, given_once
+from wangtimer.api.http.refusals import NAMED_BY_ID, Refused, bad_value, given_once
 from wangtimer.api.timer_terms.timer_field_types import (
     JITTER,
     OF_OVERLAPS,
@@ -145,9 +145,7 @@ def numbered_page(index: int | None, size: int | None, given: Set[str]) -> Numbe
         return None
     for name in ("cursor", "limit"):
         if name in given:
-            raise Refused(
-                ErrorCode.BAD_VALUE, name, "it is given beside a page number", "leave out one of the two"
-            )
+            raise bad_value(name, "it is given beside a page number", "leave out one of the two")
     return page_at(index or 1, size)
 
 
@@ -177,8 +175,7 @@ def check_new_status(status: int | None) -> int | None:
     """Return the status that a request gives a new timer; raises `Refused` for enabled."""
     if status in (None, 0, 1):
         return status
-    raise Refused(
-        ErrorCode.BAD_VALUE,
+    raise bad_value(
         "status",
         f"{str(status)[:30]}, but a new timer is disabled",
         "leave it out, and enable it with POST /api/timer/v1/enable",
@@ -331,7 +328,7 @@ class TimerKey(Given):
         Raises `Refused` unless exactly one of id and name is given, `UnknownTimer` for a name the app does not have.
         """
         if self.id is not None and self.name is not None:
-            raise Refused(ErrorCode.BAD_VALUE, "name", "id and name are both given", "give one of them")
+            raise bad_value("name", "id and name are both given", "give one of them")
         if self.id is not None:
             return self.id
         if self.name is None:

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, Field
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Part, Refused
+from wangtimer.api.http.refusals import Part, Refused, bad_value
 from wangtimer.core.errors import Conflict
 from wangtimer.core.timers.secret_names import MASK
 from wangtimer.store.sql.kept_answers import Asked, KeptAnswer, KeptAnswers
@@ -34,8 +34,7 @@ def visible(key: str) -> str:
     """Return a key of visible ASCII characters; raises `Refused` for any other."""
     if _VISIBLE.fullmatch(key):
         return key
-    raise Refused(
-        ErrorCode.BAD_VALUE,
+    raise bad_value(
         HEADER,
         "it has a space, a control or a non-ASCII character",
         "use visible ASCII characters, such as a UUID",

@@ -210,6 +210,19 @@ class Refused(InvalidInput):
         self.part = part
 
 
+def bad_value(
+    field: str,
+    reason: str,
+    mend: str,
+    meant: str | None = None,
+    *,
+    about: Subject | None = None,
+    part: Part | None = None,
+) -> Refused:
+    """Return the refusal of a value that is of the right type, and not allowed."""
+    return Refused(ErrorCode.BAD_VALUE, field, reason, mend, meant, about=about, part=part)
+
+
 class AsWritten(Refused):
     """A refusal that names its field as the request does; others name it by its place in a timer of `/v1`."""
 

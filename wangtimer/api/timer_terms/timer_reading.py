@@ -19,7 +19,7 @@ from wangtimer.api.http.notify_rules import (
     check_same_place,
     check_url,
 )
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, bad_value
 from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.api.timer_terms.schedule_reading import (
     FindCalendar,
@@ -81,8 +81,7 @@ def refuse_longer(given: Timeouts, was: Timeouts = AS_DEPLOYED) -> None:
     settings = settings_in_use()
     most_ms = settings.callback_longest_timeout_ms
     if given.ack_ms is not None and given.ack_ms != was.ack_ms and not settings.secret_key_ring:
-        raise Refused(
-            ErrorCode.BAD_VALUE,
+        raise bad_value(
             ACK_FIELD,
             "this deployment has no key, by which targets could say that they are done",
             "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
@@ -92,8 +91,7 @@ def refuse_longer(given: Timeouts, was: Timeouts = AS_DEPLOYED) -> None:
         if timeout_ms is None or timeout_ms <= most_ms or timeout_ms == before:
             continue
         most = show_duration(most_ms)
-        raise Refused(
-            ErrorCode.BAD_VALUE,
+        raise bad_value(
             field,
             f"it is {show_duration(timeout_ms)}, and this deployment allows {most} "
             "(WANGTIMER_CALLBACK_LONGEST_TIMEOUT_MS)",

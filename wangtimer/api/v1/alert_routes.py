@@ -11,7 +11,7 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.http.request_context import settings_in_use
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.parameters import ActingHeader, AppHeader
@@ -72,7 +72,7 @@ def _of_no_figure(given: Any) -> Any:
     name = _FIELD_OF.get(given) if isinstance(given, str) else None
     if name is None:
         return given
-    raise Refused(ErrorCode.BAD_VALUE, "events", f"{shown(given)} is none of them", f"set the field {name}")
+    raise bad_value("events", f"{shown(given)} is none of them", f"set the field {name}")
 
 
 RuleName = Annotated[
@@ -174,22 +174,18 @@ class GivenDestination(Given):
         unfit = {"to": not is_mail, "url": is_mail, "secret": kind not in SIGNED_ROBOTS}
         for name, is_unfit in unfit.items():
             if is_unfit and getattr(self, name) is not None:
-                raise Refused(
-                    ErrorCode.BAD_VALUE, f"destination.{name}", f"{kind.value} takes none", "leave it out"
-                )
+                raise bad_value(f"destination.{name}", f"{kind.value} takes none", "leave it out")
 
     def _addresses(self) -> tuple[str, ...]:
         if not settings_in_use().smtp_sender:
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 "destination.kind",
                 "this deployment sends no mail",
                 "take another kind, or ask the operator to set WANGTIMER_SMTP_URL and WANGTIMER_SMTP_SENDER",
             )
         for number, address in enumerate(self.to or ()):
             if not is_address(address):
-                raise Refused(
-                    ErrorCode.BAD_VALUE,
+                raise bad_value(
                     f"destination.to.{number}",
                     f"{shown(address)} is no mail address",
                     "write it plainly, as in ops@shop.example",
@@ -206,8 +202,7 @@ class GivenDestination(Given):
         except Refused as refused:
             raise Refused(refused.code, "destination.url", refused.reason, refused.mend) from None
         if MASK in self.url:
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 "destination.url",
                 "*** stands in it, and the rule has no such URL that could stay",
                 "give the whole URL",
@@ -218,8 +213,7 @@ class GivenDestination(Given):
         if self.secret != MASK:
             return self.secret or ""
         if was is None or not was.secret or was.kind is not kind or _origin(url) != _origin(was.url):
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 "destination.secret",
                 "*** stands for the secret that is there, and none is there for this host",
                 "give the secret itself",
@@ -387,12 +381,7 @@ def _span(given: str | None, field: str, least_ms: int) -> int | None:
         return None
     span_ms = read_duration_field(given, field)
     if span_ms < least_ms:
-        raise Refused(
-            ErrorCode.BAD_VALUE,
-            field,
-            f"it is {show_duration(span_ms)}",
-            f"write {show_duration(least_ms)} or more",
-        )
+        raise bad_value(field, f"it is {show_duration(span_ms)}", f"write {show_duration(least_ms)} or more")
     return span_ms
 
 

@@ -11,7 +11,7 @@ from wangtimer.api.http import cursors
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, plain
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import ListPage, PageQuery
@@ -164,7 +164,7 @@ class CalendarResource(Resource):
         wiring, now = self.wiring(), self.now()
         if path.name in built_in():
             reason, mend = f"{shown(path.name)} is built in", "choose another name"
-            raise Refused(ErrorCode.BAD_VALUE, "name", reason, mend, about=Subject.CALENDAR)
+            raise bad_value("name", reason, mend, about=Subject.CALENDAR)
         weekdays = frozenset(map(WEEKDAYS.index, body.weekdays))
         calendar = Calendar(path.name, weekdays, _days(body.days, "days"), _days(body.working, "working"))
         wiring.calendar_followers.refuse_growth(header.app, calendar, now)
@@ -219,6 +219,4 @@ def _day(text: str, field: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise Refused(
-            ErrorCode.BAD_VALUE, field, f"{shown(text)} is no day", "write it as in 2027-01-01"
-        ) from None
+        raise bad_value(field, f"{shown(text)} is no day", "write it as in 2027-01-01") from None

@@ -5,9 +5,8 @@ from typing import Annotated
 from pydantic import Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import bad_value
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route, tell_soon
 from wangtimer.api.v1.value_types import Text
@@ -90,8 +89,7 @@ class CertificateResource(Resource):
         now = self.now()
         pair = _pair(body, now)
         if wiring.seals.sealing_id is None:
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 "privateKey",
                 "it is a secret, and this deployment has no key to encrypt secrets with",
                 "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
@@ -122,7 +120,7 @@ def _pair(body: ClientCertificateBody, now: int) -> CertificatePair:
         return read_pair(body.certificate, body.private_key, now)
     except BadCertificate as error:
         mend = "write a certificate in PEM that counts now, the app's own first"
-        raise Refused(ErrorCode.BAD_VALUE, "certificate", str(error), mend) from None
+        raise bad_value("certificate", str(error), mend) from None
     except BadKey as error:
         mend = "write the key of the first certificate, in PEM and without a password"
-        raise Refused(ErrorCode.BAD_VALUE, "privateKey", str(error), mend) from None
+        raise bad_value("privateKey", str(error), mend) from None

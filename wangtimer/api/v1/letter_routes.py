@@ -13,7 +13,7 @@ from wangtimer.api.http.api_models import Sent, by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment, number
 from wangtimer.api.http.moments import read_range
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.api.timer_terms.timer_field_types import ShownKind
 from wangtimer.api.v1.firings.demand_routes import (
@@ -136,11 +136,8 @@ def _known_reason(given: str) -> str:
     if given in REASONS or _OF_STATUS.fullmatch(given):
         return given
     words = ", ".join(REASONS)
-    raise Refused(
-        ErrorCode.BAD_VALUE,
-        "reason",
-        f"{shown(given)} is no reason",
-        f"write http_503 and the like, or one of {words}",
+    raise bad_value(
+        "reason", f"{shown(given)} is no reason", f"write http_503 and the like, or one of {words}"
     )
 
 
@@ -230,7 +227,7 @@ class _Chosen(_Conditions):
             )
         for name in ("timer", "reason", "host", "target", "since", "until"):
             if self.ids is not None and getattr(self, name) is not None:
-                raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
+                raise bad_value(name, "ids are given too", "give one of them")
 
 
 class DiscardBody(_Chosen):

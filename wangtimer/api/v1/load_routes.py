@@ -7,9 +7,8 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, number
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import bad_value
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import Text
@@ -112,7 +111,7 @@ class LoadResource(Resource):
         most = max(1, wiring.settings.horizon_ms // MINUTE_MS)
         if query.minutes is not None and query.minutes > most:
             reason = "firings are not planned that far ahead"
-            raise Refused(ErrorCode.BAD_VALUE, "minutes", reason, f"ask for {most} at most")
+            raise bad_value("minutes", reason, f"ask for {most} at most")
         first, wanted = self.now() // MINUTE_MS, query.minutes or most
         by_minute = wiring.planned_load.minutes(first, wanted)
         ends_at = (first + wanted) * MINUTE_MS

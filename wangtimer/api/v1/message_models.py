@@ -6,10 +6,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.http.notify_rules import check_url
-from wangtimer.api.http.refusals import Refused, of_pattern
+from wangtimer.api.http.refusals import Refused, bad_value, of_pattern
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CELERY_QUEUES,
     ELSEWHERE_THAN_QUEUES,
@@ -77,17 +76,17 @@ class MessageQueue(Given):
         named = {kind: name for kind, name in given.items() if name is not None}
         if len(named) != 1:
             mend = "give exactly one of exchange, stream and list"
-            raise Refused(ErrorCode.BAD_VALUE, "queue", "it is not clear where messages go", mend)
+            raise bad_value("queue", "it is not clear where messages go", mend)
         ((kind, name),) = named.items()
         place = MessagePlace(self.broker, PlaceKind(kind), name, self.routing_key or "", self.max_length)
         if not name and (kind != "exchange" or not place.routing_key):
-            raise Refused(ErrorCode.BAD_VALUE, f"queue.{kind}", "it is empty", "write a name")
+            raise bad_value(f"queue.{kind}", "it is empty", "write a name")
         _refuse_long(name, f"queue.{kind}")
         _refuse_long(place.routing_key, "queue.routingKey")
         of_one_kind = (("routingKey", self.routing_key, "exchange"), ("maxLength", self.max_length, "stream"))
         for field, value, of in of_one_kind:
             if value is not None and kind != of:
-                raise Refused(ErrorCode.BAD_VALUE, f"queue.{field}", f"a {kind} has none", "leave it out")
+                raise bad_value(f"queue.{field}", f"a {kind} has none", "leave it out")
         return place
 
 
@@ -95,7 +94,7 @@ def _refuse_long(name: str, field: str) -> None:
     """Raise `Refused` for a name that AMQP cannot say."""
     if len(name.encode()) > PLACE_BYTES or not name.isprintable():
         reason = f"it has more than {PLACE_BYTES} bytes in UTF-8, or a character that is not printable"
-        raise Refused(ErrorCode.BAD_VALUE, field, reason, "use a shorter name of printable characters")
+        raise bad_value(field, reason, "use a shorter name of printable characters")
 
 
 class CeleryQueue(Given):
@@ -152,7 +151,7 @@ class ConsumersOf(Given):
             raise Refused(error.code, "consumers.fallbackUrl", error.reason, error.mend) from None
         if masked_url(fallback) != fallback:
             reason, mend = "its query has a secret", "send that in a header of the target"
-            raise Refused(ErrorCode.BAD_VALUE, "consumers.fallbackUrl", reason, mend)
+            raise bad_value("consumers.fallbackUrl", reason, mend)
         return consumers_place(self.group, fallback)
 
 

@@ -6,10 +6,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, WrapValidator
 
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, App, AppOrAll, Given
 from wangtimer.api.http.kept_answers import IdempotencyKey
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.core.errors import Subject, UnknownTimer
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.messages.message_place import broker_host
@@ -32,9 +31,7 @@ def _in_utf8(given: Any, read: Callable[[Any], Any]) -> Any:
     except Refused as refused:
         raise Refused(refused.code, APP_HEADER, refused.reason, refused.mend, refused.meant) from None
     except UnicodeError:
-        raise Refused(
-            ErrorCode.BAD_VALUE, APP_HEADER, "it is not in UTF-8", "send the name of the app in UTF-8"
-        ) from None
+        raise bad_value(APP_HEADER, "it is not in UTF-8", "send the name of the app in UTF-8") from None
 
 
 OfApp = Annotated[
@@ -76,8 +73,7 @@ def _version(tag: str) -> str:
     """Return the version of an entity tag; raises `Refused`."""
     if tag == "*" or _ETAG.fullmatch(tag):
         return tag
-    raise Refused(
-        ErrorCode.BAD_VALUE,
+    raise bad_value(
         IF_MATCH,
         f"{shown(tag)} is not the ETag of a timer",
         'write the ETag of an answer, as in "3", with its quotes',
@@ -153,7 +149,7 @@ class TimerPath(Given):
         """Return the same where `app` None means all apps; raises `Refused` for a key then: each app has its own."""
         if app is None and self.key is not None:
             mend = "name an app, or write the timer's id"
-            raise Refused(ErrorCode.BAD_VALUE, "which", "not for all apps at once", mend, about=Subject.TIMER)
+            raise bad_value("which", "not for all apps at once", mend, about=Subject.TIMER)
         return self.id_in(app or "", timers)
 
     @property
@@ -165,8 +161,7 @@ class TimerPath(Given):
             and 0 < int(self.which) <= MOST_ID
         ):
             return int(self.which)
-        raise Refused(
-            ErrorCode.BAD_VALUE,
+        raise bad_value(
             "which",
             f"{shown(self.which)} is not the id of a timer",
             f"write its id, or its key as in {BY_KEY}order-42",
@@ -202,5 +197,5 @@ def host_at_any_port(text: str, field: str) -> str:
     found = host_port(f"{text}:80")
     if found is None:
         mend = "write shop.example or shop.example:8443"
-        raise Refused(ErrorCode.BAD_VALUE, field, f"{shown(text)} is no host", mend)
+        raise bad_value(field, f"{shown(text)} is no host", mend)
     return found.removesuffix("80") + "*"

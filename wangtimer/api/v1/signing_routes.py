@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenInPath
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import bad_value, shown
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
@@ -173,12 +172,12 @@ def _key_of(secret: str) -> bytes:
         return read_key(secret)
     except ValueError as error:
         mend = f"write whsec_ and base64 of {LEAST_BYTES} to {MOST_BYTES} bytes, or leave it out to have one made"
-        raise Refused(ErrorCode.BAD_VALUE, "secret", str(error), mend) from None
+        raise bad_value("secret", str(error), mend) from None
 
 
 def _overlap_ms(overlap: str) -> int:
     span_ms = read_duration_field(overlap, "overlap")
     if span_ms > MOST_OVERLAP_DAYS * DAY_MS:
         reason = f"it is over {MOST_OVERLAP_DAYS} days"
-        raise Refused(ErrorCode.BAD_VALUE, "overlap", reason, f"write at most {MOST_OVERLAP_DAYS}d")
+        raise bad_value("overlap", reason, f"write at most {MOST_OVERLAP_DAYS}d")
     return span_ms

@@ -11,7 +11,7 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, MethodWord
 from wangtimer.api.http.notify_rules import check_headers, check_same_origin, check_url
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, bad_value
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.timer_terms.timer_reading import changed_call, refuse_bad_form, refuse_longer
 from wangtimer.api.v1.message_models import (
@@ -25,7 +25,7 @@ from wangtimer.api.v1.message_models import (
 )
 from wangtimer.api.v1.parameters import ETAG, AppHeader, ChangeHeader, etag
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.timers.declared_fields import call_fields_given, showing
+from wangtimer.api.v1.timers.declared_fields import fields_given, showing
 from wangtimer.api.v1.timers.retry_models import GivenRetry, ShownRetry, shown_retry
 from wangtimer.api.v1.timers.timer_answers import ShownMarks, call_fields
 from wangtimer.api.v1.timers.timer_models import CallChange, CallFields, TargetName
@@ -35,7 +35,7 @@ from wangtimer.core.errors import Subject, UnknownTarget, VersionChanged
 from wangtimer.core.messages.consumer_group import USUAL_ACK_MS
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.retry import changed_policy
-from wangtimer.core.timers.fields import changed_form, changed_timeouts
+from wangtimer.core.timers.fields import FORM, TIMEOUTS
 from wangtimer.core.timers.keep_output import KeepOutput
 from wangtimer.core.timers.named_target import NamedTarget, refuse_headers_that_route, refuse_without_answer
 from wangtimer.core.timers.timeouts import AS_DEPLOYED, Timeouts
@@ -102,10 +102,10 @@ class _OfTargets(Given):
         _refuse_secret_query(asked)
         check_place_or_way_out(asked.url, before.app)
         refuse_other_kind(asked.url, was)
-        given = call_fields_given(self)
-        timeouts = _acknowledged(asked.url, changed_timeouts(before.timeouts, given))
+        given = fields_given(self)
+        timeouts = _acknowledged(asked.url, TIMEOUTS.read(given, before.timeouts))
         refuse_longer(timeouts, AS_DEPLOYED if was is None else was.timeouts)
-        form = changed_form(before.form, given)
+        form = FORM.read(given, before.form)
         refuse_bad_form(asked, form, may_have_seq=True)
         refuse_without_answer(asked.url, timeouts, form)
         refuse_headers_that_route(asked.url, asked.headers)
@@ -157,7 +157,7 @@ def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
     given = [name for name in ("url", "queue", "celery", "consumers") if getattr(target, name) is not None]
     if len(given) > 1:
         reason = f"{given[0]} is given too, and a target leads to one place"
-        raise Refused(ErrorCode.BAD_VALUE, given[1], reason, "give one of them")
+        raise bad_value(given[1], reason, "give one of them")
     places = [queue.place() for queue in (target.queue, target.celery, target.consumers) if queue is not None]
     if places:
         if "method" in target.model_fields_set:
@@ -171,16 +171,14 @@ def _url_of(target: TargetBody | TargetPatch, was: NamedTarget | None) -> str:
 
 def _refuse_method(url: str) -> None:
     if is_message_url(url):
-        raise Refused(
-            ErrorCode.BAD_VALUE, "method", "the target sends messages, which have none", "leave it out"
-        )
+        raise bad_value("method", "the target sends messages, which have none", "leave it out")
 
 
 def _refuse_secret_query(asked: Notify) -> None:
     """Raise `Refused`: a place at a broker is no secret, and one that is masked could not be shown."""
     if asked.marks.query and is_message_url(asked.url):
         reason, mend = "the target sends messages, which have no query", "leave it out, or give false"
-        raise Refused(ErrorCode.BAD_VALUE, "secretQuery", reason, mend)
+        raise bad_value("secretQuery", reason, mend)
 
 
 def check_place_or_way_out(url: str, app: str) -> None:
@@ -195,7 +193,7 @@ def refuse_other_kind(url: str, was: NamedTarget | None) -> None:
     """Raise `Refused` where a target would be of another kind: its timers give what only the one kind takes."""
     if was is not None and _kind_of(url) != _kind_of(was.call.url):
         reason = "a target stays what it is: HTTP, messages, Celery or consumers"
-        raise Refused(ErrorCode.BAD_VALUE, "url", reason, "make another target, and name that")
+        raise bad_value("url", reason, "make another target, and name that")
 
 
 def _kind_of(url: str) -> str:

@@ -9,9 +9,8 @@ from pydantic_core import PydanticCustomError
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import bad_value, shown
 from wangtimer.core.api_field import MOST_SPAN_MS
 from wangtimer.core.time.durations import read_duration, show_duration
 from wangtimer.core.time.moment_text import show_moment
@@ -26,11 +25,9 @@ def read_duration_field(given: Any, field: str) -> int:
         span_ms = read_duration(given)
     except ValueError:
         reason = f"{shown(given)} is not a span of time"
-        raise Refused(ErrorCode.BAD_VALUE, field, reason, _MEND) from None
+        raise bad_value(field, reason, _MEND) from None
     if span_ms > MOST_SPAN_MS:
-        raise Refused(
-            ErrorCode.BAD_VALUE, field, f"{shown(given)} is over a hundred years", "write a shorter one"
-        )
+        raise bad_value(field, f"{shown(given)} is over a hundred years", "write a shorter one")
     return span_ms
 
 

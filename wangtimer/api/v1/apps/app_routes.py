@@ -8,9 +8,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import AppName, Given
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.http.request_context import unknown_app
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.timer_terms.timer_field_types import with_fields
@@ -41,10 +40,10 @@ def _item(text: str) -> str:
         is_never_allowed = is_only_metadata(text)
     except ValueError as error:
         reason, _, mend = str(error).partition("; ")
-        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, mend) from None
+        raise bad_value("egress.allow", reason, mend) from None
     if is_never_allowed:
         reason = f"{shown(text)} is an address of a cloud's metadata, which no call may reach"
-        raise Refused(ErrorCode.BAD_VALUE, "egress.allow", reason, "leave it out")
+        raise bad_value("egress.allow", reason, "leave it out")
     return text
 
 
@@ -55,9 +54,7 @@ def _authorities(pem: str | None) -> str | None:
     try:
         return only_certificates(pem)
     except ValueError as error:
-        raise Refused(
-            ErrorCode.BAD_VALUE, "egress.caCertificates", str(error), "write the certificates only"
-        ) from None
+        raise bad_value("egress.caCertificates", str(error), "write the certificates only") from None
 
 
 EgressItem = Annotated[
@@ -305,12 +302,7 @@ class AppResource(Resource):
         Its keys can make timers then. A name is taken for good: an app is disabled, never deleted.
         """
         if "/" in body.name or body.name in (".", ".."):
-            raise Refused(
-                ErrorCode.BAD_VALUE,
-                "name",
-                f"{body.name!r} cannot stand in a path",
-                "write a name without slashes",
-            )
+            raise bad_value("name", f"{body.name!r} cannot stand in a path", "write a name without slashes")
         limits = {name: value for name, value in body.limits.given.items() if value is not None}
         wiring = self.wiring()
         _refuse_unknown_queue(wiring, body.queue)
@@ -372,8 +364,7 @@ def _refuse_unknown_queue(wiring: Wiring, queue: str | None) -> None:
     if queue is None or queue in own.names:
         return
     meant = own.meant_by(queue)
-    raise Refused(
-        ErrorCode.BAD_VALUE,
+    raise bad_value(
         "queue",
         f"there is no queue {queue!r}",
         f"did you mean {meant!r}?" if meant else "write one of WANGTIMER_CALLBACK_QUEUES, or add it there",

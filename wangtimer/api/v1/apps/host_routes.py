@@ -7,7 +7,7 @@ from pydantic import Field
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.v1.apps.app_routes import asked_limit
 from wangtimer.api.v1.parameters import host_port
 from wangtimer.api.v1.resource import Resource, Route, tell_soon
@@ -102,7 +102,5 @@ def _known(given: str) -> str:
     """Return a host and port as calls have it; raises `Refused` where it is none."""
     host = given if given == ANY_HOST else host_port(given)
     if host is None:
-        raise Refused(
-            ErrorCode.BAD_VALUE, "host", f"{shown(given)} is no host with a port", "write NAME:PORT, or *"
-        )
+        raise bad_value("host", f"{shown(given)} is no host with a port", "write NAME:PORT, or *")
     return host

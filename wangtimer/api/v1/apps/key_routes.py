@@ -9,7 +9,7 @@ from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import AppName, Given, GivenInPath, GivenMoment, moment, plain
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.resource import Resource, Route
@@ -190,8 +190,7 @@ def _scopes(words: Sequence[str], may_have: frozenset[Scope]) -> frozenset[Scope
     for place, word in enumerate(words):
         if word not in by_word:
             meant = near_miss(word, by_word)
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 f"scopes.{place}",
                 f"{shown(word)} is no scope that this key can have",
                 f"write one of {', '.join(sorted(by_word))}",
@@ -205,5 +204,5 @@ def _expiry(body: NewKeyBody, now: int) -> int | None:
         return None
     expires_at = read_moment_field(body.expires_at, "expiresAt")
     if expires_at <= now:
-        raise Refused(ErrorCode.BAD_VALUE, "expiresAt", "it is past", "write a later moment, or leave it out")
+        raise bad_value("expiresAt", "it is past", "write a later moment, or leave it out")
     return expires_at

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, plain
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.v1.apps.app_routes import known_app
 from wangtimer.api.v1.parameters import host_port
 from wangtimer.api.v1.resource import Resource, Route, tell_soon
@@ -148,8 +148,7 @@ def _written(given: str) -> str:
         return f"timer:{int(subject)}"
     if kind == "host" and (host := host_port(subject)) is not None:
         return f"host:{host}"
-    raise Refused(
-        ErrorCode.BAD_VALUE,
+    raise bad_value(
         "what",
         f"{shown(given)} names nothing that can be paused",
         "write all, app:NAME, host:NAME:PORT or timer:ID",

@@ -11,7 +11,7 @@ from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given, GivenMoment, moment
 from wangtimer.api.http.kept_answers import kept_text
 from wangtimer.api.http.moments import read_moment_field, read_range
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, bad_value
 from wangtimer.api.http.request_context import begin_if_many, begin_large
 from wangtimer.api.http.serving import Reply, response_of
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
@@ -228,7 +228,7 @@ class DemandResource(Resource):
             )
         for name in ("timer", "since", "until", "statuses"):
             if getattr(body, name) is not None:
-                raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
+                raise bad_value(name, "ids are given too", "give one of them")
         keys = [key_of(text, index) for index, text in enumerate(body.ids)]
         return shown_replays(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
 

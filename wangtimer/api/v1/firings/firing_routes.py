@@ -17,7 +17,7 @@ from wangtimer.api.http.api_models import Sent, by_word, serialized
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, Given, GivenInPath, GivenMoment, moment, number
 from wangtimer.api.http.moments import read_range
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.timer_terms.timer_field_types import KindWord
 from wangtimer.api.v1.firings.firing_answers import (
     FiringPage,
@@ -65,8 +65,7 @@ class FiringPath(GivenInPath):
         """The timer's id and the scheduled moment, ms UTC; raises `Refused`."""
         found = _ID.fullmatch(self.firing_id)
         if found is None or not 0 < int(found[1]) <= MOST_ID:
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 "firing_id",
                 f"{shown(self.firing_id)} is not the id of a firing",
                 "write the webhook-id of its callback, as in 890342217101453-1795198611123",
@@ -119,7 +118,7 @@ class FiringConditions(Given):
         timer = None if self.timer is None else TimerPath(which=self.timer)
         if app is None and self.tag is not None:
             mend = "name an app, or leave it out"
-            raise Refused(ErrorCode.BAD_VALUE, "tag", "not for all apps at once", mend)
+            raise bad_value("tag", "not for all apps at once", mend)
         return FiringFilter(
             app,
             None if timer is None else timer.id_in_any(app, wiring.timers),

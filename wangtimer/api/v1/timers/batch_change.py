@@ -8,7 +8,7 @@ from pydantic import Field
 from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, Id
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, bad_value
 from wangtimer.api.http.request_context import begin_if_many
 from wangtimer.api.timer_terms.timer_field_types import NameText
 from wangtimer.api.v1.parameters import ActingHeader, AppHeader
@@ -135,7 +135,7 @@ class ManyTimersBody(OfTimers):
         given += ["all"] if self.all else []
         if len(given) > 1:
             reason = f"{' and '.join(given)} are given"
-            raise Refused(ErrorCode.BAD_VALUE, given[0], reason, "give one of them")
+            raise bad_value(given[0], reason, "give one of them")
         if not given or self.filter == TimerConditions():
             raise Refused(
                 ErrorCode.MISSING_FIELD,

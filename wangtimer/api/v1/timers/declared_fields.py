@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from wangtimer.api.http.api_models import by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, bad_value
 from wangtimer.api.timer_terms.schedule_reading import BOUNDS
 from wangtimer.api.timer_terms.timer_field_types import (
     JITTER,
@@ -29,7 +29,7 @@ from wangtimer.api.timer_terms.timer_field_types import (
     with_fields_first,
 )
 from wangtimer.api.v1.value_types import GivenDuration, Span, Text, duration, read_duration_field
-from wangtimer.core.api_field import ApiField, Shown, ValueType
+from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType
 from wangtimer.core.kinds.kinds import KINDS, asked_fields, kind_of, shown_fields
 from wangtimer.core.schedules.rule import Rule
 from wangtimer.core.time.durations import show_duration
@@ -44,6 +44,9 @@ OF_CALLS = tuple(field for field in _OF_CALLS if field.name != NUMBERED)
 OF_TIMERS_ALONE = tuple(field for field in _OF_CALLS if field.name == NUMBERED)
 # Those that stand in a timer under their own names; what has another place there stands in a model of its own.
 OF_TIMERS = tuple(one for field in FIELDS for one in field.asked if not one.v1)
+OF_MISFIRES = tuple(
+    api_field for field in FIELDS for api_field in field.asked if api_field.v1.startswith("misfire.")
+)
 # By the name in core: those of which exactly one says what the rule is, and those that are spans of time.
 ASKED_BY = {field.name: field.place for kind in KINDS for field in kind.asked_by}
 SPANS = {field.name: field.place for field in asked_fields() if field.holds is ValueType.SPAN}
@@ -98,12 +101,10 @@ def showing_rules(model: type[Model]) -> type[Model]:
     return with_fields_first(model, {field.name: (_shown(field), None) for field in shown})
 
 
-def call_fields_given(target: BaseModel) -> dict[str, Any]:
-    """Return what a request gives of the fields of calls, by their names in core, spans in ms; raises `Refused`."""
-    given = target.model_fields_set
-    return {
-        field.name: _read(getattr(target, field.name), field) for field in _OF_CALLS if field.name in given
-    }
+def fields_given(part: BaseModel, fields: Sequence[ApiField] = _OF_CALLS) -> dict[str, Any]:
+    """Return what a request gives of these fields, by their names in core, spans in ms; raises `Refused`."""
+    given = part.model_fields_set
+    return {field.name: _read(getattr(part, field.name), field) for field in fields if field.name in given}
 
 
 def call_fields_shown(timeouts: Timeouts, form: CallForm) -> dict[str, Any]:
@@ -131,7 +132,9 @@ def _read(value: Any, field: ApiField) -> Any:
     if field.least is None or field.most is None or field.least <= span_ms <= field.most:
         return span_ms
     bounds = f"{show_duration(field.least)} to {show_duration(field.most)}"
-    raise Refused(ErrorCode.BAD_VALUE, field.place, f"it is {value[:30]}", f"write {bounds}")
+    if field.most == MOST_SPAN_MS:
+        bounds = f"{show_duration(field.least)} or more"
+    raise bad_value(field.place, f"it is {value[:30]}", f"write {bounds}")
 
 
 def _given(field: ApiField) -> Any:

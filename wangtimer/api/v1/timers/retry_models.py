@@ -8,9 +8,8 @@ from pydantic import BeforeValidator, Field
 from pydantic.alias_generators import to_camel
 
 from wangtimer.api.http.api_models import Sent
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import bad_value, shown
 from wangtimer.api.v1.value_types import (
     GivenDuration,
     Span,
@@ -122,7 +121,7 @@ def _statuses(words: list[str], field: str) -> tuple[str, ...]:
     for word in words:
         if not _STATUS.fullmatch(word.lower()):
             mend = 'write statuses from 300 on, as in "404", or classes of them, as in "4xx"'
-            raise Refused(ErrorCode.BAD_VALUE, field, f"{shown(word)} is not a status of an answer", mend)
+            raise bad_value(field, f"{shown(word)} is not a status of an answer", mend)
     return tuple(dict.fromkeys(word.lower() for word in words))
 
 
@@ -131,7 +130,7 @@ def _pause(text: str, field: str) -> int:
     if LEAST_PAUSE_MS <= pause_ms <= MOST_PAUSES_MS:
         return pause_ms
     least, most = show_duration(LEAST_PAUSE_MS), f"{MOST_PAUSES_MS // 3_600_000}h"
-    raise Refused(ErrorCode.BAD_VALUE, field, f"it is {text[:30]}", f"write {least} to {most}")
+    raise bad_value(field, f"it is {text[:30]}", f"write {least} to {most}")
 
 
 def _pauses(texts: list[str], field: str) -> tuple[int, ...]:

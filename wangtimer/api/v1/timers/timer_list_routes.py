@@ -8,10 +8,9 @@ from pydantic import Field
 
 from wangtimer.api.http import cursors
 from wangtimer.api.http.api_models import Sent, by_word
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import bad_value
 from wangtimer.api.timer_terms.timer_field_types import NameText, NextBefore, StatusWord, TagText
 from wangtimer.api.timer_terms.timer_page import TimerPage
 from wangtimer.api.v1.parameters import AnyAppHeader, host_at_any_port
@@ -154,9 +153,7 @@ def _refuse_of_one_app(query: TimerListQuery) -> None:
         ("sort", query.order.key is not SortKey.ID),
     ):
         if is_asked:
-            raise Refused(
-                ErrorCode.BAD_VALUE, field, "not for all apps at once", f"name an app, or leave {field} out"
-            )
+            raise bad_value(field, "not for all apps at once", f"name an app, or leave {field} out")
 
 
 def listed_timer(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimer:

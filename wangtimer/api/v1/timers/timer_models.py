@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
@@ -19,7 +19,7 @@ from wangtimer.api.http.field_types import (
     plain_at,
 )
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, bad_value
 from wangtimer.api.timer_terms.timer_field_types import (
     OF_OVERLAPS,
     RETRY_WORDS,
@@ -31,16 +31,16 @@ from wangtimer.api.timer_terms.timer_field_types import (
 from wangtimer.api.timer_terms.timer_reading import AskedChange, AskedTimer
 from wangtimer.api.v1.timers.declared_fields import (
     ASKED_BY,
+    OF_MISFIRES,
     OF_TIMERS,
     OF_TIMERS_ALONE,
     OfTimers,
     Schedule,
-    call_fields_given,
+    fields_given,
     taking,
 )
 from wangtimer.api.v1.timers.declared_fields import OF_CALLS as FIELDS_OF_CALLS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
-from wangtimer.api.v1.value_types import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CALLS,
     ELSEWHERE_THAN_TASKS,
@@ -53,8 +53,6 @@ from wangtimer.core.errors import UnknownTarget
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.numbers_as_written import json_text
-from wangtimer.core.timers.fields import LEAST_GRACE_MS
-from wangtimer.core.timers.misfire import USUAL
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS, NamedTarget
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
@@ -211,7 +209,7 @@ class Target(CallFields):
         _refuse_both(self)
         if self.celery is not None and self.name is None:
             reason, mend = "a URL is called, and runs no Celery task", "name a Celery target in place of url"
-            raise Refused(ErrorCode.BAD_VALUE, "target.celery", reason, mend)
+            raise bad_value("target.celery", reason, mend)
         if self.name is not None:
             return self.call_to(self.path or "", self.name)
         if self.url is not None:
@@ -267,7 +265,7 @@ class TargetChange(CallChange):
         _refuse_both(self)
         if "name" in self.model_fields_set and self.name is None:
             reason, mend = "it is null", "give a url, which takes its place"
-            raise Refused(ErrorCode.BAD_VALUE, "target.name", reason, mend)
+            raise bad_value("target.name", reason, mend)
         place: dict[str, str | None] = {"target": self.name} if self.name is not None else {}
         if "path" in self.model_fields_set:
             place["path"] = self.path
@@ -278,9 +276,9 @@ def _refuse_both(target: Target | TargetChange) -> None:
     if target.url is not None and (target.name is not None or target.path is not None):
         field = "name" if target.name is not None else "path"
         reason = "url is given too: a named target has its own"
-        raise Refused(ErrorCode.BAD_VALUE, f"target.{field}", reason, "give one of them")
+        raise bad_value(f"target.{field}", reason, "give one of them")
     if isinstance(target, Target) and target.path is not None and target.name is None:
-        raise Refused(ErrorCode.BAD_VALUE, "target.path", "no target is named", "name the target too")
+        raise bad_value("target.path", "no target is named", "name the target too")
 
 
 def _body_of(
@@ -290,59 +288,23 @@ def _body_of(
     task = getattr(target, "celery", None)
     if isinstance(task, GivenTask):
         if target.body is not None or target.json_ is not None:
-            raise Refused(
-                ErrorCode.BAD_VALUE, "target.celery", "body or json is given too", "give one of them"
-            )
+            raise bad_value("target.celery", "body or json is given too", "give one of them")
         return task.text(), headers
     if target.json_ is None:
         return target.body, headers
     if target.body is not None:
-        raise Refused(ErrorCode.BAD_VALUE, "target.json", "body is given too", "give one of them")
+        raise bad_value("target.json", "body is given too", "give one of them")
     body = json_text(target.json_)
     if any(name.lower() == "content-type" for name, _ in headers):
         return body, headers
     return body, (*headers, ("Content-Type", "application/json"))
 
 
-_GRACE = f"{USUAL.grace_ms // 1_000}s"
-
-
+@partial(taking, fields=OF_MISFIRES)
 class Misfire(Given):
     """What to do with firings that are found late, say after an outage."""
 
     example: ClassVar[str] = '{"policy": "skip"}'
-
-    policy: Annotated[
-        Literal["fire_all", "fire_latest", "skip"] | None,
-        Field(
-            description="what becomes of late firings: all are made, one only if no later moment has come, or none; "
-            f"{USUAL.policy} by default"
-        ),
-    ] = None
-    grace: Annotated[
-        GivenDuration, duration(f"a firing found later than this is late; {_GRACE} by default", _GRACE)
-    ] = None
-    catchup_window: Annotated[
-        GivenDuration,
-        duration("firings found later than this are never made; 0s, the default, means no limit", "1h"),
-    ] = None
-
-    def given(self) -> dict[str, Any]:
-        """Return what is given, by the names in core; raises `Refused`."""
-        asked: dict[str, Any] = {"misfire": self.policy}
-        if self.grace is not None:
-            asked["misfire_grace_ms"] = _grace(self.grace)
-        if self.catchup_window is not None:
-            window = read_duration_field(self.catchup_window, "misfire.catchupWindow")
-            asked["catchup_window_ms"] = window
-        return asked
-
-
-def _grace(text: str) -> int:
-    grace_ms = read_duration_field(text, "misfire.grace")
-    if grace_ms < LEAST_GRACE_MS:
-        raise Refused(ErrorCode.BAD_VALUE, "misfire.grace", f"it is {text[:30]}", "write 1s or more")
-    return grace_ms
 
 
 Key = Annotated[Name, Field(description="the app's own key for it, unique in the app", examples=["order-42"])]
@@ -367,13 +329,10 @@ class TimerFields(OfTimers):
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by the names in core; raises `Refused`."""
-        given = self.model_fields_set
-        asked: dict[str, Any] = {
-            field.name: getattr(self, field.name) for field in OF_TIMERS if field.name in given
-        }
-        if "retry" in given:
+        asked = fields_given(self, OF_TIMERS)
+        if "retry" in self.model_fields_set:
             asked["retry"] = None if self.retry is None else self.retry.given()
-        return asked | ({} if self.misfire is None else self.misfire.given())
+        return asked if self.misfire is None else asked | fields_given(self.misfire, OF_MISFIRES)
 
 
 class WholeTimerBody(TimerFields):
@@ -387,7 +346,7 @@ class WholeTimerBody(TimerFields):
         """Return the timer that is asked for; raises `Refused`."""
         schedule = self.schedule.whole()
         fields, call = self.given(), self.target.call()
-        return AskedTimer(key, schedule, call, fields | call_fields_given(self.target))
+        return AskedTimer(key, schedule, call, fields | fields_given(self.target))
 
 
 class NewTimerBody(WholeTimerBody):
@@ -418,7 +377,7 @@ class TimerPatch(TimerFields):
         if self.target is None:
             return AskedChange(self.key, schedule, None, fields)
         call = self.target.given()
-        return AskedChange(self.key, schedule, call, fields | call_fields_given(self.target))
+        return AskedChange(self.key, schedule, call, fields | fields_given(self.target))
 
 
 class PreviewBody(OfTimers):
@@ -441,7 +400,7 @@ def refuse_task_elsewhere(target: Target, app: str, find: Callable[[str, str], N
         return
     if what:
         reason = f"target {target.name!r} {what}, and runs no Celery task"
-        raise Refused(ErrorCode.BAD_VALUE, "target.celery", reason, _MEND)
+        raise bad_value("target.celery", reason, _MEND)
 
 
 def _what_it_does(url: str) -> str:
