@@ -65,6 +65,9 @@ from wangtimer.executor.note_teller import NoteTeller
 from wangtimer.executor.presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.quarantine import Quarantine
+from wangtimer.executor.readings.acceptance import AcceptanceReading
+from wangtimer.executor.readings.control import ControlReading
+from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.room import Room
@@ -791,13 +794,16 @@ class Wiring:
 
     @once
     def reply_reader(self) -> ReplyReader:
-        """Turns answers into outcomes."""
+        """Turns answers into outcomes; what has a say on them, in this order."""
+        clock = self.clock
         return ReplyReader(
-            self.retries_replica,
-            self.fire_rule.retry,
-            self.chance,
-            AlertMarks(lambda: self.alerted_replica.known, self.clock),
-            self.clock,
+            (AcceptanceReading(clock), ControlReading(clock)),
+            (
+                RetryReading(self.retries_replica, self.fire_rule.retry, self.chance, clock),
+                DeadLetterReading(clock),
+            ),
+            AlertMarks(lambda: self.alerted_replica.known, clock),
+            clock,
         )
 
     @once

@@ -11,7 +11,7 @@ from wangtimer.core.flow.dead_letter import REASON_CHARACTERS, REASONS, Failure
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.timers.timeouts import Timeouts
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.reply_reader import failure_of
+from wangtimer.executor.readings.failure import failure_of
 
 FAILURE = b"HTTP/1.1 503 Away\r\nContent-Length: 0\r\n\r\n"
 

@@ -33,6 +33,9 @@ from wangtimer.executor.disabled_hosts import DisabledHosts
 from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.quarantine import Quarantine
+from wangtimer.executor.readings.acceptance import AcceptanceReading
+from wangtimer.executor.readings.control import ControlReading
+from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
 from wangtimer.executor.ready import ready
 from wangtimer.executor.reply_reader import ReplyReader, _hidden
 from wangtimer.executor.request_maker import RequestMaker
@@ -61,6 +64,16 @@ def knows(value: object) -> Any:
     return SimpleNamespace(known=value)
 
 
+def reader_of(clock: MachineClock, usual: RetryPolicy) -> ReplyReader:
+    """Return a reader of replies that asks what production does."""
+    return ReplyReader(
+        (AcceptanceReading(clock), ControlReading(clock)),
+        (RetryReading(knows({}), usual, Random(1), clock), DeadLetterReading(clock)),
+        AlertMarks(AlertedApps, clock),
+        clock,
+    )
+
+
 def sender_of(
     engine: Any, records: Records, clock: MachineClock, seals: Seals = NO_KEYS, most_attempts: int = 1
 ) -> Sender:
@@ -75,7 +88,7 @@ def sender_of(
         Quarantine(nothing, engine, clock, keeper.may_send, 20.0),
         Waits(knows(Pauses()), nobody, nothing, engine, lambda _app: 0),  # type: ignore[arg-type]
         RequestMaker(lambda one, target: through(target, seals.call_of(one)), AckTokens(()).token, clock),
-        ReplyReader(knows({}), usual, Random(1), AlertMarks(AlertedApps, clock), clock),
+        reader_of(clock, usual),
         DisabledHosts(knows(frozenset()), nothing, clock),
     )
 
@@ -223,7 +236,7 @@ def test_a_call_that_was_sent_again_says_so_though_its_answer_controls_its_timer
     told: str, said: str
 ) -> None:
     clock = MachineClock()
-    reader = ReplyReader(knows({}), RetryPolicy(), Random(1), AlertMarks(AlertedApps, clock), clock)
+    reader = reader_of(clock, RetryPolicy())
     order = CallOrder(calling("http://a/")._replace(form=CallForm(allow_control=True)), None)
     attempt: Any = SimpleNamespace(
         order=order,

@@ -22,7 +22,7 @@ from wangtimer.core.messages.named_broker import own_consumers
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.consumer_fallback import reachable_call
 from wangtimer.executor.prepare import refuse_unacknowledged, request_of
-from wangtimer.executor.reply_reader import failure_of
+from wangtimer.executor.readings.failure import failure_of
 from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.store.redis.consumer_lists import ConsumerLists, ListBounds

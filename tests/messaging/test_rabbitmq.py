@@ -18,7 +18,7 @@ from wangtimer.callback.reply import BrokerAnswer
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.timers.timeouts import Timeouts
-from wangtimer.executor.reply_reader import failure_of
+from wangtimer.executor.readings.failure import failure_of
 from wangtimer.messaging.amqp_link import CLOSED_FOR_S
 from wangtimer.messaging.message_engine import MessageEngine
 

@@ -19,7 +19,7 @@ from wangtimer.callback.reply import BrokerAnswer
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.timers.call_form import CallForm
-from wangtimer.executor.reply_reader import failure_of
+from wangtimer.executor.readings.failure import failure_of
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.messaging.redis_link import _confirm
 

@@ -1,66 +1,60 @@
 """The reply reader: turns the end of a call into the outcome that goes on record."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from random import Random
+from typing import Protocol
 
 from wangtimer.callback import Reply
-from wangtimer.callback.reply import TIME_OVER
-from wangtimer.callback.told import retry_after_ms
 from wangtimer.core.alerts.alert_marks import AlertMarks
 from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
-from wangtimer.core.flow.dead_letter import (
-    BROKEN_OFF,
-    NOT_CONNECTED,
-    NOT_MADE,
-    NOT_TAKEN,
-    REFUSED,
-    TIMED_OUT,
-    Failure,
-    of_status,
-)
+from wangtimer.core.flow.call_order import CallOrder
+from wangtimer.core.flow.dead_letter import NOT_MADE, Failure
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.outcome import Outcome
-from wangtimer.core.flow.reply_control import CONTROL, ControlKind, ReplyControl, read_control
-from wangtimer.core.retry import SAY_WHEN, RetryPolicy, policy_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.secret_parts import without
 from wangtimer.executor.attempt import Attempt
 from wangtimer.executor.claim import Held
 from wangtimer.executor.settler import Finished
-from wangtimer.store.replica import Replica
 
-# The error on record of a firing that was answered with 410.
-GONE_ERROR = (
-    "HTTP 410: gone for good; the timer is disabled if it has moments to come and was not changed since"
-)
+
+class Reading(Protocol):
+    """What a feature makes of the end of a call. Any thread may use it."""
+
+    @property
+    def concerns(self) -> Callable[[CallOrder], object] | None:
+        """Tells of which calls it is asked; None: of each. Let it be a function of C: a plain firing asks it too."""
+
+    def read(self, attempt: Attempt, reply: Reply, outcome: Outcome) -> Outcome:
+        """Return the outcome as the readings before left it, or what this one makes of it."""
 
 
 class ReplyReader:
-    """Any thread may use it. `usual` is the deployment's policy of retries, `retries` are those of apps."""
+    """Any thread may use it. After a success, or a failure, each of its readings is asked in order."""
 
     def __init__(
         self,
-        retries: Replica[Mapping[str, RetryPolicy]],
-        usual: RetryPolicy,
-        random: Random,
+        after_success: Sequence[Reading],
+        after_failure: Sequence[Reading],
         marks: AlertMarks,
         clock: Clock,
     ) -> None:
-        self._retries = retries
-        self._usual = usual
-        self._random = random
+        self._after_success = [(reading.concerns, reading.read) for reading in after_success]
+        self._after_failure = [(reading.concerns, reading.read) for reading in after_failure]
         self._marks = marks
         self._clock = clock
 
     def finished(self, attempt: Attempt, reply: Reply) -> Finished:
         """Return what goes on record of an attempt."""
-        secrets = attempt.made.secrets
-        hide = partial(_hidden, secrets, reply) if secrets else None
-        outcome = self._of_success(attempt, reply) if reply.succeeded else self._of_failure(attempt, reply)
+        order, has_succeeded = attempt.order, reply.succeeded
+        outcome = _outcome(attempt, reply, has_succeeded)
+        for concerns, read in self._after_success if has_succeeded else self._after_failure:
+            if concerns is None or concerns(order):
+                outcome = read(attempt, reply, outcome)
         if self._marks.has_rules:
             outcome = self._marks.noted(outcome, attempt.place)
-        return Finished(attempt.held, outcome, hide)
+        secrets = attempt.made.secrets
+        return Finished(attempt.held, outcome, partial(_hidden, secrets, reply) if secrets else None)
 
     def failed(
         self,
@@ -89,69 +83,21 @@ class ReplyReader:
         """Return the outcome, marked if the judge of alerts is to see it."""
         return self._marks.noted(outcome, place)
 
-    def _of_success(self, attempt: Attempt, reply: Reply) -> Outcome:
-        order, error, ack_ms = attempt.order, reply.shown_error, attempt.timeouts.ack_ms
-        status, due_at = FiringStatus.SUCCEEDED, attempt.due_at_ms
-        if ack_ms is not None and attempt.is_accepted_by(reply):
-            status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + ack_ms
-        outcome = _outcome(attempt, reply, status, due_at, error)
-        if reply.told and order.form.allow_control:
-            control, fault = self._control(attempt, reply)
-            said = "; ".join(filter(None, (error, fault)))
-            outcome = outcome._replace(error=said, notes=((CONTROL, control),) if control else ())
-        return outcome
 
-    def _of_failure(self, attempt: Attempt, reply: Reply) -> Outcome:
-        order = attempt.order
-        # Rules are known here: before, no call begins.
-        policy = policy_of(order.retry, order.app, self._retries.known, self._usual)
-        is_gone = policy.is_gone(_whole_status(reply))
-        error = GONE_ERROR if is_gone else reply.shown_error
-        wait_ms, now = self._wait_ms(attempt, reply, policy), int(self._clock.now_ms())
-        if wait_ms is not None:
-            return _outcome(attempt, reply, FiringStatus.PENDING, now + wait_ms, error)
-        outcome = _outcome(attempt, reply, FiringStatus.FAILED, attempt.due_at_ms, error)
-        # No host where the URL leads nowhere.
-        fault, host = attempt.request.fault, attempt.request.host
-        failure = Failure(NOT_MADE, "", now) if fault else Failure(failure_of(reply), host, now)
-        if is_gone:
-            gone = ReplyControl(order.version, ControlKind.GONE, order.target_version)
-            outcome = outcome.with_note((CONTROL, gone.text))
-        return outcome.with_note(failure.note)
-
-    def _control(self, attempt: Attempt, reply: Reply) -> tuple[str, str]:
-        """Return what an answer makes of its timer, as text, and what is wrong with it; one of both is empty."""
-        try:
-            now, member = int(self._clock.now_ms()), attempt.held.member
-            control = read_control(reply.told, attempt.order.version, now, member.fire_at).text
-        except ValueError as fault:
-            return "", str(fault)
-        return control, ""
-
-    def _wait_ms(self, attempt: Attempt, reply: Reply, policy: RetryPolicy) -> int | None:
-        """Return how long a failed firing waits for its next attempt; None: there is none."""
-        if reply.is_refused:
-            return None
-        asked_ms = None
-        if reply.told and reply.http_status in SAY_WHEN:
-            asked_ms = retry_after_ms(reply.told, self._clock.now_ms())
-        return policy.wait_ms(attempt.held.member.attempt, self._random, _whole_status(reply), asked_ms)
-
-
-def _outcome(attempt: Attempt, reply: Reply, status: FiringStatus, due_at: int, error: str) -> Outcome:
+def _outcome(attempt: Attempt, reply: Reply, has_succeeded: bool) -> Outcome:
+    """Return the outcome of a call that no reading has a say about."""
     member, at_ms, was_sent = attempt.held.member, int(reply.sent_at_ms), reply.was_sent
-    has_succeeded = status is FiringStatus.SUCCEEDED or status is FiringStatus.ACCEPTED
     return Outcome(
         member,
         attempt.bucket,
-        status,
-        due_at,
+        FiringStatus.SUCCEEDED if has_succeeded else FiringStatus.FAILED,
+        attempt.due_at_ms,
         at_ms if was_sent else None,
         at_ms - member.fire_at if was_sent else None,
         int(reply.cost_ms),
         reply.http_status,
         reply.output if attempt.order.keep_output.keeps(has_succeeded) else "",
-        error,
+        reply.shown_error,
         reply.connect_ms,
         reply.first_byte_ms,
         reply.host_failing_ms,
@@ -159,26 +105,8 @@ def _outcome(attempt: Attempt, reply: Reply, status: FiringStatus, due_at: int, 
     )
 
 
-def _whole_status(reply: Reply) -> int | None:
-    """Return the status of a whole answer; None where it broke off, for then no answer counts."""
-    return None if reply.error else reply.http_status
-
-
 def _hidden(secrets: Sequence[str], reply: Reply, outcome: Outcome) -> Outcome:
     """Return an outcome without these secrets of its call; its error has some only where it quotes an answer."""
     is_quoted = reply.told or reply.broker is not None
     error = without(secrets, outcome.error) if is_quoted else outcome.error
     return outcome._replace(output=without(secrets, outcome.output), error=error)
-
-
-def failure_of(reply: Reply) -> str:
-    """Return in a word why a call failed."""
-    if reply.is_refused:
-        return REFUSED
-    if reply.broker is not None:
-        return NOT_TAKEN
-    if not reply.was_sent:
-        return NOT_CONNECTED
-    if reply.error:
-        return TIMED_OUT if reply.error.startswith(TIME_OVER) else BROKEN_OFF
-    return BROKEN_OFF if reply.http_status is None else of_status(reply.http_status)

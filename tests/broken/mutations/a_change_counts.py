@@ -90,9 +90,9 @@ PROMISES = (
         "a timer whose target answers 410 is disabled.",
         breaks="Nobody is told of it.",
         by=Mutation(
-            "ReplyReader._of_failure",
-            "outcome = outcome.with_note((CONTROL, gone.text))",
-            "",
+            "RetryReading.read",
+            "return outcome._replace(error=GONE_ERROR).with_note((CONTROL, gone.text))",
+            "return outcome._replace(error=GONE_ERROR)",
         ),
         red="tests/testing/test_gone.py::test_the_timer_is_disabled_and_the_record_and_the_audit_say_so",
     ),

@@ -138,9 +138,9 @@ PROMISES = (
         "a firing that its target accepted by 202 succeeds when the target says that it is done, and not before.",
         breaks="The answer 202 is the success.",
         by=Mutation(
-            "ReplyReader._of_success",
-            "status, due_at = FiringStatus.ACCEPTED, int(self._clock.now_ms()) + ack_ms",
-            "status, due_at = FiringStatus.SUCCEEDED, int(self._clock.now_ms()) + ack_ms",
+            "AcceptanceReading.read",
+            "return outcome._replace(status=FiringStatus.ACCEPTED, due_at=int(self.clock.now_ms()) + ack_ms)",
+            "return outcome",
         ),
         red="tests/testing/test_long_work.py::test_what_is_accepted_waits_for_the_word_and_is_done_with_it",
     ),
@@ -156,7 +156,7 @@ PROMISES = (
         "a call that the rules of egress refuse has failed, without another attempt.",
         breaks="It is tried again as any that could not connect.",
         by=Mutation(
-            "ReplyReader._wait_ms",
+            "RetryReading._wait_ms",
             """
             if reply.is_refused:
                 return None

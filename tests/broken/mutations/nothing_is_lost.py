@@ -64,9 +64,9 @@ PROMISES = (
         "a dead letter says when its last attempt ended, also if that was not sent and long after its moment.",
         breaks="It has the moment at which that was due.",
         by=Mutation(
-            "ReplyReader._of_failure",
-            'failure = Failure(NOT_MADE, "", now) if fault else Failure(failure_of(reply), host, now)',
-            "failure = Failure(failure_of(reply), host, attempt.due_at_ms)",
+            "DeadLetterReading.read",
+            'Failure(NOT_MADE, "", now) if request.fault else Failure(failure_of(reply), request.host, now)',
+            "Failure(failure_of(reply), request.host, attempt.due_at_ms)",
         ),
         red="tests/callback/test_failure_reasons.py::test_an_outcome_says_when_it_failed",
     ),

@@ -1,0 +1,1 @@
+"""Readings of a reply: what a timer's owner or its target makes of the end of a call."""
