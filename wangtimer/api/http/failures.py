@@ -104,6 +104,15 @@ _CONFLICTS: Mapping[type[Conflict], ErrorCode] = {
 }
 
 
+# The code of an error whose text says all, and the field at fault.
+_TOLD_AS_THEY_ARE: Mapping[type[WangTimerError], tuple[ErrorCode, str]] = {
+    UnknownFiring: (ErrorCode.UNKNOWN_FIRING, "firing_id"),
+    UnknownSecret: (ErrorCode.UNKNOWN_SECRET, "id"),
+    UnknownTarget: (ErrorCode.UNKNOWN_TARGET, "name"),
+    UnknownAlertRule: (ErrorCode.UNKNOWN_ALERT_RULE, "name"),
+    WrongToken: (ErrorCode.WRONG_TOKEN, "token"),
+    NotOnRecord: (ErrorCode.NOT_ON_RECORD, "token"),
+}
 _LIMITS: Mapping[Limited, ErrorCode] = {
     Limited.TIMERS: ErrorCode.TOO_MANY_TIMERS,
     Limited.FIRINGS: ErrorCode.TOO_MANY_FIRINGS,
@@ -159,6 +168,8 @@ def _is_below(prefix: str) -> bool:
 
 def fault_of(error: WangTimerError) -> Fault:
     """Return what a caller is told of an error; raises the error where callers are not told of it."""
+    if (named := _TOLD_AS_THEY_ARE.get(type(error))) is not None:
+        return Fault(named[0], str(error), named[1], cause=error)
     match error:
         case InvalidInput():
             text = f"{error.reason}; {error.mend}"
@@ -166,18 +177,6 @@ def fault_of(error: WangTimerError) -> Fault:
         case UnknownTimer():
             field = "name" if isinstance(error.timer_id, str) else "id"
             return Fault(ErrorCode.UNKNOWN_TIMER, str(error), field, cause=error)
-        case UnknownFiring():
-            return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "firing_id", cause=error)
-        case UnknownSecret():
-            return Fault(ErrorCode.UNKNOWN_SECRET, str(error), "id", cause=error)
-        case UnknownTarget():
-            return Fault(ErrorCode.UNKNOWN_TARGET, str(error), "name", cause=error)
-        case UnknownAlertRule():
-            return Fault(ErrorCode.UNKNOWN_ALERT_RULE, str(error), "name", cause=error)
-        case WrongToken():
-            return Fault(ErrorCode.WRONG_TOKEN, str(error), "token", cause=error)
-        case NotOnRecord():
-            return Fault(ErrorCode.NOT_ON_RECORD, str(error), "token", cause=error)
         case Conflict():
             code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"

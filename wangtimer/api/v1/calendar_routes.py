@@ -136,11 +136,8 @@ class CalendarResource(Resource):
         if query.cursor is not None:
             name, is_own = cursors.read(listed, query.cursor, str)
             found = [calendar for calendar in found if _place(calendar) > (is_own, name)]
-        cursor, rows = None, found[: query.limit]
-        if len(found) > query.limit:
-            last_is_own, last = _place(rows[-1])
-            cursor = cursors.write(listed, last, int(last_is_own))
-        items = cursors.shown_each(rows, attrgetter("name"), _shown)
+        cursor = cursors.after(listed, found, query.limit, lambda last: (last.name, int(_place(last)[0])))
+        items = cursors.shown_each(found[: query.limit], attrgetter("name"), _shown)
         return CalendarPage(items=items, next_cursor=cursor)
 
     @Route("get", ONE, "getCalendar", (404,))

@@ -272,10 +272,9 @@ class DeadLetterResource(Resource):
         wanted = wanted_of(query, header.app, wiring)
         found = wiring.dead_letters.page(wanted, query.limit + 1, after)
         page = found[: query.limit]
-        cursor = None
-        if len(found) > query.limit:
-            last = page[-1]
-            cursor = cursors.write(listed, f"{last.failed_at}-{last.fire_at}", last.timer_id)
+        cursor = cursors.after(
+            listed, found, query.limit, lambda last: (f"{last.failed_at}-{last.fire_at}", last.timer_id)
+        )
         labels = wiring.timer_lists.labels_of(letter.timer_id for letter in page)
         items = cursors.shown_each(
             page,

@@ -118,8 +118,7 @@ class SigningResource(Resource):
         Each callback carries a signature by Standard Webhooks, unless the app has switched that off. The values of
         secrets are not shown.
         """
-        changes = self._changes
-        return ShownSigning.of(**_fields(changes.get(header.app), changes.now()))
+        return ShownSigning.of(**_fields(self._changes.get(header.app), self.now()))
 
     @Route("post", SECRETS, "rotateSecret", (409,), answers={201: ShownRotation}, is_for_callbacks=True)
     def rotate(self, header: AppHeader, body: RotationBody) -> Reply:
@@ -160,7 +159,7 @@ class SigningResource(Resource):
         return self.wiring().signing_changes
 
     def _change_fields(self, changed: SigningChange) -> dict[str, object]:
-        return {**_fields(changed.signing, self._changes.now()), "counts_within": changed.counts_within_ms}
+        return {**_fields(changed.signing, self.now()), "counts_within": changed.counts_within_ms}
 
 
 def _fields(signing: AppSigning, now: int) -> dict[str, object]:

@@ -108,6 +108,5 @@ class ListPage(Sent):
         """
         listed, name_of = cursors.of_list(f"v1 {order}", query), attrgetter(name)
         found = find(cursors.name_behind(listed, query.cursor), query.limit + 1)
-        rows = found[: query.limit]
-        cursor = cursors.write(listed, name_of(rows[-1]), 0) if len(found) > query.limit else None
-        return cls.of(items=cursors.shown_each(rows, name_of, show), next_cursor=cursor)
+        cursor = cursors.after(listed, found, query.limit, lambda last: (name_of(last), 0))
+        return cls.of(items=cursors.shown_each(found[: query.limit], name_of, show), next_cursor=cursor)

@@ -179,7 +179,6 @@ class AuditResource(Resource):
             at, entry_id = cursors.read(listed, query.cursor, int)
             last = (int(at), entry_id)
         found = wiring.audit.page(query.wanted, query.limit + 1, last)
-        rows = found[: query.limit]
-        cursor = cursors.write(listed, rows[-1].at, rows[-1].id) if len(found) > query.limit else None
-        items = cursors.shown_each(rows, attrgetter("id"), shown_change)
+        cursor = cursors.after(listed, found, query.limit, lambda entry: (entry.at, entry.id))
+        items = cursors.shown_each(found[: query.limit], attrgetter("id"), shown_change)
         return AuditPage(items=items, next_cursor=cursor)

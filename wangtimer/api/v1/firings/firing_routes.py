@@ -162,12 +162,11 @@ class FiringResource(Resource):
             fire_at, timer_id = cursors.read(listed, query.cursor, int)
             behind = (int(fire_at), timer_id)
         found = wiring.firing_lists.page(query.wanted_of(header.app, wiring), query.limit + 1, behind)
-        shown_rows = found[: query.limit]
-        cursor = None
-        if len(found) > query.limit:
-            last = shown_rows[-1].firing
-            cursor = cursors.write(listed, last.fire_at, last.timer_id)
-        return FiringPage(items=shown_firings(wiring, header.app, shown_rows), next_cursor=cursor)
+        cursor = cursors.after(
+            listed, found, query.limit, lambda row: (row.firing.fire_at, row.firing.timer_id)
+        )
+        items = shown_firings(wiring, header.app, found[: query.limit])
+        return FiringPage(items=items, next_cursor=cursor)
 
     @Route("get", "/firings:count", "countFirings", (404,))
     def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:
