@@ -227,7 +227,7 @@ class Feeder:
         """Write the definitions of those timers whose definitions this process did not write lately."""
         now = self.clock.monotonic()
         fresh_since = now - self.definitions_live_s / 3
-        news = {one for one in timer_ids if self._told.get(one, float("-inf")) < fresh_since}
+        news = {timer_id for timer_id in timer_ids if self._told.get(timer_id, float("-inf")) < fresh_since}
         if not news:
             return
         tell(self.timers, self.definitions, news)

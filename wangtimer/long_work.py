@@ -158,11 +158,11 @@ class LongWork:
         return number
 
     def _end_overdue(self, page: Sequence[Outcome]) -> int:
-        definitions = self.timers.definitions({one.member.timer_id for one in page})
+        definitions = self.timers.definitions({entry.member.timer_id for entry in page})
         read = [
-            (one, definitions.get(one.member.timer_id))
-            for one in page
-            if one.member.timer_id not in definitions.bad
+            (entry, definitions.get(entry.member.timer_id))
+            for entry in page
+            if entry.member.timer_id not in definitions.bad
         ]
         return self._end(read, TIME_OVER_ERROR, NOT_ACKED)
 
@@ -234,23 +234,29 @@ class LongWork:
     ) -> int:
         """End firings as failed attempts, to be tried again where their policies say so; return how many ended."""
         of_apps, alerted, outcomes = self.apps.retries(), self.alerted(), []
-        for one, its in page:
+        for entry, definition in page:
             try:
-                outcome = self._outcome(one, its, of_apps, error, reason, is_final)
-                place = self._place_of(its) if alerted else NOWHERE
-                outcomes.append((one, self.marks.noted_for(alerted, outcome, place)))
+                outcome = self._outcome(entry, definition, of_apps, error, reason, is_final)
+                place = self._place_of(definition) if alerted else NOWHERE
+                outcomes.append((entry, self.marks.noted_for(alerted, outcome, place)))
             except StoreAway:
                 raise
             except Exception as fault:
-                log.error("accepted_firing_not_judged", member=str(one.member), error=repr(fault))
+                log.error("accepted_firing_not_judged", member=str(entry.member), error=repr(fault))
         number, again = self.accepted.end(outcomes)
         try:
             self.hot.add(again)
         except StoreAway as away:
             log.info("retries_left_to_sweep", firings=len(again), error=str(away))
-        single = {its.timer_id for _, its in page if its is not None and its.overlap is not Overlap.ALLOW}
+        single = {
+            definition.timer_id
+            for _, definition in page
+            if definition is not None and definition.overlap is not Overlap.ALLOW
+        }
         done = {
-            one.member.key for one, outcome in outcomes if outcome.is_done and one.member.timer_id in single
+            entry.member.key
+            for entry, outcome in outcomes
+            if outcome.is_done and entry.member.timer_id in single
         }
         if done:
             self.end_overlaps(done)

@@ -191,7 +191,7 @@ class Migrator:
 
     def _rests_after(self, plans: Sequence[Plan], worked_s: float) -> bool:
         """Rest after these plans if there is strain and one could have waited; tell whether there was a rest."""
-        ahead_ms = max(one.timer.planned_until for one in plans) - int(self.clock.now_ms())
+        ahead_ms = max(plan.timer.planned_until for plan in plans) - int(self.clock.now_ms())
         times = self._rest_of(ahead_ms)
         if not times or not self.is_strained():
             return False

@@ -63,7 +63,7 @@ class Overlaps:
         """Cancel firings for which a newer one began, a page at a time, for a while. Raises `StoreAway`."""
         ends_at, number, after = self.clock.monotonic() + LONGEST_CANCELLING_S, 0, BEFORE_ALL
         while self.clock.monotonic() < ends_at and (page := self.to_cancel.page(after)):
-            number += self.to_cancel.cancel(page, self._noted_of({one.key[0] for one in page}))
+            number += self.to_cancel.cancel(page, self._noted_of({firing.key[0] for firing in page}))
             after = page[-1].key
         if number:
             log.info("older_firings_cancelled", firings=number)
@@ -72,7 +72,7 @@ class Overlaps:
         """Return what marks outcomes of these timers for the judge of alerts."""
         alerted = self.alerted()
         definitions = self.timers.definitions(timer_ids) if alerted else {}
-        places = {one: place_of(definitions.get(one)) for one in timer_ids}
+        places = {timer_id: place_of(definitions.get(timer_id)) for timer_id in timer_ids}
         return lambda outcome: noted(outcome, places[outcome.member.timer_id], alerted)
 
     def _forget_done(self) -> None:

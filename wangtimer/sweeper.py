@@ -161,8 +161,10 @@ class Sweeper:
         """Let the targets of accepted firings say that they are done: while these were parked, no word could count."""
         until = int(self.clock.now_ms()) + GRACE_MS
         return [
-            one._replace(due_at=max(one.due_at, until)) if one.status is FiringStatus.ACCEPTED else one
-            for one in outcomes
+            outcome._replace(due_at=max(outcome.due_at, until))
+            if outcome.status is FiringStatus.ACCEPTED
+            else outcome
+            for outcome in outcomes
         ]
 
     def _of_known_timers(self, outcomes: list[Outcome]) -> list[Outcome]:

@@ -65,9 +65,9 @@ def only_certificates(pem: str) -> str:
     Raises ValueError that says what is wrong.
     """
     certificates = _read(pem)
-    for one in certificates:
-        _facts(one)
-        if not _is_quick(_public_key(one), MOST_AUTHORITY_BITS):
+    for certificate in certificates:
+        _facts(certificate)
+        if not _is_quick(_public_key(certificate), MOST_AUTHORITY_BITS):
             raise ValueError(
                 f"the key of one is neither RSA of at most {MOST_AUTHORITY_BITS} bits nor {_SANE}"
             )
@@ -154,7 +154,7 @@ def _read(pem: str) -> list[x509.Certificate]:
 
 
 def _written(certificates: Iterable[x509.Certificate]) -> str:
-    return "".join(one.public_bytes(_PEM).decode() for one in certificates)
+    return "".join(certificate.public_bytes(_PEM).decode() for certificate in certificates)
 
 
 def _facts(certificate: x509.Certificate) -> CertificateFacts:

@@ -218,11 +218,11 @@ class Flows:
         ways = {} if host is None else dict(host.ways)
         if lane.app is not None:
             at_host = None if host is None else host.apps.get(lane.app)
-            mine = [] if at_host is None else list(at_host.ways.values())
+            ways_there = [] if at_host is None else list(at_host.ways.values())
             if not lane.is_of_limit:
-                mine = [way for way in mine if way.part == lane.part]
-            busy = [way for way in mine if not way.is_idle]
-            rooms = [self._room_on(way, now) for way in busy or mine] or [PLACES_UNTIL_REACHED]
+                ways_there = [way for way in ways_there if way.part == lane.part]
+            busy = [way for way in ways_there if not way.is_idle]
+            rooms = [self._room_on(way, now) for way in busy or ways_there] or [PLACES_UNTIL_REACHED]
             # A pulled call may be of any of them. Of a limit it takes a permit along, so one that has room is enough.
             room = max(rooms) if lane.is_of_limit else min(rooms)
         elif host is None or lane.is_of_limit:
@@ -241,7 +241,7 @@ class Flows:
             flow.backlog.clear()
             flow.queue.clear()
             self._settle_emptied(flow, len(waiting))
-            cleared += [one.call for one in waiting]
+            cleared += [call_waiting.call for call_waiting in waiting]
         return cleared
 
     def _thin_out(
@@ -258,7 +258,7 @@ class Flows:
                 out.append(flow.take_latest())
             if len(out) > before:
                 self._settle_emptied(flow, len(out) - before)
-        return [(lane, one) for one in out]
+        return [(lane, call_out) for call_out in out]
 
     def _room_on(self, way: Way, now: float) -> int:
         # However many places other apps take: some of this one's calls wait here, and get their turns.
@@ -307,11 +307,11 @@ class Flows:
 
     def _has_room_for_part(self, route: Route, host: str, now: float) -> bool:
         """Tell whether the app may have one more way to the host; for it, idle ones that did not fail are forgotten."""
-        mine = self._ways_at_host(route, host)
-        if len(mine) < MOST_PARTS:
+        ways = self._ways_at_host(route, host)
+        if len(ways) < MOST_PARTS:
             return True
-        idle = [way for way in mine if way.is_idle and not way.health.failed_since(now - FAILURE_COUNTS_S)]
-        if len(mine) - len(idle) >= MOST_PARTS:
+        idle = [way for way in ways if way.is_idle and not way.health.failed_since(now - FAILURE_COUNTS_S)]
+        if len(ways) - len(idle) >= MOST_PARTS:
             return False
         for way in idle:
             self._forget(way)
@@ -398,7 +398,11 @@ class Flows:
         for app in list(self._blocked_apps.values()):
             free = self._free_of(app)
             # This search is short: few flows have at least as many calls under way as are free.
-            flow = next((one for one in app.blocked if one.to.running < free), None) if free > 0 else None
+            flow = (
+                next((waiting_flow for waiting_flow in app.blocked if waiting_flow.to.running < free), None)
+                if free > 0
+                else None
+            )
             if not app.blocked:
                 del self._blocked_apps[app.name]
             elif flow is not None:

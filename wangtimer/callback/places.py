@@ -169,11 +169,11 @@ class Way:
             return host.most - host.running + self.stuck
         if self.is_starved and not self.running:
             return 1
-        taken, mine = self.running, self.at_host
+        taken, at_host = self.running, self.at_host
         if not self.is_in_trouble:
-            if number == mine.running + mine.waiting:
+            if number == at_host.running + at_host.waiting:
                 return host.free
-            taken = sum(way.running for way in mine.ways.values() if not way.is_in_trouble)
+            taken = sum(way.running for way in at_host.ways.values() if not way.is_in_trouble)
         return min(host.free, max(1, host.free) - (taken if self.running else 0))
 
     @property

@@ -35,5 +35,5 @@ def shown_place(location: str) -> str:
         return ""
     scheme = f"{parts.scheme}:" if parts.scheme else ""
     place = f"{scheme}//{host}{parts.path}" if host else parts.path
-    shown = "".join(one if one.isprintable() else "?" for one in place[:SHOWN_CHARACTERS])
+    shown = "".join(character if character.isprintable() else "?" for character in place[:SHOWN_CHARACTERS])
     return f"{shown}…" if len(place) > SHOWN_CHARACTERS else shown

@@ -80,7 +80,9 @@ class Asker:
             current = self._current(held)
             self._also(current.values())
             for question in questions:
-                question.answer = {one: current[one] for one in question.held if one in current}
+                question.answer = {
+                    timer_id: current[timer_id] for timer_id in question.held if timer_id in current
+                }
         except Exception as error:
             log.warning("definitions_not_asked", error=repr(error))
         finally:
@@ -89,6 +91,6 @@ class Asker:
 
     def _current(self, held: Definitions) -> Definitions:
         versions = self._timers.versions(set(held))
-        newer = {one for one, version in versions.items() if version > held[one].version}
-        current = {one: held[one] for one in versions}
+        newer = {timer_id for timer_id, version in versions.items() if version > held[timer_id].version}
+        current = {timer_id: held[timer_id] for timer_id in versions}
         return current | (self._timers.definitions(newer) if newer else {})

@@ -56,8 +56,8 @@ class Claimer:
         finally:
             self._claims.give_room(number - len(taken))
         until = sent_at + self._renewing_s(last)
-        mine = [one.member for one in taken]
-        claim = Claim(chunk.slice, claim_id, mine, sent_at, until, self._claims.give_room)
+        members = [member_taken.member for member_taken in taken]
+        claim = Claim(chunk.slice, claim_id, members, sent_at, until, self._claims.give_room)
         if taken:
             self._claims.add(claim)
         return claim, taken

@@ -32,21 +32,21 @@ class DisabledHosts:
     def held_by(self, key: HostKey) -> HostKey | None:
         """Return what is disabled, the whole of a host or this part of it; None if neither is."""
         keys = self._replica.known
-        return next((one for one in (_whole(key), key) if one in keys), None)
+        return next((disabled for disabled in (_whole(key), key) if disabled in keys), None)
 
     def may_try(self, key: HostKey) -> bool:
         """Tell whether a call is to try what is disabled; then it counts as made now."""
         keys, now = self._replica.known, self._clock.monotonic()
         if now - self._tried_at.get(key, float("-inf")) < TRIED_EVERY_S:
             return False
-        self._tried_at = {one: at for one, at in self._tried_at.items() if one in keys} | {key: now}
+        self._tried_at = {tried: at for tried, at in self._tried_at.items() if tried in keys} | {key: now}
         return True
 
     def learn(self, key: HostKey, reply: Reply) -> None:
         """Learn of a call that was made."""
         if sign_of(reply) is Sign.ANSWERED:
-            for one in self._replica.known & {key, _whole(key)}:
-                self._note_answer(one)
+            for disabled in self._replica.known & {key, _whole(key)}:
+                self._note_answer(disabled)
 
 
 def _whole(key: HostKey) -> HostKey:

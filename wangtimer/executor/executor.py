@@ -148,7 +148,7 @@ class Executor:
         * Once this process is asked to stop, no further part begins.
         """
         by_member = {due.member: due for due in chunk.members}
-        dues, last = [by_member[one.member] for one in taken], chunk.last
+        dues, last = [by_member[entry.member] for entry in taken], chunk.last
         most = len(taken) if most is None else most
         fired = Fired()
         try:
@@ -191,14 +191,14 @@ class Executor:
         number, sizes = part_of(dues, read)
         claim.fill(self._room, sizes)
         plain, case = self._judge.look(claim, dues[:number], taken[:number], read, ahead)
-        deaths = {one.member: one.deaths for one in taken if one.deaths}
+        deaths = {entry.member: entry.deaths for entry in taken if entry.deaths}
         if plain:
             self._send(claim, plain, deaths, most, fired)
         if case.asked:
             self._judge.judge(case)
             self._obey(claim, case.verdicts, case.definitions, fired)
             ready = self._judge.ready(case)
-            claim.empty({due.member for due in case.asked} - {one.held.member for one in ready})
+            claim.empty({due.member for due in case.asked} - {going.held.member for going in ready})
             if ready:
                 self._send(claim, ready, deaths, most, fired, case.paused)
         return number
@@ -215,19 +215,19 @@ class Executor:
         """Send what is ready, up to `most` in all; the rest waits again."""
         going, staying = within_room(ready, most - fired.sent + fired.to_other_host)
         if staying:
-            claim.empty([one.held.member for one in staying])
+            claim.empty([firing.held.member for firing in staying])
         with self._one_at_a_time(len(ready)):
             sent = self._sender.send(going, deaths, paused)
         fired.sent += sent.calls
         fired.to_other_host += sent.to_other_host
-        self._leave_waiting(claim, [one.due for one in staying], fired)
+        self._leave_waiting(claim, [firing.due for firing in staying], fired)
         if sent.unmade or sent.unopened:
             self._leave_unsent(claim, going, sent, fired)
 
     def _leave_unsent(self, claim: Claim, going: Sequence[Ready], sent: Sent, fired: Fired) -> None:
         """Put back, or fail, members for which no request could be made, or whose secrets could not be opened."""
-        unmade = [one.due for one in going if one.held.member in sent.unmade]
-        unopened = [one for one in going if one.held.member in sent.unopened]
+        unmade = [firing.due for firing in going if firing.held.member in sent.unmade]
+        unopened = [firing for firing in going if firing.held.member in sent.unopened]
         verdicts = self._judge.unmade(unmade, sent.unmade) | self._judge.unopened(unopened, sent.unopened)
         self._obey(claim, verdicts, {}, fired)
 

@@ -57,7 +57,7 @@ class Judge:
 
     def read_ahead(self, batches: Sequence[Batch]) -> ReadAhead | None:
         """Read what firings of several lanes need, in one go; None if that fails: then each lane reads for itself."""
-        members = [one.member for batch in batches for one in batch.taken]
+        members = [entry.member for batch in batches for entry in batch.taken]
         read_at = self._clock.monotonic()
         try:
             with self._one_at_a_time(len(members)):
@@ -84,7 +84,7 @@ class Judge:
         shared = self._shared.known(definitions.values(), read.signing_mark)
         case = Case(claim, [], [], definitions, shared)
         with self._one_at_a_time(len(dues)):
-            plain = self._parted(case, dues, {one.member for one in taken if one.is_suspect})
+            plain = self._parted(case, dues, {entry.member for entry in taken if entry.is_suspect})
         if case.asked and ahead is not None:
             case.rows = ahead.rows_by(self._clock.monotonic())
         return plain, case
@@ -147,13 +147,15 @@ class Judge:
 
         At once if SQL has them sealed otherwise by now.
         """
-        renewed = self._wanted.renew_seals({one.definition.timer_id: one.definition for one in unopened})
+        renewed = self._wanted.renew_seals(
+            {firing.definition.timer_id: firing.definition for firing in unopened}
+        )
         now = int(self._clock.now_ms())
         return {
-            one.held.member: PutBack(now)
-            if one.definition.timer_id in renewed
-            else self._verifier.unopened(one.due, why[one.held.member])
-            for one in unopened
+            firing.held.member: PutBack(now)
+            if firing.definition.timer_id in renewed
+            else self._verifier.unopened(firing.due, why[firing.held.member])
+            for firing in unopened
         }
 
 

@@ -84,14 +84,16 @@ class Keeper:
         sent_at = self._clock.monotonic()
         members = {(claim.stands_in, claim.id): claim.open_members() for claim in claims}
         try:
-            mine = self._slices.renew(members)
+            still_held = self._slices.renew(members)
         except StoreAway as error:
             log.warning("renewal_failed", claims=len(claims), error=str(error))
             return
         for claim in claims:
             key = (claim.stands_in, claim.id)
             # Members that were let go of meanwhile are settled and released.
-            lost = [member for member in members[key] if member not in mine[key] and claim.holds(member)]
+            lost = [
+                member for member in members[key] if member not in still_held[key] and claim.holds(member)
+            ]
             if lost:
                 log.warning("claim_lost", slice=claim.stands_in.tag, members=len(lost))
                 claim.let_go(lost)

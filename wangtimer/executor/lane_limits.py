@@ -118,10 +118,10 @@ class LaneLimits:
         for lane in limited:
             permits[lane] = []
             if lane in taken:
-                mine, wait_s = taken[lane]
-                permits[lane] = mine
-                is_used_up = self.has_rate(lane) and len(mine) < wishes[lane]
-                self._ask_again(lane, wait_s, is_in_vain=not mine, is_used_up=is_used_up)
+                names, wait_s = taken[lane]
+                permits[lane] = names
+                is_used_up = self.has_rate(lane) and len(names) < wishes[lane]
+                self._ask_again(lane, wait_s, is_in_vain=not names, is_used_up=is_used_up)
         return permits
 
     def give_back(self, permits: Sequence[Permit]) -> None:

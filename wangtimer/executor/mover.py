@@ -100,13 +100,13 @@ class Mover:
             if len(by_lane) <= 1:
                 self._put_back(self._still_mine(moves), SHORTEST_WAIT_MS)
                 return
-            for theirs in by_lane.values():
-                self._move_guarded(theirs)
+            for lane_moves in by_lane.values():
+                self._move_guarded(lane_moves)
 
     def _move(self, moves: Sequence[Move]) -> None:
-        mine = self._still_mine(moves)
-        self._put_back([move for move in mine if move.held.claim.stands_in == move.lane], 0)
-        others = [move for move in mine if move.held.claim.stands_in != move.lane]
+        held_moves = self._still_mine(moves)
+        self._put_back([move for move in held_moves if move.held.claim.stands_in == move.lane], 0)
+        others = [move for move in held_moves if move.held.claim.stands_in != move.lane]
         if not others:
             return
         noted, left = self._noted(others)
@@ -125,7 +125,9 @@ class Mover:
         """
         if self._sql_rest.lasts(self._clock):
             return [], moves
-        noted = {lane: [move.held.member for move in theirs] for lane, theirs in _by_lane(moves).items()}
+        noted = {
+            lane: [move.held.member for move in lane_moves] for lane, lane_moves in _by_lane(moves).items()
+        }
         try:
             with self._sql_rest.asking(self._clock):
                 locked = self._firings.note_lanes(noted)
@@ -153,8 +155,8 @@ class Mover:
             return
         helds = [move.held for move in moves]
         added = {
-            lane: [DueMember(move.held.member, move.due_at) for move in theirs]
-            for lane, theirs in _by_lane(moves).items()
+            lane: [DueMember(move.held.member, move.due_at) for move in lane_moves]
+            for lane, lane_moves in _by_lane(moves).items()
         }
         try:
             self._hot.add_to_lanes(added)
@@ -189,13 +191,13 @@ class Mover:
 
     def _still_mine(self, moves: Sequence[Move]) -> list[Move]:
         now = self._clock.monotonic()
-        mine: list[Move] = []
+        held_moves: list[Move] = []
         others: list[Move] = []
         for move in moves:
             is_mine = move.held.claim.is_safe(move.held.member, now, self._lease_s)
-            (mine if is_mine else others).append(move)
+            (held_moves if is_mine else others).append(move)
         let_go(move.held for move in others)
-        return mine
+        return held_moves
 
 
 def _by_lane(moves: Sequence[Move]) -> dict[SharedLane, list[Move]]:

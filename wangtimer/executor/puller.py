@@ -266,17 +266,17 @@ class Puller:
             if room > 0 or lane in self._looks:
                 wish = self._limits.wish(lane, room) if self._limits.count_for(lane) else room
                 shared = _shared_by(lane) if wish > 0 else ()
-                for one in shared:
-                    if one not in left:
-                        left[one] = self._room_in(one)
+                for sharer in shared:
+                    if sharer not in left:
+                        left[sharer] = self._room_in(sharer)
                 held += self._most_of(lane, wish)
                 sending += wish > 0
-                if wishes and (held > MOST_A_PULL or any(left[one] < wish for one in shared)):
+                if wishes and (held > MOST_A_PULL or any(left[sharer] < wish for sharer in shared)):
                     break
                 if sending > self._most_sending and wish > 0:
                     break
-                for one in shared:
-                    left[one] -= wish
+                for sharer in shared:
+                    left[sharer] -= wish
                 wishes[lane] = wish
             self._turns.pop()
         return wishes
@@ -302,7 +302,7 @@ class Puller:
             mine = permits[order.lane]
             self._note(order.lane, found, is_limited=mine is not None)
             if found.taken:
-                members, until = (one.member for one in found.taken), sent_at + self._longest_s
+                members, until = (entry.member for entry in found.taken), sent_at + self._longest_s
                 claim = Claim(
                     order.lane, order.claim_id, members, sent_at, until, self._claims.give_room, mine or ()
                 )

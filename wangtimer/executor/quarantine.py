@@ -61,8 +61,8 @@ class Line:
         if not self._waiting and not self._slow:
             self._slow_hosts.clear()
         while self._joined:
-            one = self._joined.popleft()
-            (self._slow if one.host in self._slow_hosts else self._waiting).append(one)
+            joined = self._joined.popleft()
+            (self._slow if joined.host in self._slow_hosts else self._waiting).append(joined)
         if self._waiting:
             return self._waiting.popleft()
         return self._slow.popleft() if self._slow else None
@@ -71,8 +71,8 @@ class Line:
         """Put all firings for this host behind the others, until nothing waits."""
         self._slow_hosts.add(host)
         waiting, self._waiting = self._waiting, deque()
-        for one in waiting:
-            (self._slow if one.host == host else self._waiting).append(one)
+        for firing in waiting:
+            (self._slow if firing.host == host else self._waiting).append(firing)
 
 
 class Quarantine:
@@ -115,15 +115,15 @@ class Quarantine:
         A firing that is not surely held when its turn comes is not tried, and so not blamed. It comes back.
         Return in how many seconds the next one has its turn: 0, or None if there was none.
         """
-        one = self._line.next()
-        if one is None:
+        firing = self._line.next()
+        if firing is None:
             return None
-        held, call = one
+        held, call = firing
         if not _is_held(held):
             return 0.0
         if not self._is_safe(held):
             self._put_back(held)
-        elif self._is_noted(one):
+        elif self._is_noted(firing):
             log.warning("tried_alone", member=str(held.member))
             self._tried = held
             began_at = self._clock.monotonic()
@@ -131,22 +131,22 @@ class Quarantine:
             while self._clock.monotonic() < began_at + self._longest_s and _is_held(held):
                 self._clock.sleep(LOOK_EACH_S)
             if self._clock.monotonic() > began_at + SLOW_S:
-                self._line.note_slow(one.host)
+                self._line.note_slow(firing.host)
         return 0.0
 
-    def _is_noted(self, one: Quarantined) -> bool:
+    def _is_noted(self, firing: Quarantined) -> bool:
         """Note in Redis which firing is to blame if this process dies now; let go of it if the claim is lost.
 
         If Redis does not answer it may have noted it all the same. The firing then has its turn again: if its lease
         ran out, it would be blamed.
         """
-        held = one.held
+        held = firing.held
         try:
             noted = self._slices.try_apart(by_claim([held]), DIED_ALONE)
         except StoreAway as error:
             log.warning("quarantined_has_its_turn_again", member=str(held.member), error=str(error))
             self._clock.sleep(AGAIN_S)
-            self._line.join([one])
+            self._line.join([firing])
             return False
         is_mine = held.member in noted[held.claim.stands_in, held.claim.id]
         if not is_mine:

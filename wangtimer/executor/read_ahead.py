@@ -20,12 +20,18 @@ class ReadAhead(NamedTuple):
     def definitions_of(self, timer_ids: Sequence[int], now: float) -> DefinitionsRead | None:
         """Return what was read of these timers; None if they are to be read again."""
         read = self.read
-        if not self._lasts(now) or read.until is None or any(one not in read.sizes for one in timer_ids):
+        if (
+            not self._lasts(now)
+            or read.until is None
+            or any(timer_id not in read.sizes for timer_id in timer_ids)
+        ):
             return None
-        mine = set(timer_ids)
+        asked = set(timer_ids)
         return read._replace(
-            definitions={one: read.definitions[one] for one in mine if one in read.definitions},
-            sizes={one: read.sizes[one] for one in mine},
+            definitions={
+                timer_id: read.definitions[timer_id] for timer_id in asked if timer_id in read.definitions
+            },
+            sizes={timer_id: read.sizes[timer_id] for timer_id in asked},
         )
 
     def rows_by(self, now: float) -> RowsAndParked | None:

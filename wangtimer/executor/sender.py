@@ -96,43 +96,43 @@ class Sender:
         behind = LanesBehind(self._waits)
         may_wait = bool(paused) or self._waits.are_any
         are_any_disabled = self._disabled_hosts.are_any
-        for one in ready:
-            died = deaths.get(one.held.member, 0)
+        for firing in ready:
+            died = deaths.get(firing.held.member, 0)
             if died >= DIED_ALONE:
                 self.fail(
-                    one.held,
-                    one.due_at,
+                    firing.held,
+                    firing.due_at,
                     "each executor that ran it died, the last of them while it ran alone",
-                    one.bucket,
-                    place=one.order.where.place,
+                    firing.bucket,
+                    place=firing.order.where.place,
                 )
                 continue
             # A lane may be far behind, and most of an app's firings go there: no request is made for them.
-            lane = paused.get(one.held.member) if may_wait else None
+            lane = paused.get(firing.held.member) if may_wait else None
             if lane is None and may_wait:
-                lane = self.pause_of(one.held, one.order.app, one.order.where.host)
-            disabled = self._disabled_for(one) if are_any_disabled and lane is None else None
+                lane = self.pause_of(firing.held, firing.order.app, firing.order.where.host)
+            disabled = self._disabled_for(firing) if are_any_disabled and lane is None else None
             if disabled is not None:
                 if not self._disabled_hosts.may_try(disabled):
-                    self._fail_unasked(one)
+                    self._fail_unasked(firing)
                     continue
             elif lane is None and may_wait and died < ALONE_AFTER:
-                lane = behind.of(one)
+                lane = behind.of(firing)
             if lane is not None:
-                self.move(one.held, lane, one.due_at)
+                self.move(firing.held, lane, firing.due_at)
                 continue
             try:
-                attempt = self._attempt(one)
+                attempt = self._attempt(firing)
             except UnopenedSecrets as error:
-                unopened[one.held.member] = str(error)
+                unopened[firing.held.member] = str(error)
                 continue
             except Exception as error:
-                unmade[one.held.member] = reason_of("no request can be made of it", error)
+                unmade[firing.held.member] = reason_of("no request can be made of it", error)
                 continue
             if attempt is None:
                 continue
             if died >= ALONE_AFTER:
-                quarantined.append(Quarantined(one.held, attempt))
+                quarantined.append(Quarantined(firing.held, attempt))
             else:
                 if has_permits:
                     attempt.permits = claim.take_permit()
@@ -141,15 +141,18 @@ class Sender:
         claim.hand_on([call.held.member for call in calls])
         if quarantined:
             self._quarantine.take(quarantined)
-            claim.hand_on([one.held.member for one in quarantined])
+            claim.hand_on([alone.held.member for alone in quarantined])
         to_other_host = 0
         if isinstance(claim.stands_in, SharedLane):
-            requests = [(one.held, one.request) for one in calls]
-            to_other_host = sum(_leads_to_other_host(held, it.host, it.app, it.part) for held, it in requests)
+            requests = [(call.held, call.request) for call in calls]
+            to_other_host = sum(
+                _leads_to_other_host(held, request.host, request.app, request.part)
+                for held, request in requests
+            )
         return Sent(len(calls) + len(quarantined), to_other_host, unmade, unopened)
 
-    def _disabled_for(self, one: Ready) -> HostKey | None:
-        return self._disabled_hosts.held_by(one.order.where.way)
+    def _disabled_for(self, ready: Ready) -> HostKey | None:
+        return self._disabled_hosts.held_by(ready.order.where.way)
 
     def stop(self, timeout_s: float) -> list[Call]:
         """Let calls under way end; return those not sent. Then nothing more is sent."""
@@ -219,14 +222,16 @@ def within_room(ready: Sequence[Ready], most: int) -> tuple[list[Ready], list[Re
         return list(ready), []
     going: list[Ready] = []
     staying: list[Ready] = []
-    for one in ready:
-        if _leads_to_other_host(one.held, one.order.where.host, one.order.app, one.order.where.part):
-            going.append(one)
+    for firing in ready:
+        if _leads_to_other_host(
+            firing.held, firing.order.where.host, firing.order.app, firing.order.where.part
+        ):
+            going.append(firing)
         elif most > 0:
             most -= 1
-            going.append(one)
+            going.append(firing)
         else:
-            staying.append(one)
+            staying.append(firing)
     return going, staying
 
 

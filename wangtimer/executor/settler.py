@@ -120,14 +120,18 @@ class Settler:
         held = [finished.held for finished in batch]
         let_go(held)
         try:
-            self._hot.add([one.retry_firing() for one in outcomes if one.status is FiringStatus.PENDING])
+            self._hot.add(
+                [outcome.retry_firing() for outcome in outcomes if outcome.status is FiringStatus.PENDING]
+            )
             self._slices.release(by_claim(held))
         except StoreAway as error:
             log.info("release_left_to_lease", outcomes=len(batch), error=str(error))
         if not left:
             return batch
         parked = set(map(id, left))
-        return [one for one, outcome in zip(batch, outcomes, strict=True) if id(outcome) not in parked]
+        return [
+            finished for finished, outcome in zip(batch, outcomes, strict=True) if id(outcome) not in parked
+        ]
 
     def _write(self, outcomes: Sequence[Outcome]) -> Sequence[Outcome]:
         """Write outcomes to SQL; return those that it did not take."""

@@ -60,15 +60,15 @@ class SharedParts:
     signings: dict[str, AppSigning] = field(default_factory=dict)
     targets: dict[TargetKey, NamedTarget] = field(default_factory=dict)
 
-    def suffices_for(self, one: Definition) -> bool:
+    def suffices_for(self, definition: Definition) -> bool:
         """Tell whether nothing is missing for a call of this timer."""
-        if one.app not in self.signings:
+        if definition.app not in self.signings:
             return False
-        return not one.notify.target or (one.app, one.notify.target) in self.targets
+        return not definition.notify.target or (definition.app, definition.notify.target) in self.targets
 
-    def target_of(self, one: Definition) -> NamedTarget | None:
+    def target_of(self, definition: Definition) -> NamedTarget | None:
         """Return the target that the timer's call goes through; None: it goes through none."""
-        return self.targets[one.app, one.notify.target] if one.notify.target else None
+        return self.targets[definition.app, definition.notify.target] if definition.notify.target else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +101,8 @@ class SharedSource:
 def _needs(definitions: Iterable[Definition]) -> tuple[set[str], set[TargetKey]]:
     apps: set[str] = set()
     keys: set[TargetKey] = set()
-    for one in definitions:
-        apps.add(one.app)
-        if one.notify.target:
-            keys.add((one.app, one.notify.target))
+    for definition in definitions:
+        apps.add(definition.app)
+        if definition.notify.target:
+            keys.add((definition.app, definition.notify.target))
     return apps, keys

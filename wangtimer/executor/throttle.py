@@ -48,11 +48,11 @@ class Asking:
 
     def permit_of(self, lane: SharedLane) -> Permit | None:
         """Return its permit of this limit, which may be for a shorter call."""
-        return next((one for one in self.permits if one.lane == lane), None)
+        return next((permit for permit in self.permits if permit.lane == lane), None)
 
     def take(self, permit: Permit) -> None:
         """Have this permit, in place of one of the same limit."""
-        self.permits = (*(one for one in self.permits if one.lane != permit.lane), permit)
+        self.permits = (*(held for held in self.permits if held.lane != permit.lane), permit)
 
 
 # A limit, and how long the calls may take that ask it together.
@@ -203,26 +203,26 @@ class Throttle:
             returned = list(self._returned)
         while asked or returned:
             together: defaultdict[AskedLimit, list[Asking]] = defaultdict(list)
-            for one in asked:
-                lane = self._next_lane(one)
+            for asking in asked:
+                lane = self._next_lane(asking)
                 if lane is not None:
-                    together[lane, one.longest_ms].append(one)
+                    together[lane, asking.longest_ms].append(asking)
             lanes = {lane for lane, _ in together}
             asked = self._ask_round(together, [lane for lane in returned if lane not in lanes])
             returned = []
 
-    def _next_lane(self, one: Asking) -> SharedLane | None:
+    def _next_lane(self, asking: Asking) -> SharedLane | None:
         """Return the lane of the limit to be asked for this call next; answer it if there is none."""
         if not self._replicas.are_known:
-            self._refuse(one, None)
+            self._refuse(asking, None)
             return None
-        paused_in = self._pauses.known.lane_of(one.app, one.host)
+        paused_in = self._pauses.known.lane_of(asking.app, asking.host)
         if paused_in is not None:
-            self._refuse(one, paused_in)
+            self._refuse(asking, paused_in)
             return None
-        lacking = self._lacking(one.app, one.host, one.permits, one.longest_ms)
+        lacking = self._lacking(asking.app, asking.host, asking.permits, asking.longest_ms)
         if not lacking:
-            one.answer(one.permits)
+            asking.answer(asking.permits)
             return None
         return lacking[0]
 
@@ -234,8 +234,8 @@ class Throttle:
         for lane, longest_ms in (*together, *((lane, 0) for lane in returned)):
             order, asked = self._order(lane), together.get((lane, longest_ms), ())
             if order is not None:
-                held = [permit.name for one in asked if (permit := one.permit_of(lane)) is not None]
-                new = [one.has_waited for one in asked if one.permit_of(lane) is None]
+                held = [permit.name for asking in asked if (permit := asking.permit_of(lane)) is not None]
+                new = [asking.has_waited for asking in asked if asking.permit_of(lane) is None]
                 orders.append(
                     replace(
                         order,
@@ -252,8 +252,8 @@ class Throttle:
             permitted = self._permits.carry_out(orders)
         except Exception as error:
             for asked in together.values():
-                for one in asked:
-                    self._refuse(one, None)
+                for asking in asked:
+                    self._refuse(asking, None)
             if isinstance(error, StoreAway):
                 log.info("no_permits_without_redis", limits=len(orders), error=str(error))
                 self._keep_returned(orders)
@@ -263,16 +263,16 @@ class Throttle:
         for order, given in zip(orders, permitted, strict=True):
             to_waited = _permits(given.to_waited, asked_at, order)
             to_fresh = _permits(given.to_fresh, asked_at, order)
-            for one in together.get((order.lane, order.longest_ms), ()):
-                mine, shorter = to_waited if one.has_waited else to_fresh, one.permit_of(order.lane)
+            for asking in together.get((order.lane, order.longest_ms), ()):
+                mine, shorter = to_waited if asking.has_waited else to_fresh, asking.permit_of(order.lane)
                 if shorter is not None:
-                    one.take(shorter._replace(longest_ms=order.longest_ms))
-                    served.append(one)
+                    asking.take(shorter._replace(longest_ms=order.longest_ms))
+                    served.append(asking)
                 elif mine:
-                    one.take(mine.pop(0))
-                    served.append(one)
+                    asking.take(mine.pop(0))
+                    served.append(asking)
                 else:
-                    self._refuse(one, order.lane)
+                    self._refuse(asking, order.lane)
         return served
 
     def _keep_returned(self, orders: Sequence[PermitOrder]) -> None:
@@ -285,10 +285,10 @@ class Throttle:
                 if order.back and order.limit.at_once is not None:
                     self._returned.setdefault(order.lane, Returned()).names.extend(order.back)
 
-    def _refuse(self, one: Asking, answer: SharedLane | None) -> None:
+    def _refuse(self, asking: Asking, answer: SharedLane | None) -> None:
         """Answer a call that does not get all its permits, and give back those that it has."""
-        self.give_back(one.permits, is_unused=True)
-        one.answer(answer)
+        self.give_back(asking.permits, is_unused=True)
+        asking.answer(answer)
 
     def _lacking(self, app: str, host: str, permits: Sequence[Permit], longest_ms: int) -> list[SharedLane]:
         """Return the limits of which a call has no permit for so long; a rate alone asks nobody how long."""

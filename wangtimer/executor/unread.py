@@ -60,7 +60,7 @@ class Unread:
                 self._met_at.setdefault(member, met_at)
 
     def _forget_before(self, moment: float) -> None:
-        for one, met_at in list(islice(self._met_at.items(), MOST_FORGOTTEN)):
+        for timer_id, met_at in list(islice(self._met_at.items(), MOST_FORGOTTEN)):
             if met_at > moment:
                 break
-            del self._met_at[one]
+            del self._met_at[timer_id]

@@ -66,7 +66,11 @@ class Wanted:
         try:
             with verifier.sql_rest.asking(verifier.clock):
                 newest = self.timers.definitions(set(held))
-            renewed = {timer_id: one for timer_id, one in newest.items() if _is_resealed(held[timer_id], one)}
+            renewed = {
+                timer_id: definition
+                for timer_id, definition in newest.items()
+                if _is_resealed(held[timer_id], definition)
+            }
             self.definitions.put(renewed.values())
         except StoreAway:
             return set()

@@ -126,8 +126,8 @@ class _Publishing:
 
     def _taken_out(self, tag: int, multiple: bool) -> list[tuple[int, str]]:
         if not multiple:
-            one = self.numbers.pop(tag, None)
-            return [] if one is None else [one]
+            sent = self.numbers.pop(tag, None)
+            return [] if sent is None else [sent]
         taken = []
         for each in list(self.numbers):  # in the order of publishing
             if tag and each > tag:
@@ -299,7 +299,7 @@ class AmqpLink:
         """
         most = min(MOST_BUSY_CHANNELS, connection.channel_max)
         for _ in range(2):
-            idle = next((way for way, one in self._by_way.items() if one.is_idle), None)
+            idle = next((way for way, channel in self._by_way.items() if channel.is_idle), None)
             has_free = len(connection.channels) <= most  # with the connection's own
             if idle is not None:
                 channel = self._by_way.pop(idle).channel

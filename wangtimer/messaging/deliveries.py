@@ -39,8 +39,8 @@ class Deliveries:
         with self._submitting:
             if self._is_stopped:
                 raise EngineStopped("the engines are stopped and took none of these calls; put them back")
-            for engine, some in apart.items():
-                engine.submit(some)
+            for engine, part in apart.items():
+                engine.submit(part)
 
     def stop(self, timeout_s: float) -> list[Call]:
         """Take no more calls; return those not sent, as each engine does; all of them within `timeout_s`."""
@@ -51,10 +51,10 @@ class Deliveries:
             Thread(target=lambda engine=engine: left.extend(engine.stop(timeout_s)), daemon=True)
             for engine in self._engines
         ]
-        for one in stopping:
-            one.start()
-        for one in stopping:
-            one.join()
+        for thread in stopping:
+            thread.start()
+        for thread in stopping:
+            thread.join()
         return left
 
     @property

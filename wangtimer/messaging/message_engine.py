@@ -173,8 +173,8 @@ class MessageEngine(TimedEngine):
             held, self._held = self._held, []
             self._go_on_with(held)
         elif self._link.is_open:
-            over = [one for one in self._held if now - one[2] >= BLOCKED_PATIENCE_S]
-            self._held = [one for one in self._held if now - one[2] < BLOCKED_PATIENCE_S]
+            over = [held for held in self._held if now - held[2] >= BLOCKED_PATIENCE_S]
+            self._held = [held for held in self._held if now - held[2] < BLOCKED_PATIENCE_S]
             why = f"not sent: the broker takes no messages now: {self._link.why_blocked}"
             for call, flow, _ in over:
                 reply = self._unsent(why)._replace(broker=BrokerAnswer.TURNED_AWAY)

@@ -64,7 +64,9 @@ class Consumer:
         if entry is not None:
             self.bytes_held -= len(entry.event)
             if self._out:
-                self._out = deque(one for one in self._out if isinstance(one, bytes) or _key_of(one) != key)
+                self._out = deque(
+                    piece for piece in self._out if isinstance(piece, bytes) or _key_of(piece) != key
+                )
         return entry
 
     def prolong(self, key: EntryKey, until: int) -> None:
@@ -85,7 +87,7 @@ class Consumer:
 
     def unsent(self) -> list[ConsumerEntry]:
         """Return the entries of which nothing was written, which are held no longer."""
-        keys = [_key_of(one) for one in self._out if isinstance(one, ConsumerEntry)]
+        keys = [_key_of(piece) for piece in self._out if isinstance(piece, ConsumerEntry)]
         self._out.clear()
         return [entry for key in keys if (entry := self.let_go(key)) is not None]
 
@@ -110,8 +112,8 @@ class Consumer:
     def _next_part(self) -> bytes:
         parts, size = [], 0
         while self._out and size < PART_BYTES:
-            one = self._out.popleft()
-            text = one if isinstance(one, bytes) else event_text(one)
+            piece = self._out.popleft()
+            text = piece if isinstance(piece, bytes) else event_text(piece)
             parts.append(text)
             size += len(text)
         return b"".join(parts)

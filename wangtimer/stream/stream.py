@@ -190,9 +190,9 @@ class Stream:
     def _read_each(self, group: ConnectedGroup, packed: Sequence[bytes]) -> list[ConsumerEntry]:
         """Read entries one by one; one that cannot be read, say of another version, is left to its next attempt."""
         entries = []
-        for one in packed:
+        for entry in packed:
             try:
-                entries.append(self._lists.read(group.group, one))
+                entries.append(self._lists.read(group.group, entry))
             except Exception as error:
                 log.error("entry_cannot_be_read", group=group.group.key, error=repr(error))
         return entries
@@ -209,11 +209,13 @@ class Stream:
     async def _still_wanted(self, entries: Sequence[ConsumerEntry]) -> list[ConsumerEntry]:
         """Return those that are still to be acknowledged, and may come again."""
         now = self.redis.now_ms()
-        some = [one for one in entries if one.returned < MOST_RETURNS and one.ack_by > now]
-        if not some:
+        open_entries = [entry for entry in entries if entry.returned < MOST_RETURNS and entry.ack_by > now]
+        if not open_entries:
             return []
-        states = await self.in_thread(self._states, [(one.firing_id, one.attempt) for one in some])
-        return [one for one, is_open in zip(some, states, strict=True) if is_open]
+        states = await self.in_thread(
+            self._states, [(entry.firing_id, entry.attempt) for entry in open_entries]
+        )
+        return [entry for entry, is_open in zip(open_entries, states, strict=True) if is_open]
 
     def _states(self, keys: Sequence[EntryKey]) -> list[bool]:
         """Tell of each whether it is still to be acknowledged; True where SQL is away."""

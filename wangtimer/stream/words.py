@@ -69,8 +69,8 @@ def cut(said: Any) -> Any:
     few = dict(islice(said.items(), MOST_FIELDS))
     if isinstance(firings, list):
         few["firings"] = [
-            dict(islice(one.items(), MOST_FIELDS)) if isinstance(one, dict) else None
-            for one in firings[: MOST_WORDS + 1]
+            dict(islice(firing.items(), MOST_FIELDS)) if isinstance(firing, dict) else None
+            for firing in firings[: MOST_WORDS + 1]
         ]
     return few
 

@@ -304,7 +304,9 @@ PROMISES = (
         "what-is-not-judged-for-a-pause-is-not-sent",
         "a firing that was paused when overlaps were judged is not sent unjudged where the pause ends meanwhile.",
         breaks="What is paused by then alone counts.",
-        by=Mutation("Sender.send", "lane = paused.get(one.held.member) if may_wait else None", "lane = None"),
+        by=Mutation(
+            "Sender.send", "lane = paused.get(firing.held.member) if may_wait else None", "lane = None"
+        ),
         red="tests/stages/test_pauses.py::test_what_is_not_judged_for_a_pause_is_not_sent_where_the_pause_ends_meanwhile",
     ),
     Promise(

@@ -59,7 +59,7 @@ PROMISES = (
         "an-answer-enables-a-host",
         "a disabled host that answers a call is enabled.",
         breaks="Nobody is told of the answer.",
-        by=Mutation("DisabledHosts.learn", "self._note_answer(one)", "pass"),
+        by=Mutation("DisabledHosts.learn", "self._note_answer(disabled)", "pass"),
         red="tests/stages/test_disabled_hosts.py::test_the_first_answer_of_a_try_is_told_and_what_is_enabled_is_called",
     ),
     Promise(
@@ -191,10 +191,10 @@ PROMISES = (
         breaks="What was pulled from a lane is sent.",
         by=Mutation(
             "Sender._disabled_for",
-            "return self._disabled_hosts.held_by(one.order.where.way)",
+            "return self._disabled_hosts.held_by(ready.order.where.way)",
             """
-            is_pulled = isinstance(one.held.claim.stands_in, SharedLane)
-            return None if is_pulled else self._disabled_hosts.held_by(one.order.where.way)
+            is_pulled = isinstance(ready.held.claim.stands_in, SharedLane)
+            return None if is_pulled else self._disabled_hosts.held_by(ready.order.where.way)
             """,
         ),
         red="tests/stages/test_disabled_hosts.py::test_what_waited_for_it_fails_too_when_it_is_disabled",

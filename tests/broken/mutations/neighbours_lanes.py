@@ -117,8 +117,8 @@ PROMISES = (
         by=Mutation(
             "within_quota",
             """
-                taken[one.queue] += 1
-            if not is_past or taken[one.queue] <= most:
+                taken[slice_.queue] += 1
+            if not is_past or taken[slice_.queue] <= most:
             """,
             """
                 taken[0] += 1
@@ -159,7 +159,7 @@ PROMISES = (
         breaks="Each may take all of it.",
         by=Mutation(
             "Puller._take_turns",
-            "if wishes and (held > MOST_A_PULL or any(left[one] < wish for one in shared)):",
+            "if wishes and (held > MOST_A_PULL or any(left[sharer] < wish for sharer in shared)):",
             "if wishes and held > MOST_A_PULL:",
         ),
         red=(

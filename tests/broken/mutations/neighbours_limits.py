@@ -332,7 +332,7 @@ PROMISES = (
         "who-is-refused-keeps-no-permit",
         "a call that one limit refuses keeps no permit of another.",
         breaks="It keeps what it has got by then.",
-        by=Mutation("Throttle._refuse", "self.give_back(one.permits, is_unused=True)", ""),
+        by=Mutation("Throttle._refuse", "self.give_back(asking.permits, is_unused=True)", ""),
         red="tests/stages/test_several_limits.py::test_who_is_refused_waits_for_what_refused_it_and_gives_back_what_it_had",
     ),
     Promise(

@@ -119,7 +119,7 @@ PROMISES = (
         breaks="Each of its paths has as much as an app.",
         by=Mutation(
             "Way.free_at_host",
-            "taken = sum(way.running for way in mine.ways.values() if not way.is_in_trouble)",
+            "taken = sum(way.running for way in at_host.ways.values() if not way.is_in_trouble)",
             "taken = self.running",
         ),
         red="tests/callback/test_parts_of_hosts.py::test_the_parts_of_an_app_take_together_as_many_places_as_they_leave_to_other_apps",
@@ -295,7 +295,7 @@ PROMISES = (
         "who-is-tried-waits-behind-no-slow-target",
         "what is tried alone waits for one firing of a target that is slow, and not for all of them.",
         breaks="What is tried alone is tried in the order in which it came, whatever its target.",
-        by=Mutation("Quarantine.try_next", "self._line.note_slow(one.host)", "pass"),
+        by=Mutation("Quarantine.try_next", "self._line.note_slow(firing.host)", "pass"),
         red="tests/stages/test_quarantine.py::test_those_of_a_target_that_was_slow_come_behind_all_others",
     ),
 )

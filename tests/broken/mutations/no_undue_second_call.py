@@ -348,8 +348,12 @@ PROMISES = (
             Mutation("AckGrace.is_over", "return now >= ends_from", "return True"),
             Mutation(
                 "Sweeper._with_time_left",
-                "one._replace(due_at=max(one.due_at, until)) if one.status is FiringStatus.ACCEPTED else one",
-                "one",
+                """
+                outcome._replace(due_at=max(outcome.due_at, until))
+                if outcome.status is FiringStatus.ACCEPTED
+                else outcome
+                """,
+                "outcome",
             ),
         ),
         red=(

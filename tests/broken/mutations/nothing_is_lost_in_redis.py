@@ -102,12 +102,16 @@ PROMISES = (
         by=Mutation(
             "Settler._settle",
             """
-            self._hot.add([one.retry_firing() for one in outcomes if one.status is FiringStatus.PENDING])
+            self._hot.add(
+                [outcome.retry_firing() for outcome in outcomes if outcome.status is FiringStatus.PENDING]
+            )
             self._slices.release(by_claim(held))
             """,
             """
             self._slices.release(by_claim(held))
-            self._hot.add([one.retry_firing() for one in outcomes if one.status is FiringStatus.PENDING])
+            self._hot.add(
+                [outcome.retry_firing() for outcome in outcomes if outcome.status is FiringStatus.PENDING]
+            )
             """,
         ),
         red="tests/stages/test_settler.py::test_flaw_4_a_retry_stands_in_its_slice_before_the_attempt_is_released",

@@ -35,7 +35,7 @@ PROMISES = (
             "Sender.send",
             """
             except UnopenedSecrets as error:
-                unopened[one.held.member] = str(error)
+                unopened[firing.held.member] = str(error)
                 continue
             """,
             "",
@@ -89,7 +89,7 @@ PROMISES = (
         "a-try-unheard-of-is-not-blamed",
         "a firing has not failed because Redis did not answer when it was to be tried alone.",
         breaks="Such a firing is left to its lease, with the note that it killed its executor.",
-        by=Mutation("Quarantine._is_noted", "self._line.join([one])", "let_go([held])"),
+        by=Mutation("Quarantine._is_noted", "self._line.join([firing])", "let_go([held])"),
         red="tests/stages/test_quarantine.py::test_where_redis_does_not_answer_it_has_its_turn_again",
     ),
     Promise(

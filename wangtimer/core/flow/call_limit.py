@@ -47,4 +47,4 @@ def limits_to_figures(limits: Mapping[str, CallLimit]) -> dict[str, list[float |
 
 def limits_of(figures: Mapping[str, list[float | None]]) -> dict[str, CallLimit]:
     """Read back what `limits_to_figures` returned; of a later format the figures that are known here."""
-    return {name: CallLimit(*some[:KNOWN_FIGURES]) for name, some in figures.items()}  # type: ignore[arg-type]
+    return {name: CallLimit(*limit[:KNOWN_FIGURES]) for name, limit in figures.items()}  # type: ignore[arg-type]

@@ -45,7 +45,7 @@ class Credits:
         share = Share(slice_, own)
         with self._lock:
             others = self._minutes.get(slice_.minute, [])
-            stand = [one for one in others if not (one.has_ended and one.slice == slice_)]
+            stand = [other for other in others if not (other.has_ended and other.slice == slice_)]
             self._minutes[slice_.minute] = [*stand, share]
         try:
             yield share
@@ -53,7 +53,7 @@ class Credits:
             share.note(0, 0)
             share.has_ended = True
             with self._lock:
-                if all(one.has_ended for one in self._minutes[slice_.minute]):
+                if all(share.has_ended for share in self._minutes[slice_.minute]):
                     del self._minutes[slice_.minute]
 
     def of(self, share: Share) -> int:
@@ -65,6 +65,6 @@ class Credits:
         if not share.waiting:
             return share.own
         together = self._minutes[share.slice.minute]
-        kept = sum(one.own if one.waiting else one.used for one in together)
-        left = min(self.whole, sum(one.own for one in together)) - kept
-        return share.own + max(0, left) * share.waiting // sum(one.waiting for one in together)
+        kept = sum(sharer.own if sharer.waiting else sharer.used for sharer in together)
+        left = min(self.whole, sum(sharer.own for sharer in together)) - kept
+        return share.own + max(0, left) * share.waiting // sum(sharer.waiting for sharer in together)

@@ -151,5 +151,5 @@ class Chunk:
         """Read back what `to_wire` wrote."""
         pairs = (text.split("@") for text in members.split())
         return cls(
-            Slice.parse(tag), tuple(DueMember(Member.parse(one), int(due_at)) for one, due_at in pairs)
+            Slice.parse(tag), tuple(DueMember(Member.parse(member), int(due_at)) for member, due_at in pairs)
         )

@@ -55,7 +55,7 @@ class CallLimits:
 
 def _to_json(limits: CallLimits) -> dict[str, Any]:
     by_name = {"apps": limits.apps, "hosts": limits.hosts, "toOneHost": limits.to_one_host}
-    return {name: limits_to_figures(some) for name, some in by_name.items()}
+    return {name: limits_to_figures(limits) for name, limits in by_name.items()}
 
 
 def _from_json(told: Any) -> CallLimits:

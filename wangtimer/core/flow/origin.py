@@ -152,7 +152,7 @@ def _origin(text: str) -> Origin:
 def origins_of(url: str) -> frozenset[str]:
     """Return the key of each origin to which what a target sends may go: that of a fallback too."""
     fallback = place_from(url).fallback if is_message_url(url) else ""
-    return frozenset(read_url(one)[0].key for one in (url, fallback) if one)
+    return frozenset(read_url(address)[0].key for address in (url, fallback) if address)
 
 
 def _broker_of(text: str, name: str) -> Origin:

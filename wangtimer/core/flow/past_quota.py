@@ -16,10 +16,10 @@ def within_quota(
     """
     taken: Counter[int] = Counter()
     chosen = []
-    for number, one in enumerate([*earlier, *current]):
-        is_past = number < len(earlier) or bool(one.queue and one.ends_at < past)
+    for number, slice_ in enumerate([*earlier, *current]):
+        is_past = number < len(earlier) or bool(slice_.queue and slice_.ends_at < past)
         if is_past:
-            taken[one.queue] += 1
-        if not is_past or taken[one.queue] <= most:
-            chosen.append(one)
+            taken[slice_.queue] += 1
+        if not is_past or taken[slice_.queue] <= most:
+            chosen.append(slice_)
     return tuple(chosen)

@@ -33,7 +33,7 @@ class OwnQueues:
     @classmethod
     def read(cls, text: str) -> "OwnQueues":
         """Read names with commas between. Raises `ValueError`."""
-        names = tuple(filter(None, (one.strip() for one in text.split(","))))
+        names = tuple(filter(None, (name.strip() for name in text.split(","))))
         if _NO_NAME in names:
             raise ValueError(f"{_NO_NAME!r} says that an app has no queue of its own; write another name")
         for name in names:

@@ -66,7 +66,7 @@ def read_control(said: str, version: int, now: int, fire_at: int = 0) -> ReplyCo
     day leaves out as many moments as it says. Raises ValueError that says what is wrong with the header.
     """
     word, _, value = (part.strip() for part in said.partition("="))
-    shown = "".join(one if one.isprintable() else "?" for one in said[:CONTROL_CHARACTERS])
+    shown = "".join(character if character.isprintable() else "?" for character in said[:CONTROL_CHARACTERS])
     # Whoever hides secrets in it knows by the "…" that one may be cut off there.
     shown += "…" if len(said) > CONTROL_CHARACTERS else ""
     wrong = f"the answer's {CONTROL_HEADER} '{shown}' changes nothing:"

@@ -28,13 +28,15 @@ class NumbersStep:
 
     def rule(self, case: Case) -> None:
         """Find what each is to tell; these wait where SQL does not answer."""
-        numbered = [one for one in case.going() if one.row.seq is not None and self.concerns(one.definition)]
+        numbered = [
+            going for going in case.going() if going.row.seq is not None and self.concerns(going.definition)
+        ]
         if not numbered:
             return
         try:
-            told = self.continuities.before([one.row for one in numbered])
+            told = self.continuities.before([going.row for going in numbered])
         except StoreAway:
-            case.verdicts.update({one.due.member: self.verifier.wait(one.due) for one in numbered})
+            case.verdicts.update({going.due.member: self.verifier.wait(going.due) for going in numbered})
             return
         lost: dict[int, list[int]] = defaultdict(list)
         for member, verdict in case.verdicts.items():

@@ -45,7 +45,7 @@ class OverlapStep:
             if (definition := case.definitions.get(due.member.timer_id)) is not None
             and self.concerns(definition)
         )
-        asked = [one for one in case.going() if self.concerns(one.definition)]
+        asked = [going for going in case.going() if self.concerns(going.definition)]
         judged = self._judge(asked, case.definitions) if asked else {}
         for due, row, _ in asked:
             member, found = due.member, judged.get(due.member)
@@ -67,7 +67,7 @@ class OverlapStep:
         judged: Mapping[Member, Judged] = {}
         with suppress(StoreAway), self.verifier.sql_rest.asking(self.clock):
             judged = self.begun.judge(
-                [one.due.member for one in asked],
+                [going.due.member for going in asked],
                 int(self.clock.now_ms()),
                 lambda outcome: self.noted(outcome, place_of(definitions[outcome.member.timer_id])),
             )

@@ -18,8 +18,8 @@ class SharedStep:
 
     def rule(self, case: Case) -> None:
         """Let those wait for which one cannot be told."""
-        lacking = [one for one in case.going() if not case.shared.suffices_for(one.definition)]
-        self.source.ask([one.definition for one in lacking], case.shared)
+        lacking = [going for going in case.going() if not case.shared.suffices_for(going.definition)]
+        self.source.ask([going.definition for going in lacking], case.shared)
         for due, _, definition in lacking:
             if not case.shared.suffices_for(definition):
                 case.verdicts[due.member] = self.verifier.wait(due)
