@@ -6,11 +6,11 @@ from typing import get_args
 
 import pytest
 
-from wangtimer.api.asked.shared_types import MOST_FIRINGS
 from wangtimer.api.http.field_types import MOST_A_PAGE, PAGE, MethodWord
 from wangtimer.api.http.reading import MOST_BODY_BYTES
-from wangtimer.api.v1.timers.many_timers import MOST_CHANGED
-from wangtimer.api.v1.timers.new_timers import MOST_BATCH_BYTES, MOST_TIMERS
+from wangtimer.api.timer_terms.timer_field_types import MOST_FIRINGS
+from wangtimer.api.v1.timers.batch_change import MOST_CHANGED
+from wangtimer.api.v1.timers.batch_create import MOST_BATCH_BYTES, MOST_TIMERS
 from wangtimer.callback.request import METHODS
 from wangtimer.core.timers.fields import MOST_RETENTION_DAYS
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS

@@ -71,9 +71,9 @@ class Batches:
             try:
                 made += self._store(app, drafts, now)
             except (StoreAway, Conflict) as error:
-                if not any(isinstance(one, Timer) for one in made):
+                if not any(isinstance(result, Timer) for result in made):
                     raise
-                made += [error if isinstance(one, Draft) else one for one in drafts]
+                made += [error if isinstance(new_timer, Draft) else new_timer for new_timer in drafts]
                 return made + [error] * (len(new) - len(made))
         return made
 
@@ -129,7 +129,7 @@ class Batches:
         off = [timer for timer in timers if not timer.definition.is_enabled]
         if not enabled:
             return off
-        return off + self.timers.disable([one.id for one in enabled], now, _versions(enabled, as_read))
+        return off + self.timers.disable([timer.id for timer in enabled], now, _versions(enabled, as_read))
 
     def _delete_together(self, timers: Sequence[Timer], now: int, as_read: bool) -> list[Timer]:
         return self.timers.delete([timer.id for timer in timers], now, _versions(timers, as_read))
@@ -193,16 +193,21 @@ class Batches:
 
     def _store(self, app: str, wanted: Sequence[Draft | WangTimerError], now: int) -> list[Result]:
         """Store the drafts in one transaction, and tell Redis of those with firings."""
-        drafts = [one for one in wanted if isinstance(one, Draft)]
+        drafts = [new_timer for new_timer in wanted if isinstance(new_timer, Draft)]
         if not drafts:
-            return [one for one in wanted if not isinstance(one, Draft)]
+            return [new_timer for new_timer in wanted if not isinstance(new_timer, Draft)]
         created = self.timers.create(app, drafts, now, self.registrar.firings_of)
         enabled = [
-            one.definition for one in created.timers if isinstance(one, Timer) and one.definition.is_enabled
+            timer.definition
+            for timer in created.timers
+            if isinstance(timer, Timer) and timer.definition.is_enabled
         ]
         is_told = self.registrar.tell_of_new(enabled, created.pending, now)
         stored = iter(created.timers)
-        return [_made(next(stored), one, is_told) if isinstance(one, Draft) else one for one in wanted]
+        return [
+            _made(next(stored), new_timer, is_told) if isinstance(new_timer, Draft) else new_timer
+            for new_timer in wanted
+        ]
 
     def _plans(self, timers: Sequence[Timer], now: int, refused: Results) -> Iterator[list[Plan]]:
         """Yield the timers' first plans, as many as make one transaction; no more once the budget is over."""

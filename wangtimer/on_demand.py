@@ -170,9 +170,9 @@ class OnDemand:
         Raises as `replay_these`.
         """
         _refuse_late_start(rate, self._now())
-        as_they_were = {one.key: _as_it_was(one) for one in letters}
+        as_they_were = {letter.key: _as_it_was(letter) for letter in letters}
         return self._replay_members(
-            app, {one.member for one in as_they_were.values()}, rate, dry_run, as_they_were
+            app, {firing.member for firing in as_they_were.values()}, rate, dry_run, as_they_were
         )
 
     def _replay_members(
@@ -191,7 +191,7 @@ class OnDemand:
         purged = {key: row for key, row in as_they_were.items() if key not in rows}
         rows |= purged
         living = self.lists.living(app, {timer_id for timer_id, _ in rows})
-        reasons = {one.key: _why_not(rows.get(one.key), living) for one in wanted}
+        reasons = {member.key: _why_not(rows.get(member.key), living) for member in wanted}
         left = [NotReplayed(*key, why) for key, why in reasons.items() if why]
         matched = [rows[key] for key, why in reasons.items() if not why]
         if dry_run:
@@ -256,10 +256,10 @@ class OnDemand:
         ]
         replayed: list[Firing] = []
         tried = 0
-        told = True
+        is_told = True
         for page in pages_of(replays, REPLAYS_A_TRANSACTION):
             done = self.demands.replay(app, page)
-            told = told and self._tell_redis([], done)
+            is_told = is_told and self._tell_redis([], done)
             replayed += done
             tried += len(page)
             if is_over():
@@ -267,9 +267,9 @@ class OnDemand:
         self.grants.give_back(granted, len(replayed))
         keys = {firing.member.key for firing in replayed}
         left = [row.member.key for row in rows[:tried] if row.member.key not in keys]
-        others = [NotReplayed(*key, "it changed meanwhile") for key in left]
-        others += [NotReplayed(*key, "it was replayed as often as can be") for key in worn]
-        return replayed, others, len(rows) - tried
+        unreplayed = [NotReplayed(*key, "it changed meanwhile") for key in left]
+        unreplayed += [NotReplayed(*key, "it was replayed as often as can be") for key in worn]
+        return replayed, unreplayed, len(rows) - tried
 
     def _backfilled(
         self, app: str, timer_id: int, moments: Sequence[int], stagger: Stagger, now: int

@@ -9,8 +9,9 @@ from typing import Any
 
 from celery.signals import worker_ready
 
+from wangtimer.celery import app
 from wangtimer.loop import Loop
-from wangtimer.tasks import app, wiring
+from wangtimer.tasks import wiring
 
 
 @worker_ready.connect

@@ -288,8 +288,8 @@ class Registrar:
             past = Plan(timer, (), timer.planned_until, timer.next_fire_at)
         return self._with_firings(past)
 
-    def _with_firings(self, one: Plan) -> tuple[Plan, list[Firing]]:
-        return one, self.firings_of([one])
+    def _with_firings(self, part: Plan) -> tuple[Plan, list[Firing]]:
+        return part, self.firings_of([part])
 
     def firings_of(self, plans: list[Plan]) -> list[Firing]:
         """Return the plans' firings sorted by key, each with its bucket."""
@@ -304,20 +304,22 @@ class Registrar:
         Of the others Redis holds nothing that could be wrong. Whoever adds their first firing tells it of them.
         """
         near = {firing.timer_id for firing in firings}
-        return not near or self.tell_redis([one for one in definitions if one.timer_id in near], firings, now)
+        return not near or self.tell_redis(
+            [definition for definition in definitions if definition.timer_id in near], firings, now
+        )
 
     def tell_redis(self, definitions: list[Definition], firings: list[Firing], now: int) -> bool:
         """Tell Redis what is committed; False where it did not take the definitions: then the sweep tells it."""
         soon = [firing for firing in firings if firing.due_at < now + self.near.soon_ms]
         is_told = False
         try:
-            self.definitions.put([one.stored for one in definitions], may_be_far=True)
+            self.definitions.put([definition.stored for definition in definitions], may_be_far=True)
             is_told = True
             self.hot.add([firing for firing in firings if firing.due_at >= now + self.near.soon_ms])
             for chunk in self.hot.arm_now(soon):
                 self.send_chunk(chunk)
         except StoreAway as error:
-            ids = [one.timer_id for one in definitions[:9]]
+            ids = [definition.timer_id for definition in definitions[:9]]
             log.warning("change_not_in_redis_yet", timer_ids=ids, error=str(error))
         return is_told
 

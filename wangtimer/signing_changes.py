@@ -30,10 +30,6 @@ class SigningChanges:
     clock: Clock
     lead_ms: int
 
-    def now(self) -> int:
-        """Return the present, ms UTC; raises `StoreAway`."""
-        return int(self.clock.now_ms())
-
     def get(self, app: str) -> AppSigning:
         """Return an app's signing, to be shown: its keys may be empty. Raises `StoreAway`."""
         return self.store.to_show(app)
@@ -43,22 +39,26 @@ class SigningChanges:
 
         Without an overlap that is possible where the former ones cannot be opened, too. Raises `Conflict`, `StoreAway`.
         """
-        now = self.now()
+        now = int(self.clock.now_ms())
         return self._change(
-            app, lambda one: one.rotated(key, overlap_ms, now), now, "overlap", keeps_no_secret=not overlap_ms
+            app,
+            lambda signing: signing.rotated(key, overlap_ms, now),
+            now,
+            "overlap",
+            keeps_no_secret=not overlap_ms,
         )
 
     def end(self, app: str, secret_id: int) -> SigningChange:
         """End a secret at once; raises `UnknownSecret`, `Conflict`, `StoreAway`."""
-        now = self.now()
-        return self._change(app, lambda one: one.without(secret_id, now), now, "id")
+        now = int(self.clock.now_ms())
+        return self._change(app, lambda signing: signing.without(secret_id, now), now, "id")
 
     def switch(self, app: str, is_on: bool) -> SigningChange:
         """Switch signing on or off; on, the app gets a secret if it has none. Raises `Conflict`, `StoreAway`."""
-        now, key = self.now(), new_key()
+        now, key = int(self.clock.now_ms()), new_key()
 
-        def change(one: AppSigning) -> AppSigning:
-            switched = one.switched(is_on, now)
+        def change(signing: AppSigning) -> AppSigning:
+            switched = signing.switched(is_on, now)
             return switched.with_a_secret(key, now) if is_on else switched
 
         return self._change(app, change, now, "enabled")

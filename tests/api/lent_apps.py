@@ -6,7 +6,7 @@ from typing import Any, cast
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer.api import create_app
-from wangtimer.api.http.settings_in_use import keep_settings
+from wangtimer.api.http.request_context import keep_settings
 from wangtimer.wiring import Wiring
 
 

@@ -12,8 +12,8 @@ from tests.api.keyed_world import KeyedWorld
 from tests.api.world import URL, definition, present
 from tests.certificates import pair_of
 from tests.store.members import outcome_of, row_at
-from wangtimer.api.gate.rights import RIGHTS
-from wangtimer.api.v1.apps.audit_models import AuditedKindWord
+from wangtimer.api.access.rights import RIGHTS
+from wangtimer.api.v1.apps.audit_routes import AuditedKindWord
 from wangtimer.core.apps.audited_change import AuditedKind
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
 from wangtimer.core.flow.disabled_hosts import DisabledHost

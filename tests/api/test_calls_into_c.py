@@ -17,12 +17,12 @@ import pytest
 from tests.api.cpu_time import cpu_s, machine_factor
 from tests.certificates import der, diffie_hellman_key, rsa_pair, self_signed, with_diffie_hellman, with_name
 from wangtimer.api import create_app
-from wangtimer.api.asked.call_forms import refuse_bad_form
 from wangtimer.api.http.notify_rules import MOST_URL_CHARACTERS, check_url
 from wangtimer.api.http.reading import MOST_BODY_BYTES, MOST_DIGITS, MOST_PARTS, read_object
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS
-from wangtimer.api.v1.timers.new_timers import MOST_BATCH_BYTES
+from wangtimer.api.timer_terms.timer_reading import refuse_bad_form
+from wangtimer.api.v1.certificate_routes import MOST_PEM_CHARACTERS
+from wangtimer.api.v1.timers.batch_create import MOST_BATCH_BYTES
 from wangtimer.callback.client_certificate import MOST_KEY_CHARACTERS, BadKey, facts_of_all, read_pair
 from wangtimer.core.cron.cron_fields import MAX_LENGTH as CRON_CHARACTERS
 from wangtimer.core.egress.egress_rules import read_item

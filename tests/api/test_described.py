@@ -11,7 +11,7 @@ import pytest
 
 from tests.api.test_generators import objects_in
 from tests.in_one import in_one
-from wangtimer.api.gate.rights import RIGHTS, Open
+from wangtimer.api.access.rights import RIGHTS, Open
 from wangtimer.api.openapi import document
 
 DOCUMENT: dict[str, Any] = json.loads(document())
@@ -53,7 +53,9 @@ def test_every_schema_and_every_property_is_described(name: str) -> None:
     schema = SCHEMAS[name]
     assert schema.get("description"), name
     missing = [field for field, one in schema.get("properties", {}).items() if not one.get("description")]
-    assert not missing, f"{name}: describe them in the model, or in wangtimer/api/document/meanings.py"
+    assert not missing, (
+        f"{name}: describe them in the model, or in wangtimer/api/document/described_document.py"
+    )
 
 
 def test_no_object_within_a_schema_is_left_out_of_this() -> None:

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from wangtimer.api.http import heaps
-from wangtimer.api.http.heaps import MOST_HEAPS
+from wangtimer.api.http import web_process
+from wangtimer.api.http.web_process import MOST_HEAPS
 
 PROGRAM = """
 from ctypes import CDLL
@@ -31,6 +31,6 @@ def test_all_threads_of_an_api_process_share_two_heaps() -> None:
 
 
 def _heaps(begin: str) -> int:
-    command = [sys.executable, "-c", PROGRAM.format(path=heaps.__file__, begin=begin)]
+    command = [sys.executable, "-c", PROGRAM.format(path=web_process.__file__, begin=begin)]
     told = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     return len(re.findall("^Arena", told, re.MULTILINE))

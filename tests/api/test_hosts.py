@@ -3,7 +3,7 @@
 import pytest
 
 from tests.api.world import World
-from wangtimer.api.http.hosts import AllowedHosts
+from wangtimer.api.http.browser_rules import AllowedHosts
 from wangtimer.settings import Settings
 
 HEALTH = [

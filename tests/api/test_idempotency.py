@@ -10,7 +10,7 @@ import pytest
 from tests.api.test_refused import assert_refused
 from tests.api.world import DEF, URL, Answered, World, definition
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.kept_answer import asked_under
+from wangtimer.api.http.kept_answers import asked_under
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.timers.timer import NewTimer
 

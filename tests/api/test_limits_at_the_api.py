@@ -12,7 +12,7 @@ from tests.api.keyed_world import KeyedWorld
 from tests.api.v1.test_firings import settled
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.api.world import present
-from wangtimer.api.v1.apps.app_models import AppLimitsBody, ShownLimits
+from wangtimer.api.v1.apps.app_routes import AppLimitsBody, ShownLimits
 from wangtimer.client.app_types import AppLimits, ShownAppLimits
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.errors import StoreAway

@@ -14,8 +14,8 @@ from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer
 from tests.store.definitions import definition
 from wangtimer.alert_teller import NOT_TRIED_PAUSE_MS
+from wangtimer.api.operations.health import MOST_S
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
-from wangtimer.api.operations.ticks import MOST_S
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.apps.stored_key import new_key

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEFS, RECORDS, World
-from wangtimer.api.compat.record_routes import ORDER
+from wangtimer.api.compat.xtimer_routes import ORDER
 from wangtimer.api.http import cursors
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome

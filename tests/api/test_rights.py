@@ -13,8 +13,8 @@ from tests.api.sample_requests import sample_request
 from tests.api.test_our_words import DOCUMENT
 from tests.api.world import World, present
 from tests.store.members import outcome_of
-from wangtimer.api.gate.gate import warn_of_no_key
-from wangtimer.api.gate.rights import RIGHTS, Open, refuse_undeclared, routes_of
+from wangtimer.api.access.gate import warn_of_no_key
+from wangtimer.api.access.rights import RIGHTS, Open, refuse_undeclared, routes_of
 from wangtimer.client.values import moment_ms
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.apps.key_text import KeyText

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.api.world import World
-from wangtimer.api.http.security_headers import POLICY, SECURITY_HEADERS
+from wangtimer.api.http.browser_rules import POLICY, SECURITY_HEADERS
 
 PAGES = ("/docs", "/docs/errors")
 ANSWERS = (

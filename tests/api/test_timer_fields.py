@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 
-from wangtimer.api.compat.answers import TimerData
-from wangtimer.api.compat.timers.timer_models import CreateTimer, EditTimer
-from wangtimer.api.http.described import Described
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.compat.xtimer_answers import TimerData
+from wangtimer.api.compat.xtimer_requests import CreateTimer, EditTimer
+from wangtimer.api.http.api_models import Described, Sent
 from wangtimer.api.v1.timers.timer_answers import ShownTimer
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch, WholeTimerBody
 from wangtimer.core.api_field import ApiField

@@ -19,7 +19,7 @@ from tests.made_apps import make_apps
 from tests.patience import Deadline, patience, wait_for
 from tests.servers.prepared_databases import PreparedFile
 from tests.servers.redis_server import RedisServer
-from wangtimer.api.http.security_headers import SECURITY_HEADERS
+from wangtimer.api.http.browser_rules import SECURITY_HEADERS
 from wangtimer.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port

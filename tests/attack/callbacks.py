@@ -11,7 +11,7 @@ from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
 from tests.attack.called import FORMULA, SCRIPT
 from tests.attack.ground import Ground
-from wangtimer.api.gate.rights import RIGHTS
+from wangtimer.api.access.rights import RIGHTS
 from wangtimer.core.apps.scopes import CHANGING_SCOPES
 
 BAD, URL = "400 40009", "http://target.example/"

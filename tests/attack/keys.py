@@ -8,7 +8,7 @@ from tests.api.sample_requests import sample_request
 from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import ELSEWHERE, Ground
-from wangtimer.api.gate.rights import RIGHTS
+from wangtimer.api.access.rights import RIGHTS
 from wangtimer.core.apps.key_text import KeyText, _checksum
 from wangtimer.core.apps.scopes import Scope
 

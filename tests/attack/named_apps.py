@@ -3,7 +3,7 @@
 from tests.api.sample_requests import sample_request
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
-from wangtimer.api.gate.rights import RIGHTS
+from wangtimer.api.access.rights import RIGHTS
 from wangtimer.core.apps.scopes import OPERATOR_SCOPES, Scope
 
 # Those of an app; a preview names none.

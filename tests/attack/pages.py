@@ -5,7 +5,7 @@ import re
 from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
-from wangtimer.api.http.security_headers import SECURITY_HEADERS
+from wangtimer.api.http.browser_rules import SECURITY_HEADERS
 
 PAGES = ("/", "/docs", "/docs/errors")
 ANSWERS = (

@@ -5,7 +5,7 @@ from tests.attack.answer import summed
 from tests.attack.attack import Attack, Section
 from tests.attack.ground import Ground
 from tests.attack.keys import GUARDED
-from wangtimer.api.gate.rights import RIGHTS
+from wangtimer.api.access.rights import RIGHTS
 from wangtimer.core.apps.scopes import ALL_SCOPES, OPERATOR_SCOPES, Scope
 
 REFUSED = "403 40301 of each"

@@ -9,7 +9,7 @@ from tests.attack.page import page, totals
 from tests.attack.table import SECTIONS
 from tests.docs.blocks import ROOT
 from tests.in_one import in_one
-from wangtimer.api.gate.rights import RIGHTS
+from wangtimer.api.access.rights import RIGHTS
 from wangtimer.core.apps.scopes import Scope
 
 PAGE = ROOT / "docs" / "security.md"

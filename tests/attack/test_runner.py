@@ -14,7 +14,7 @@ from tests.attack.answer import Answer
 from tests.attack.attack import Attack, Section, Tried, try_out
 from tests.attack.ground import Ground
 from tests.attack.page import page
-from wangtimer.api.http import callers
+from wangtimer.api.http import request_context
 
 
 class WorldGround(Ground):
@@ -65,6 +65,6 @@ def test_an_app_that_is_let_into_another_is_seen(ground: Ground, monkeypatch: py
     """As the code is, the rows are held; once it lets an app's key act for any app, each is red."""
     rows = [one for one in named_apps.SECTION.attacks if "GET /v1/timers" in one.tried]
     assert all(try_out(one, ground).is_held for one in rows)
-    monkeypatch.setattr(callers, "present_caller", lambda: replace(g.caller, app=None))
+    monkeypatch.setattr(request_context, "present_caller", lambda: replace(g.caller, app=None))
     assert rows
     assert not any(try_out(one, ground).is_held for one in rows)

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.api.http import kept_answer, own_callbacks
+from wangtimer.api.http import kept_answers, serving
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_A_PAGE, MOST_ID, MethodWord
 from wangtimer.api.v1.parameters import APP_HEADER, BY_KEY, IF_MATCH
-from wangtimer.api.v1.timers.many_timers import MOST_CHANGED
-from wangtimer.api.v1.timers.new_timers import MOST_TIMERS
+from wangtimer.api.v1.timers.batch_change import MOST_CHANGED
+from wangtimer.api.v1.timers.batch_create import MOST_TIMERS
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, Target
 from wangtimer.client import Client, calls, receiver, timer_calls
 from wangtimer.client.timer_fields import (
@@ -48,7 +48,7 @@ def test_limits_are_the_service_s() -> None:
 def test_codes_and_spellings_are_the_service_s() -> None:
     assert ErrorCode.UNKNOWN_TIMER.number == calls.UNKNOWN_TIMER
     assert calls._BY_KEY == BY_KEY
-    assert (own_callbacks.ID, own_callbacks.OURS.lower()) == (receiver._ID, receiver._OURS)
+    assert (serving.ID, serving.OURS.lower()) == (receiver._ID, receiver._OURS)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_headers_are_the_service_s(monkeypatch: pytest.MonkeyPatch) -> None:
         client.create_timer(schedule={"cron": "0 9 * * *"}, target={"url": "http://localhost:1/"})
     with pytest.raises(_Sent):
         client.enable_timer(1, version=2)
-    assert set(sent[0]) == {APP_HEADER, kept_answer.HEADER}
+    assert set(sent[0]) == {APP_HEADER, kept_answers.HEADER}
     assert set(sent[1]) == {APP_HEADER, IF_MATCH}
 
 

@@ -4,20 +4,17 @@ from flask_openapi.models.info import Info
 from flask_openapi.openapi import OpenAPI
 
 from wangtimer import VERSION
-from wangtimer.api.compat.record_routes import record_routes
-from wangtimer.api.compat.timers.timer_list_routes import timer_list_routes
-from wangtimer.api.compat.timers.timer_routes import timer_routes
-from wangtimer.api.compat.words import tell_in_xtimers_words
+from wangtimer.api.access.gate import guard
+from wangtimer.api.compat.xtimer_routes import xtimer_routes
+from wangtimer.api.compat.xtimer_words import tell_in_xtimers_words
 from wangtimer.api.document.docs_page import add_docs
 from wangtimer.api.document.finished import finish_document
-from wangtimer.api.gate.gate import guard
-from wangtimer.api.http.envelope import ErrorAnswer
+from wangtimer.api.http.api_models import ErrorAnswer
+from wangtimer.api.http.browser_rules import add_security_headers, refuse_other_hosts
 from wangtimer.api.http.failures import answer_failures
-from wangtimer.api.http.hosts import refuse_other_hosts
-from wangtimer.api.http.late_wiring import LateWiring
 from wangtimer.api.http.reading import MOST_BODY_BYTES
-from wangtimer.api.http.security_headers import add_security_headers
-from wangtimer.api.http.settings_in_use import keep_settings
+from wangtimer.api.http.request_context import keep_settings
+from wangtimer.api.http.web_process import LateWiring
 from wangtimer.api.operations.health import health_routes
 from wangtimer.api.operations.metrics import add_metrics
 from wangtimer.api.v1 import v1_routes
@@ -49,13 +46,7 @@ def create_app(wiring: Wiring | None = None) -> OpenAPI:
     app.config["MAX_CONTENT_LENGTH"] = MOST_BODY_BYTES + 1
     late = LateWiring(wiring)
     app.extensions[WIRING] = late
-    for routes in (
-        v1_routes(late),
-        timer_routes(late),
-        timer_list_routes(late),
-        record_routes(late),
-        health_routes(late),
-    ):
+    for routes in (v1_routes(late), xtimer_routes(late), health_routes(late)):
         app.register_api(routes)
     finish_document(app)
     add_docs(app)

@@ -9,9 +9,8 @@ from threading import Thread
 from typing import Any
 
 from wangtimer.api import WIRING
-from wangtimer.api.gate.gate import warn_of_no_key
-from wangtimer.api.http.heaps import share_heaps
-from wangtimer.api.http.late_wiring import LateWiring
+from wangtimer.api.access.gate import warn_of_no_key
+from wangtimer.api.http.web_process import LateWiring, share_heaps
 from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.logs import (
     log_as_lines,
@@ -38,7 +37,7 @@ def _settings() -> Settings:
 
 _read = _settings()
 
-bind = [one.strip() for one in _read.http_bind.split(",")]
+bind = [address.strip() for address in _read.http_bind.split(",")]
 workers = _read.http_workers
 worker_class = "wangtimer.api.http.web_worker.WebWorker"
 threads = _read.http_threads

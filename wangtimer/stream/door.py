@@ -5,10 +5,18 @@ from dataclasses import dataclass
 
 from starlette.requests import HTTPConnection
 
-from wangtimer.api.gate.key_holder import HEADER, good_key, refuse_ended, refused, with_scope, written_key
-from wangtimer.api.gate.request_quota import refuse_over, take_one
+from wangtimer.api.access.admission import (
+    HEADER,
+    good_key,
+    refuse_ended,
+    refuse_over,
+    refused,
+    take_one,
+    with_scope,
+    written_key,
+)
+from wangtimer.api.http.browser_rules import SETTING, AllowedHosts
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.hosts import SETTING, AllowedHosts
 from wangtimer.api.http.refusals import Part, Refused, shown
 from wangtimer.core.apps.caller import Caller
 from wangtimer.core.apps.scopes import APP_SCOPES, Scope

@@ -16,10 +16,10 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from wangtimer import VERSION
+from wangtimer.api.document import errors_page
+from wangtimer.api.http.browser_rules import SECURITY_HEADERS
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.failures import Fault
-from wangtimer.api.http.security_headers import SECURITY_HEADERS
-from wangtimer.api.operations import errors_page
 from wangtimer.api.v1.problems import CODES_PAGE
 from wangtimer.core.errors import WangTimerError
 from wangtimer.stream.door import Door

@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.v1.world import Answered, V1World
 from tests.api.world import present
-from wangtimer.api.v1.alerts.alert_models import KindWord
+from wangtimer.api.v1.alert_routes import KindWord
 from wangtimer.core.alerts.alert_rule import MOST_RULES, DestinationKind
 
 RULE = "/v1/alert-rules/{name}"

@@ -59,7 +59,7 @@ def some(world: V1World) -> Some:
 def test_an_export_has_every_row_of_the_list_in_either_form(
     some: Some, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys.modules["wangtimer.api.v1.firings.export_routes"], "EXPORT_PAGE", 1)
+    monkeypatch.setattr(sys.modules["wangtimer.api.v1.firings.firing_routes"], "EXPORT_PAGE", 1)
     rows = some.listed()
     assert {row["app"] for row in rows} == {"shop"}
     assert some.exported() == rows

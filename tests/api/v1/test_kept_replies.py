@@ -8,7 +8,7 @@ from sqlalchemy import func, select
 from tests.api.v1.test_every_operation import DOCUMENT
 from tests.api.v1.test_firings import ONE, ONE_TIMER, settled
 from tests.api.v1.world import TIMERS, URL, Answered, V1World, lose_sql_after_one_transaction
-from wangtimer.api.http.kept_answer import MOST_KEPT
+from wangtimer.api.http.kept_answers import MOST_KEPT
 from wangtimer.core.errors import StoreAway
 from wangtimer.store.sql.kept_answers import LONGEST_REQUEST_MS
 from wangtimer.store.sql.tables import idempotency

@@ -11,9 +11,9 @@ from tests.api.keyed_world import KeyedWorld
 from tests.api.v1.test_batch_create import BATCH, item
 from tests.api.v1.world import TIMERS, Answered, V1World
 from tests.api.world import present
-from wangtimer.api.http import large_requests
-from wangtimer.api.http.large_requests import MOST_OF_SMALL
+from wangtimer.api.http import request_context
 from wangtimer.api.http.reading import MOST_BODY_BYTES
+from wangtimer.api.http.request_context import MOST_OF_SMALL
 from wangtimer.core.at_once import AtOnce
 
 MINUTE = 60_000
@@ -25,7 +25,7 @@ ON_DEMAND = ("/v1/firings:replay", "/v1/dead-letters:replay", "/v1/dead-letters:
 @pytest.fixture
 def places(monkeypatch: pytest.MonkeyPatch) -> AtOnce:
     fresh = AtOnce(2 * OF_ONE_APP)
-    monkeypatch.setattr(large_requests, "LARGE_REQUESTS", fresh)
+    monkeypatch.setattr(request_context, "LARGE_REQUESTS", fresh)
     return fresh
 
 

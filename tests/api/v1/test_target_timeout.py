@@ -4,7 +4,7 @@ from typing import Any
 
 from tests.api.v1.world import TIMERS, URL, V1World
 from tests.api.world import DEF
-from wangtimer.api.http.settings_in_use import keep_settings
+from wangtimer.api.http.request_context import keep_settings
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, TimerPatch
 from wangtimer.core.timers.call_options import Timeouts
 

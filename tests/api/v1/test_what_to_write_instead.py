@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.api.v1.world import TIMERS, URL, V1World
-from wangtimer.api.compat.words import in_xtimers_words
+from wangtimer.api.compat.xtimer_words import in_xtimers_words
 from wangtimer.cli.timers.cron_command import cron as cron_command
 
 ONE = "/v1/timers/{which}"

@@ -159,8 +159,8 @@ PROMISES = (
         breaks="What anybody wrote in front of a trusted proxy is believed.",
         by=Mutation(
             "sender_address",
-            "if not is_within(address, proxies) or not _is_address(one.strip()):",
-            "if not _is_address(one.strip()):",
+            "if not is_within(address, proxies) or not _is_address(hop.strip()):",
+            "if not _is_address(hop.strip()):",
         ),
         red="tests/api/test_audited_routes.py::test_only_trusted_proxies_say_where_a_request_comes_from",
     ),

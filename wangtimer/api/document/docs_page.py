@@ -14,8 +14,8 @@ from flask_openapi.openapi import OpenAPI
 from markupsafe import escape
 from werkzeug.wrappers import Response as AnyResponse
 
-from wangtimer.api.http.security_headers import page_policy, source_of
-from wangtimer.api.operations import errors_page
+from wangtimer.api.document import errors_page
+from wangtimer.api.http.browser_rules import page_policy, source_of
 from wangtimer.api.v1.parameters import APP_HEADER
 
 ASSETS = str(files("flask_openapi_swagger").joinpath("templates", "swagger"))

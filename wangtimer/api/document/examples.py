@@ -119,7 +119,9 @@ def _codes_of(document: dict[str, Any], operation: dict[str, Any], status: str) 
         return
     own = _OF_OPERATION.get((operation["operationId"], status))
     by_parameter = (
-        _BY_PARAMETER.get(one["name"]) for one in operation.get("parameters", []) if status == "404"
+        _BY_PARAMETER.get(parameter["name"])
+        for parameter in operation.get("parameters", [])
+        if status == "404"
     )
     yield own or next((code for code in by_parameter if code is not None), _OF_STATUS[status])
 

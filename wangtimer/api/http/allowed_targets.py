@@ -1,4 +1,4 @@
-"""Says early, when a timer is made or edited, that no call of its app may go where its URL leads.
+"""Says early, when a timer or target is made or edited, that its app may send nothing where that leads.
 
 An address is judged only where the URL has one, or says localhost. Any other name's addresses are known when the call
 connects, and the engine judges then.
@@ -6,13 +6,13 @@ connects, and the engine judges then.
 
 from flask import current_app, has_app_context
 
-from wangtimer.api.http.callers import DIRECTORY
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
-from wangtimer.api.http.settings_in_use import settings_in_use
+from wangtimer.api.http.request_context import DIRECTORY, settings_in_use
 from wangtimer.core.egress.egress_rules import EgressRules, Peer
 from wangtimer.core.egress.way_out import UNSET, AppEgress
 from wangtimer.core.flow.origin import Origin, read_url
+from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.own_servers import egress_rules_of, named_servers
 from wangtimer.store.app_directory import AppDirectory
 
@@ -72,3 +72,26 @@ def _rules_in_use() -> EgressRules | None:
 
 def _bad_url(field: str, reason: str, mend: str) -> Refused:
     return Refused(ErrorCode.BAD_CALLBACK, field, reason, mend)
+
+
+_MEND = "ask the operator, who sets up brokers (WANGTIMER_BROKERS_FILE)"
+
+
+def check_place(place: MessagePlace, app: str) -> None:
+    """Raise `Refused` where this app may send no messages; a broker of others is as unknown as none.
+
+    A file of timers is checked without a deployment, and so without its brokers.
+    """
+    if not has_app_context():
+        return
+    if place.kind is PlaceKind.CONSUMERS:
+        if place.fallback:
+            check_way_out(place.fallback, app, "consumers.fallbackUrl")
+        return
+    field = "celery" if place.kind is PlaceKind.CELERY else "queue"
+    broker = settings_in_use().named_brokers.get(place.broker)
+    if broker is None or not broker.knows(app):
+        reason = f"there is no broker {place.broker!r} for this app"
+        raise Refused(ErrorCode.BAD_CALLBACK, f"{field}.broker", reason, _MEND)
+    if why_not := broker.why_not(app, place):
+        raise Refused(ErrorCode.BAD_CALLBACK, field, why_not, _MEND)

@@ -4,7 +4,7 @@ A cursor names a key, not a count: rows that come and go between two pages neith
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import sha256
 from typing import TypeVar
 
@@ -40,6 +40,16 @@ def write(order: str, value: int | str, row_id: int) -> str:
     return urlsafe_b64encode(orjson.dumps([order, value, row_id])).decode().rstrip("=")
 
 
+def after(
+    order: str, found: Sequence[Row], limit: int, place_of: Callable[[Row], tuple[int | str, int]]
+) -> str | None:
+    """Return the cursor behind the last row of a page; None where none of `found`, one too many, is left.
+
+    `place_of` returns the value and the id of a row.
+    """
+    return write(order, *place_of(found[limit - 1])) if len(found) > limit else None
+
+
 def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | str, int]:
     """Return the value and id that `write` got for the same order; raises `Refused`."""
     try:
@@ -48,7 +58,7 @@ def read(order: str, cursor: str, kind: type[int] | type[str]) -> tuple[int | st
         found = None
     match found:
         case [str(given), value, int(row_id)] if given == order and type(value) is kind:
-            if all(0 <= one <= MOST_NUMBER for one in (value, row_id) if isinstance(one, int)):
+            if all(0 <= number <= MOST_NUMBER for number in (value, row_id) if isinstance(number, int)):
                 return value, row_id
     raise unknown()
 

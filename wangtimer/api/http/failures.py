@@ -1,16 +1,16 @@
-"""Turns a raised error into the error that a caller reads."""
+"""Turns a raised error into the error that a caller reads; of a path of no operation it says which was meant."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
+from urllib.parse import quote
 
 import structlog
-from flask import Flask, Response, request
+from flask import Flask, Response, current_app, request
 from werkzeug.exceptions import ClientDisconnected, HTTPException, MethodNotAllowed, NotFound
 
+from wangtimer.api.http.api_models import ConflictData, ErrorAnswer, send
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import ConflictData, ErrorAnswer, send
-from wangtimer.api.http.meant_paths import mend_of
 from wangtimer.api.http.reading import MOST_BODY
 from wangtimer.api.http.refusals import code_of
 from wangtimer.core.errors import (
@@ -36,6 +36,53 @@ from wangtimer.core.errors import (
     WangTimerError,
     WrongToken,
 )
+from wangtimer.core.near_misses import Names
+
+V1 = "/v1/"
+_DOCS = "/docs shows what there is"
+# Words of other schedulers for the first part of a path.
+_OF_OTHERS = dict.fromkeys(
+    ("job", "jobs", "task", "tasks", "cron", "crons", "reminders", "alarms"), "timers"
+) | {
+    **dict.fromkeys(("run", "runs", "execution", "executions", "history", "logs"), "firings"),
+    **dict.fromkeys(("webhook", "webhooks", "callbacks", "endpoints"), "targets"),
+}
+
+
+def verb_at(path: str, *methods: str) -> str | None:
+    """Return the verb that stands behind the last colon of a path, if there is one with one of these methods."""
+    for method in methods:
+        try:
+            rule, _ = current_app.url_map.bind("").match(path, method, return_rule=True)
+        except HTTPException:
+            continue
+        _, colon, verb = rule.rule.rpartition(":")
+        if colon and verb.isalpha() and path.endswith(f":{verb}"):
+            return str(verb)
+    return None
+
+
+def mend_of(path: str) -> str:
+    """Return what to write instead of a path of no operation."""
+    stem, _, last = path.rpartition("/")
+    if stem and not last and current_app.url_map.bind("").allowed_methods(stem):
+        return f"leave out the slash at its end: {_shown_path(stem)}"
+    if verb_at(f"{stem}:{last}", "POST", "GET"):
+        return f"a verb stands behind a colon: write {_shown_path(stem)}:{last}"
+    if path.startswith("/v1/timers/key:"):
+        return "a key with a slash cannot stand in a path; GET /v1/timers?key=... finds the timer's id"
+    name = path.removeprefix(V1).strip("/").partition("/")[0].partition(":")[0]
+    rules = (rule.rule for rule in current_app.url_map.iter_rules() if rule.rule.startswith(V1))
+    known = {rule.removeprefix(V1).partition("/")[0].partition(":")[0] for rule in rules}
+    meant = _OF_OTHERS.get(name.lower()) or Names(known).meant_by(name)
+    if meant is None or path.startswith(f"{V1}{meant}"):
+        return _DOCS
+    return f"did you mean {V1}{meant}? {_DOCS}"
+
+
+def _shown_path(path: str) -> str:
+    return quote(path, safe="/:")[:100]
+
 
 log = structlog.get_logger()
 
@@ -57,6 +104,15 @@ _CONFLICTS: Mapping[type[Conflict], ErrorCode] = {
 }
 
 
+# The code of an error whose text says all, and the field at fault.
+_TOLD_AS_THEY_ARE: Mapping[type[WangTimerError], tuple[ErrorCode, str]] = {
+    UnknownFiring: (ErrorCode.UNKNOWN_FIRING, "firing_id"),
+    UnknownSecret: (ErrorCode.UNKNOWN_SECRET, "id"),
+    UnknownTarget: (ErrorCode.UNKNOWN_TARGET, "name"),
+    UnknownAlertRule: (ErrorCode.UNKNOWN_ALERT_RULE, "name"),
+    WrongToken: (ErrorCode.WRONG_TOKEN, "token"),
+    NotOnRecord: (ErrorCode.NOT_ON_RECORD, "token"),
+}
 _LIMITS: Mapping[Limited, ErrorCode] = {
     Limited.TIMERS: ErrorCode.TOO_MANY_TIMERS,
     Limited.FIRINGS: ErrorCode.TOO_MANY_FIRINGS,
@@ -112,6 +168,8 @@ def _is_below(prefix: str) -> bool:
 
 def fault_of(error: WangTimerError) -> Fault:
     """Return what a caller is told of an error; raises the error where callers are not told of it."""
+    if (named := _TOLD_AS_THEY_ARE.get(type(error))) is not None:
+        return Fault(named[0], str(error), named[1], cause=error)
     match error:
         case InvalidInput():
             text = f"{error.reason}; {error.mend}"
@@ -119,18 +177,6 @@ def fault_of(error: WangTimerError) -> Fault:
         case UnknownTimer():
             field = "name" if isinstance(error.timer_id, str) else "id"
             return Fault(ErrorCode.UNKNOWN_TIMER, str(error), field, cause=error)
-        case UnknownFiring():
-            return Fault(ErrorCode.UNKNOWN_FIRING, str(error), "firing_id", cause=error)
-        case UnknownSecret():
-            return Fault(ErrorCode.UNKNOWN_SECRET, str(error), "id", cause=error)
-        case UnknownTarget():
-            return Fault(ErrorCode.UNKNOWN_TARGET, str(error), "name", cause=error)
-        case UnknownAlertRule():
-            return Fault(ErrorCode.UNKNOWN_ALERT_RULE, str(error), "name", cause=error)
-        case WrongToken():
-            return Fault(ErrorCode.WRONG_TOKEN, str(error), "token", cause=error)
-        case NotOnRecord():
-            return Fault(ErrorCode.NOT_ON_RECORD, str(error), "token", cause=error)
         case Conflict():
             code = _CONFLICTS.get(type(error), ErrorCode.WRONG_STATE)
             text = f"{error.reason}; {error.mend}"

@@ -15,16 +15,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from wangtimer.api.http.callers import (
-    app_or_all,
-    app_or_own,
-    permitted_app,
-    permitted_app_or_all,
-    unnamed,
-)
-from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.api_models import Described
 from wangtimer.api.http.cursors import MOST_CHARACTERS, SPELLING
-from wangtimer.api.http.described import Described
 from wangtimer.api.http.notify_rules import (
     MOST_HEADERS,
     HeaderChanges,
@@ -32,7 +24,14 @@ from wangtimer.api.http.notify_rules import (
     read_headers,
     read_method,
 )
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import bad_value
+from wangtimer.api.http.request_context import (
+    app_or_all,
+    app_or_own,
+    permitted_app,
+    permitted_app_or_all,
+    unnamed,
+)
 from wangtimer.core.timers.timer import APP_CHARACTERS, NAME_CHARACTERS
 
 MOST_ID = 2**63 - 1
@@ -64,11 +63,8 @@ def plain_at(text: str, field: str) -> str:
     # SQL servers ignore trailing spaces when they compare, so "shop " would be the app "shop".
     if text.isprintable() and text == text.strip():
         return text
-    raise Refused(
-        ErrorCode.BAD_VALUE,
-        field,
-        "it has a control or invisible character, or a space at an end",
-        "use printable characters",
+    raise bad_value(
+        field, "it has a control or invisible character, or a space at an end", "use printable characters"
     )
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.core.cron.cron import END_MS
 from wangtimer.core.time.rfc3339 import read_moment
 
@@ -27,7 +27,7 @@ def read_range(since: Any, until: Any) -> tuple[int | None, int | None]:
     first = None if since is None else read_moment_field(since, "since")
     last = None if until is None else read_moment_field(until, "until")
     if first is not None and last is not None and first > last:
-        raise Refused(ErrorCode.BAD_VALUE, "since", "it is after until", "write an earlier moment")
+        raise bad_value("since", "it is after until", "write an earlier moment")
     return first, last
 
 

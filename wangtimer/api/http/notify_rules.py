@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.callback.request import METHODS
 from wangtimer.callback.reserved import folded, is_ours
 from wangtimer.core.flow.origin import origins_of
@@ -228,9 +228,7 @@ def check_header_name(name: str, field: str) -> None:
     """Raise `Refused` for a text that no header can have as its name; `field` is where it stands in the call."""
     if not _TOKEN.fullmatch(name):
         where = f"{_CALL}.{field}"
-        raise Refused(
-            ErrorCode.BAD_VALUE, where, f"{shown(name)} is no name of a header", "use letters, digits and -"
-        )
+        raise bad_value(where, f"{shown(name)} is no name of a header", "use letters, digits and -")
 
 
 def _check_value(name: str, value: Any) -> None:

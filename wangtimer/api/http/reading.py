@@ -14,9 +14,9 @@ from pydantic import BaseModel, ValidationError
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.large_requests import begin_large
 from wangtimer.api.http.refusals import AsWritten, Part, Refused, refusal_of, shown
 from wangtimer.api.http.repeated_headers import is_repeated
+from wangtimer.api.http.request_context import begin_large
 from wangtimer.core.numbers_as_written import Fraction, refuse_constant, whole
 
 MOST_BODY_BYTES = 65_536
@@ -142,7 +142,9 @@ def _is_deep(found: Any) -> bool:
     seen = 0
     for _ in range(MOST_DEPTH):
         inner = (
-            one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list)
+            part.values() if isinstance(part, dict) else part
+            for part in level
+            if isinstance(part, dict | list)
         )
         within = (part for parts in inner for part in parts if isinstance(part, dict | list))
         level = list(islice(within, MOST_PARTS + 1 - seen))

@@ -26,4 +26,4 @@ def is_repeated(value: str) -> bool:
 
 
 def _values(lines: Sequence[tuple[str, str]], name: str) -> list[str]:
-    return [value for one, value in lines if one == name]
+    return [value for line_name, value in lines if line_name == name]

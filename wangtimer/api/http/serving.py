@@ -1,20 +1,81 @@
-"""Makes Flask views: the types of a view say what it takes and answers."""
+"""Makes Flask views: the types of a view say what it takes and answers.
+
+WangTimer's own callbacks are refused where they would make more firings: a timer whose target was the operation that
+fires timers made 150 calls a second of one request, for as long as it was let.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from inspect import getdoc
 from typing import Any, NamedTuple, get_type_hints
 
-from flask import Response, g
+from flask import Response, g, request
 from pydantic import BaseModel
 from werkzeug.datastructures import Headers
 
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.large_requests import ending_large
+from wangtimer.api.http.api_models import Answer, ErrorAnswer, Sent
+from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_body, read_header, read_model, read_query
 from wangtimer.api.http.refusals import Part, Refused
-from wangtimer.api.http.settings_in_use import work_s
+from wangtimer.api.http.request_context import ending_large, work_s
 from wangtimer.core.work_budget import work_budget
+
+ID = "webhook-id"
+OURS = "X-WangTimer-"
+
+
+def refusing_callbacks(view: Callable[..., Response]) -> Callable[..., Response]:
+    """Return a view that refuses requests with the headers of a callback."""
+
+    @wraps(view)
+    def answer(**given: Any) -> Response:
+        if ID in request.headers and any(
+            name.lower().startswith(OURS.lower()) for name, _ in request.headers
+        ):
+            raise Refused(
+                ErrorCode.OWN_CALLBACK,
+                ID,
+                "this request is a callback of a timer, and a callback may make no timers and no firings",
+                f"let the timer call a service of yours, whose requests here have no {ID} and no {OURS}* header",
+                part=Part.HEADER,
+            )
+        return view(**given)
+
+    return answer
+
+
+# The web server answers this before the API sees the request.
+TOO_LONG = {
+    "description": "The request line is over 8,190 bytes; the web server says so, in HTML",
+    "content": {"text/html": {"schema": {"type": "string"}}},
+}
+
+
+def documented(
+    view: Callable[..., Any],
+    operation_id: str,
+    *errors: int,
+    answer: type[Answer] | None = None,
+) -> dict[str, Any]:
+    """Return a route's options: a stable operation id, its text, its answer, and its errors as HTTP statuses.
+
+    `answer` is the model where the view makes the response itself.
+
+    The errors that any operation can answer need not be named: bad input, no key or the wrong one, an unknown app, a
+    fault, a store away.
+    """
+    hints = get_type_hints(view)
+    summary, _, description = (getdoc(view) or "").partition("\n")
+    of_a_body = (413, 415) if "body" in hints else ()
+    of_a_query = {414: TOO_LONG} if "query" in hints else {}
+    statuses = sorted({400, 401, 403, 404, 429, 500, 503, *of_a_body, *errors})
+    return {
+        "operation_id": operation_id,
+        "summary": summary.rstrip("."),
+        "description": " ".join(description.split()),
+        "responses": {200: answer or hints["return"]} | dict.fromkeys(statuses, ErrorAnswer) | of_a_query,
+    }
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
+from wangtimer.api.http.browser_rules import SECURITY_HEADERS
 from wangtimer.api.http.repeated_headers import join_repeated
-from wangtimer.api.http.security_headers import SECURITY_HEADERS
 from wangtimer.settings import read_settings
 
 # How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), but not at each

@@ -1,1 +1,1 @@
-"""Operations for operators and readers: health, metrics, error codes."""
+"""Operations for operators: health and metrics."""

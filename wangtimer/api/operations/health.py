@@ -1,21 +1,75 @@
-"""Health: is this process alive, and do SQL, store and broker answer?"""
+"""Health: is this process alive, do SQL, store and broker answer, and does somebody look for what is due?"""
 
+import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 
-from wangtimer.api.http.callers import present_caller
+from wangtimer.api.http.api_models import Answer, ErrorAnswer, Sent, send
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Answer, ErrorAnswer, Sent, send
 from wangtimer.api.http.reading import asking_nothing
-from wangtimer.api.operations.probe import Probe
-from wangtimer.api.operations.ticks import MOST_S, LastTick
+from wangtimer.api.http.request_context import present_caller
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.errors import StoreAway
+from wangtimer.scheduler import LOOK_AHEAD_MS
 from wangtimer.wiring import Wiring
+
+Told = TypeVar("Told")
+
+
+class Probe(Generic[Told]):
+    """Asks one part, one question at a time: a frozen part holds one thread in all, not one per request."""
+
+    def __init__(self, question: Callable[[], Told]) -> None:
+        self._question = question
+        self._lock = threading.Lock()
+        self._asking: Future[Told] | None = None
+
+    def ask(self) -> "Future[Told]":
+        """Return the future answer to the question under way, or else to a new one."""
+        with self._lock:
+            if self._asking is None or self._asking.done():
+                self._asking = Future()
+                threading.Thread(target=self._run, args=(self._asking,), name="probe", daemon=True).start()
+            return self._asking
+
+    def _run(self, answer: "Future[Told]") -> None:
+        try:
+            told = self._question()
+        except Exception as error:
+            answer.set_exception(error)
+        else:
+            answer.set_result(told)
+
+
+# s; beat ticks each second. As long as a worker that is started anew, or a standby, may take.
+MOST_S = 10.0
+
+
+class LastTick:
+    """When the scheduler last looked, as Redis has it.
+
+    A Redis that was just emptied has no mark: what this process saw last counts then, or when it was started.
+    """
+
+    def __init__(self, wiring: Callable[[], Wiring]) -> None:
+        self._wiring = wiring
+        self._seen_at: float | None = None
+
+    def seconds_since(self) -> float:
+        """Return how long ago that was. Raises `StoreAway`."""
+        wiring = self._wiring()
+        now, until = wiring.clock.monotonic(), wiring.agenda.looked_until()
+        if until is not None:
+            since = max(0.0, (wiring.clock.now_ms() - (until - LOOK_AHEAD_MS)) / 1_000)
+            self._seen_at = now - since
+        elif self._seen_at is None:
+            self._seen_at = now
+        return now - self._seen_at
+
 
 # A load balancer's own time-out is seldom shorter.
 READY_WITHIN_S = 2.0

@@ -12,8 +12,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Metric, ge
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from wangtimer.api.operations.probe import Probe
-from wangtimer.api.operations.ticks import LastTick
+from wangtimer.api.operations.health import LastTick, Probe
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.slicing import parted
 from wangtimer.core.messages.message_place import shown_host
@@ -70,9 +69,9 @@ def _exposition(sources: dict[str, Probe[list[Metric]]]) -> bytes:
     wait(asked.values(), READ_WITHIN_S)
     figures: list[Metric] = []
     for up, answer in asked.items():
-        told = _told(up, answer)
-        figures.append(_gauge(up, "1: it answered; 0: its figures are left out", told is not None))
-        figures += told or []
+        source_figures = _told(up, answer)
+        figures.append(_gauge(up, "1: it answered; 0: its figures are left out", source_figures is not None))
+        figures += source_figures or []
     registry = CollectorRegistry()
     registry.register(_Collected(figures))
     return generate_latest(registry)
@@ -242,8 +241,8 @@ def _memory(parts: Mapping[str, int]) -> Metric:
 def _of_failing_hosts(present: Iterable[FailingHost], now_ms: float) -> list[Metric]:
     """Return the figures of hosts, `present` sorted by since when; of its parts that fail only the first says it."""
     since: dict[tuple[str, str], int] = {}
-    for one in present:
-        since.setdefault((one.app, shown_host(parted(one.origin)[0])), one.since)
+    for host in present:
+        since.setdefault((host.app, shown_host(parted(host.origin)[0])), host.since)
     failing_s = GaugeMetricFamily(
         "wangtimer_host_failing_seconds",
         f"For how long a host, or a part of it, has failed each call of an app: the {MOST_HOSTS} failing longest",

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from flask_openapi.blueprint import APIBlueprint
 
-from wangtimer.api.v1.alerts.alert_routes import AlertRuleResource
+from wangtimer.api.v1.alert_routes import AlertRuleResource
 from wangtimer.api.v1.apps.app_routes import AppResource
 from wangtimer.api.v1.apps.audit_routes import AuditResource
 from wangtimer.api.v1.apps.host_routes import HostLimitResource
@@ -13,16 +13,15 @@ from wangtimer.api.v1.apps.pause_routes import PauseResource
 from wangtimer.api.v1.broker_routes import BrokerResource
 from wangtimer.api.v1.calendar_routes import CalendarResource
 from wangtimer.api.v1.certificate_routes import CertificateResource
-from wangtimer.api.v1.dead_letters.letter_routes import DeadLetterResource
 from wangtimer.api.v1.failing_host_routes import FailingHostResource
 from wangtimer.api.v1.firings.ack_routes import AckResource
 from wangtimer.api.v1.firings.demand_routes import DemandResource
-from wangtimer.api.v1.firings.export_routes import ExportResource
-from wangtimer.api.v1.firings.firing_routes import FiringResource
+from wangtimer.api.v1.firings.firing_routes import ExportResource, FiringResource
+from wangtimer.api.v1.letter_routes import DeadLetterResource
 from wangtimer.api.v1.load_routes import LoadResource
 from wangtimer.api.v1.resource import Resource, add_resource
 from wangtimer.api.v1.signing_routes import SigningResource
-from wangtimer.api.v1.targets.target_routes import TargetResource
+from wangtimer.api.v1.target_routes import TargetResource
 from wangtimer.api.v1.timers.batch_change import BatchChangeResource
 from wangtimer.api.v1.timers.batch_create import BatchCreateResource
 from wangtimer.api.v1.timers.timer_list_routes import TimerListResource

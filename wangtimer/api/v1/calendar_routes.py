@@ -1,20 +1,54 @@
 """Calendars over v1: the days on which an app's timers do not fire."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import date
 from operator import attrgetter
 from typing import Annotated, ClassVar, Literal, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from wangtimer.api.http import cursors
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import Given
-from wangtimer.api.v1.calendars import CalendarName, Calendars, Days, FollowedCalendar, WorkingDays
+from wangtimer.api.http.api_models import Sent
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.field_types import Given, plain
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import ListPage, PageQuery
+from wangtimer.api.v1.value_types import ListPage, PageQuery
 from wangtimer.core.errors import Subject
-from wangtimer.core.schedules.calendars import built_in
+from wangtimer.core.schedules.calendars import NAME_CHARACTERS, Calendar, built_in
+from wangtimer.store.sql.calendar_followers import Progress
+
+MOST_DAYS = 4_000
+
+CalendarName = Annotated[
+    str,
+    Field(
+        min_length=1, max_length=NAME_CHARACTERS, description="unique in the app", examples=["plant-holidays"]
+    ),
+    AfterValidator(plain),
+]
+Days = Annotated[
+    list[str],
+    Field(
+        default_factory=list,
+        max_length=MOST_DAYS,
+        fail_fast=True,
+        description="further days",
+        examples=[["2027-01-01"]],
+    ),
+]
+WorkingDays = Annotated[
+    list[str],
+    Field(
+        default_factory=list,
+        max_length=MOST_DAYS,
+        fail_fast=True,
+        description="exceptions: days on which timers do fire",
+        examples=[["2027-01-02"]],
+    ),
+]
+
 
 # Monday first, as ISO 8601 counts them.
 Weekday = Literal["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
@@ -97,23 +131,24 @@ class CalendarResource(Resource):
         The built-in calendars come first, then the app's own, by name.
         """
         listed = cursors.of_list(f"v1 {header.app} calendars", query)
-        found = [(one.calendar.name not in built_in(), one) for one in self._of(header).all()]
-        found.sort(key=lambda one: (one[0], one[1].calendar.name))
+        calendars = (*built_in().values(), *self.wiring().calendars.all_of(header.app))
+        found = sorted(calendars, key=_place)
         if query.cursor is not None:
             name, is_own = cursors.read(listed, query.cursor, str)
-            found = [one for one in found if (one[0], one[1].calendar.name) > (is_own, name)]
-        cursor = None
-        if len(found) > query.limit:
-            last_is_own, last = found[query.limit - 1]
-            cursor = cursors.write(listed, last.calendar.name, int(last_is_own))
-        rows = [one for _, one in found[: query.limit]]
-        items = cursors.shown_each(rows, attrgetter("calendar.name"), _shown)
+            found = [calendar for calendar in found if _place(calendar) > (is_own, name)]
+        cursor = cursors.after(listed, found, query.limit, lambda last: (last.name, int(_place(last)[0])))
+        items = cursors.shown_each(found[: query.limit], attrgetter("name"), _shown)
         return CalendarPage(items=items, next_cursor=cursor)
 
     @Route("get", ONE, "getCalendar", (404,))
     def get(self, path: CalendarPath, header: AppHeader) -> ShownCalendar:
         """Read a calendar, and how many timers use its latest days."""
-        return _shown(self._of(header).get(path.name))
+        if path.name in built_in():
+            return _shown(built_in()[path.name])
+        calendar = self.wiring().calendars.get(header.app, path.name)
+        if calendar is None:
+            raise _unknown(path.name)
+        return self._shown_with_followers(header, calendar)
 
     @Route("put", ONE, "putCalendar", (409,))
     def put(self, path: CalendarPath, header: AppHeader, body: CalendarBody) -> ShownCalendar:
@@ -123,25 +158,62 @@ class CalendarResource(Resource):
         for the new days (403, see `timerBytes`). The timers that name it get them within seconds of this answer;
         `following.left` counts those that do not have them yet.
         """
-        weekdays = (WEEKDAYS.index(word) for word in body.weekdays)
-        return _shown(FollowedCalendar(*self._of(header).put(path.name, weekdays, body.days, body.working)))
+        wiring, now = self.wiring(), self.now()
+        if path.name in built_in():
+            reason, mend = f"{shown(path.name)} is built in", "choose another name"
+            raise bad_value("name", reason, mend, about=Subject.CALENDAR)
+        weekdays = frozenset(map(WEEKDAYS.index, body.weekdays))
+        calendar = Calendar(path.name, weekdays, _days(body.days, "days"), _days(body.working, "working"))
+        wiring.calendar_followers.refuse_growth(header.app, calendar, now)
+        wiring.calendars.put(header.app, calendar, now)
+        answer = self._shown_with_followers(header, calendar)
+        if answer.following is not None and answer.following.left:
+            wiring.broker.send_follow()
+        return answer
 
     @Route("delete", ONE, "deleteCalendar", (404, 409))
     def delete(self, path: CalendarPath, header: AppHeader) -> None:
         """Delete a calendar that no timer names."""
-        self._of(header).delete(path.name)
+        calendars = self.wiring().calendars
+        if users := calendars.timers_of(header.app, path.name):
+            reason = f"{len(users)} timers name this calendar, the first is {users[0]}"
+            mend = "give them schedule.excludeCalendar: null, and delete the calendar then"
+            raise Refused(ErrorCode.WRONG_STATE, "name", reason, mend, about=Subject.CALENDAR)
+        if not calendars.remove(header.app, path.name, self.now()):
+            raise _unknown(path.name)
 
-    def _of(self, header: AppHeader) -> Calendars:
-        return Calendars(self.wiring(), header.app)
+    def _shown_with_followers(self, header: AppHeader, calendar: Calendar) -> ShownCalendar:
+        return _shown(calendar, self.wiring().calendar_followers.progress(header.app, calendar.name))
 
 
-def _shown(found: FollowedCalendar) -> ShownCalendar:
-    calendar = found.calendar
+def _place(calendar: Calendar) -> tuple[bool, str]:
+    """Return what calendars are listed by: the built-in ones come first, then the app's own, by name."""
+    return calendar.name not in built_in(), calendar.name
+
+
+def _unknown(name: str) -> Refused:
+    reason, mend = f"the app has no calendar {shown(name)} of its own", "GET /v1/calendars lists them"
+    return Refused(ErrorCode.UNKNOWN_CALENDAR, "name", reason, mend, about=Subject.CALENDAR)
+
+
+def _shown(calendar: Calendar, followers: Progress | None = None) -> ShownCalendar:
+    """Return a calendar as answers show it; `followers` is how many timers use its latest days."""
     return ShownCalendar.of(
         calendar,
         weekdays=[WEEKDAYS[day] for day in sorted(calendar.weekdays)],
         days=sorted(day.isoformat() for day in calendar.days),
         working=sorted(day.isoformat() for day in calendar.working),
         is_built_in=calendar.name in built_in(),
-        following=found.progress,
+        following=followers,
     )
+
+
+def _days(texts: Iterable[str], field: str) -> frozenset[date]:
+    return frozenset(_day(text, f"{field}.{index}") for index, text in enumerate(texts))
+
+
+def _day(text: str, field: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise bad_value(field, f"{shown(text)} is no day", "write it as in 2027-01-01") from None

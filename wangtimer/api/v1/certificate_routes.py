@@ -1,18 +1,39 @@
-"""Client certificates over v1: what an app's callbacks show to targets that ask for one."""
+"""Client certificates over v1: what an app's callbacks show to targets that ask for one; never their private keys."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.apps.telling import tell_soon
+from wangtimer.api.http.refusals import bad_value
 from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown_certificate import MOST_PEM_CHARACTERS, ShownCertificate, shown_certificates
-from wangtimer.callback.client_certificate import BadCertificate, BadKey, CertificatePair, read_pair
+from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.value_types import Text
+from wangtimer.callback.client_certificate import (
+    BadCertificate,
+    BadKey,
+    CertificatePair,
+    facts_of_all,
+    read_pair,
+)
+
+# Of a field with certificates: some twenty.
+MOST_PEM_CHARACTERS = 40_000
+
+
+class ShownCertificate(Sent):
+    """A certificate."""
+
+    subject: Annotated[str, Field(description="whose it is", examples=["CN=shop,O=Example"])]
+    fingerprint: Annotated[str, Field(description="SHA-256, in hexadecimal")]
+    expires_at: Text
+
+
+def shown_certificates(pem: str) -> list[ShownCertificate]:
+    """Return what answers have of each certificate of a stored text."""
+    return [ShownCertificate.of(facts) for facts in facts_of_all(pem)] if pem else []
+
 
 PLACE = "/client-certificate"
 MOST_KEY_CHARACTERS = 20_000
@@ -55,7 +76,7 @@ class CertificateResource(Resource):
 
         The private key is never shown.
         """
-        return _shown(header.app, self.wiring().client_certificates.chain_of(header.app))
+        return _shown_of(header.app, self.wiring().client_certificates.chain_of(header.app))
 
     @Route("put", PLACE, "putClientCertificate", is_for_callbacks=True)
     def put(self, header: AppHeader, body: ClientCertificateBody) -> ShownClientCertificate:
@@ -68,15 +89,14 @@ class CertificateResource(Resource):
         now = self.now()
         pair = _pair(body, now)
         if wiring.seals.sealing_id is None:
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 "privateKey",
                 "it is a secret, and this deployment has no key to encrypt secrets with",
                 "let its operator set WANGTIMER_SECRET_KEYS_FILE (`wangtimer secrets key` makes a key)",
             )
         wiring.client_certificates.put(header.app, pair.chain, pair.key, pair.facts.expires_at, now)
         tell_soon(wiring.ways_out_mark)
-        return _shown(header.app, pair.chain)
+        return _shown_of(header.app, pair.chain)
 
     @Route("delete", PLACE, "deleteClientCertificate")
     def remove(self, header: AppHeader) -> ShownClientCertificate:
@@ -87,10 +107,10 @@ class CertificateResource(Resource):
         wiring = self.wiring()
         wiring.client_certificates.remove(header.app, self.now())
         tell_soon(wiring.ways_out_mark)
-        return _shown(header.app, None)
+        return _shown_of(header.app, None)
 
 
-def _shown(app: str, chain: str | None) -> ShownClientCertificate:
+def _shown_of(app: str, chain: str | None) -> ShownClientCertificate:
     own = shown_certificates(chain or "")
     return ShownClientCertificate(app=app, certificate=own[0] if own else None)
 
@@ -100,7 +120,7 @@ def _pair(body: ClientCertificateBody, now: int) -> CertificatePair:
         return read_pair(body.certificate, body.private_key, now)
     except BadCertificate as error:
         mend = "write a certificate in PEM that counts now, the app's own first"
-        raise Refused(ErrorCode.BAD_VALUE, "certificate", str(error), mend) from None
+        raise bad_value("certificate", str(error), mend) from None
     except BadKey as error:
         mend = "write the key of the first certificate, in PEM and without a password"
-        raise Refused(ErrorCode.BAD_VALUE, "privateKey", str(error), mend) from None
+        raise bad_value("privateKey", str(error), mend) from None

@@ -5,15 +5,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given, plain
 from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.kept_replies import ActingHeader
-from wangtimer.api.v1.parameters import AppHeader
-from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import Text
+from wangtimer.api.v1.parameters import ActingHeader, AppHeader
+from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.value_types import Text
 from wangtimer.core.flow.disabled_hosts import ORIGIN_CHARACTERS, DisabledHost
 from wangtimer.core.flow.slicing import parted
 from wangtimer.core.messages.message_place import origin_of, shown_host
@@ -118,7 +116,7 @@ class FailingHostResource(Resource):
         """
         wiring = self.wiring()
         hosts = _hosts(wiring)
-        waiting = wiring.lanes.waiting_in(list({lane for one, _ in hosts for lane in one.lanes}))
+        waiting = wiring.lanes.waiting_in(list({lane for host, _ in hosts for lane in host.lanes}))
         return FailingHostsOfAllApps(
             items=[
                 FailingHostOfApp.of(host, **fields, waiting=sum(waiting[lane] for lane in host.lanes))
@@ -146,11 +144,11 @@ class FailingHostResource(Resource):
 
 def _hosts(wiring: Wiring, app: str | None = None) -> list[tuple[FailingHost, dict[str, Any]]]:
     """Return the hosts that fail or are disabled, of one app or of all, the longest failing first, and their fields."""
-    present = [one for one in wiring.failing_hosts.present() if app in (None, one.app)]
-    disabled = {one.key: one for one in wiring.disabled_hosts.all(app)}
-    unseen = disabled.keys() - {one.key for one in present}
+    present = [host for host in wiring.failing_hosts.present() if app in (None, host.app)]
+    disabled = {host.key: host for host in wiring.disabled_hosts.all(app)}
+    unseen = disabled.keys() - {host.key for host in present}
     others = (_as_last_seen(disabled[key]) for key in unseen)
-    ordered = sorted(chain(present, others), key=lambda one: (one.since, one.key))
+    ordered = sorted(chain(present, others), key=lambda host: (host.since, host.key))
     return [(host, _fields(host, disabled.get(host.key))) for host in ordered]
 
 
@@ -168,7 +166,7 @@ def _origin_meant(wiring: Wiring, app: str, named: str) -> str:
     """Return the origin that is named, be it without scheme and part; raises `Refused` where several may be meant."""
     if "://" in named:
         return named
-    origins = [one.origin for one in wiring.disabled_hosts.all(app)]
+    origins = [host.origin for host in wiring.disabled_hosts.all(app)]
     meant = [origin for origin in origins if parted(origin.partition("://")[2])[0] == named]
     if len(meant) > 1:
         what = f"{shown(named)} may be {' or '.join(sorted(meant)[:MOST_NAMED])}"

@@ -1,18 +1,16 @@
 """The load to come over v1: the firings planned by minute, of an app or of all apps."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given, number
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import bad_value
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import Text
+from wangtimer.api.v1.value_types import Text
 from wangtimer.core.flow.slicing import MINUTE_MS
 from wangtimer.core.work_budget import refuse_more
 
@@ -63,14 +61,6 @@ class AllAppsLoad(Sent):
     planned_until: PlannedUntil
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedMinutes:
-    """Firings by minute (minutes since 1970) and app, and the moment up to which every schedule is planned (ms UTC)."""
-
-    by_minute: Mapping[int, Mapping[str, int]]
-    planned_until: int
-
-
 class LoadResource(Resource):
     """The operations on the load."""
 
@@ -82,8 +72,8 @@ class LoadResource(Resource):
         times as long as counting took. A request that counts for more than a few seconds is refused: ask for fewer
         minutes, or ask again.
         """
-        load = self._planned(query)
-        counts = {minute: apps.get(header.app, 0) for minute, apps in load.by_minute.items()}
+        by_minute, planned_until = self._planned(query)
+        counts = {minute: apps.get(header.app, 0) for minute, apps in by_minute.items()}
         return AppLoad.of(
             items=[
                 MinuteOfLoad.of(minute=minute * MINUTE_MS, firings=count)
@@ -91,7 +81,7 @@ class LoadResource(Resource):
                 if count
             ],
             firings=sum(counts.values()),
-            planned_until=load.planned_until,
+            planned_until=planned_until,
         )
 
     @Route("get", "/load:allApps", "getLoadOfAllApps")
@@ -101,24 +91,27 @@ class LoadResource(Resource):
         For operators: it takes no app. Of enabled timers, as far as they are planned, counted as for one app.
         The answer has an entry for each app and minute; too many of them are refused (40012): ask for fewer minutes.
         """
-        load = self._planned(query)
-        items = [_of_all_apps(minute, apps) for minute, apps in load.by_minute.items() if apps]
+        by_minute, planned_until = self._planned(query)
+        items = [_of_all_apps(minute, apps) for minute, apps in by_minute.items() if apps]
         firings = sum(minute.firings for minute in items)
-        return AllAppsLoad.of(items=items, firings=firings, planned_until=load.planned_until)
+        return AllAppsLoad.of(items=items, firings=firings, planned_until=planned_until)
 
-    def _planned(self, query: LoadWindow) -> PlannedMinutes:
-        """Return what is planned from the current minute on; raises `Refused` for more minutes than are planned."""
+    def _planned(self, query: LoadWindow) -> tuple[dict[int, Mapping[str, int]], int]:
+        """Return firings by minute (since 1970) and app, from the current one on, and until when all are planned.
+
+        That is in ms UTC. Raises `Refused` for more minutes than are planned.
+        """
         wiring = self.wiring()
         most = max(1, wiring.settings.horizon_ms // MINUTE_MS)
         if query.minutes is not None and query.minutes > most:
             reason = "firings are not planned that far ahead"
-            raise Refused(ErrorCode.BAD_VALUE, "minutes", reason, f"ask for {most} at most")
+            raise bad_value("minutes", reason, f"ask for {most} at most")
         first, wanted = self.now() // MINUTE_MS, query.minutes or most
         by_minute = wiring.planned_load.minutes(first, wanted)
         ends_at = (first + wanted) * MINUTE_MS
         unplanned = wiring.planned_load.first_unplanned()
         until = (ends_at if unplanned is None else min(unplanned, ends_at)) - 1
-        return PlannedMinutes(dict(sorted(by_minute.items())), until)
+        return dict(sorted(by_minute.items())), until
 
 
 def _of_all_apps(minute: int, apps: Mapping[str, int]) -> MinuteOfAllApps:

@@ -1,4 +1,4 @@
-"""The parameters of v1's requests beside the body: app, timer, version."""
+"""The parameters of v1's requests beside the body: app, timer, version, and what people call a target's host."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -6,10 +6,12 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, WrapValidator
 
-from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import MOST_ID, App, AppOrAll, Given
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.kept_answers import IdempotencyKey
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.core.errors import Subject, UnknownTimer
+from wangtimer.core.flow.origin import read_url
+from wangtimer.core.messages.message_place import broker_host
 from wangtimer.store.sql.timers import TimerStore
 
 APP_HEADER = "WangTimer-App"
@@ -29,9 +31,7 @@ def _in_utf8(given: Any, read: Callable[[Any], Any]) -> Any:
     except Refused as refused:
         raise Refused(refused.code, APP_HEADER, refused.reason, refused.mend, refused.meant) from None
     except UnicodeError:
-        raise Refused(
-            ErrorCode.BAD_VALUE, APP_HEADER, "it is not in UTF-8", "send the name of the app in UTF-8"
-        ) from None
+        raise bad_value(APP_HEADER, "it is not in UTF-8", "send the name of the app in UTF-8") from None
 
 
 OfApp = Annotated[
@@ -73,8 +73,7 @@ def _version(tag: str) -> str:
     """Return the version of an entity tag; raises `Refused`."""
     if tag == "*" or _ETAG.fullmatch(tag):
         return tag
-    raise Refused(
-        ErrorCode.BAD_VALUE,
+    raise bad_value(
         IF_MATCH,
         f"{shown(tag)} is not the ETag of a timer",
         'write the ETag of an answer, as in "3", with its quotes',
@@ -105,6 +104,18 @@ class ChangeHeader(AppHeader):
         """The version that it must be at; None: any."""
         found = None if self.if_match is None else _ETAG.fullmatch(self.if_match)
         return None if found is None else int(found[1])
+
+
+class ActingHeader(AppHeader):
+    """The app of the request, and the key under which its answer is kept."""
+
+    idempotency_key: IdempotencyKey = None
+
+
+class ActingChangeHeader(ChangeHeader):
+    """The app of the timer, the version it must be at, and the key under which the answer is kept."""
+
+    idempotency_key: IdempotencyKey = None
 
 
 class TimerPath(Given):
@@ -138,7 +149,7 @@ class TimerPath(Given):
         """Return the same where `app` None means all apps; raises `Refused` for a key then: each app has its own."""
         if app is None and self.key is not None:
             mend = "name an app, or write the timer's id"
-            raise Refused(ErrorCode.BAD_VALUE, "which", "not for all apps at once", mend, about=Subject.TIMER)
+            raise bad_value("which", "not for all apps at once", mend, about=Subject.TIMER)
         return self.id_in(app or "", timers)
 
     @property
@@ -150,8 +161,7 @@ class TimerPath(Given):
             and 0 < int(self.which) <= MOST_ID
         ):
             return int(self.which)
-        raise Refused(
-            ErrorCode.BAD_VALUE,
+        raise bad_value(
             "which",
             f"{shown(self.which)} is not the id of a timer",
             f"write its id, or its key as in {BY_KEY}order-42",
@@ -162,3 +172,30 @@ class TimerPath(Given):
 def etag(version: int) -> str:
     """Return the entity tag of a version."""
     return f'"{version}"'
+
+
+def host_port(text: str) -> str | None:
+    """Return a host and port as calls have it; None where it is none."""
+    if not text.rpartition(":")[2].isdecimal() or any(sign in text for sign in "/@?#"):
+        return None
+    origin = read_url(f"http://{text}")[0]
+    return None if origin.fault else origin.host_port
+
+
+def host_at_any_port(text: str, field: str) -> str:
+    """Return a host and port as answers show them, `*` for a port that is not given; a broker's name as it is.
+
+    Raises `Refused` where it is none.
+    """
+    if text.startswith(broker_host("")):
+        return text
+    name, _, port = text.rpartition(":")
+    # Answers show an IPv6 address without brackets.
+    found = host_port(text) or host_port(f"[{name}]:{port}")
+    if found is not None:
+        return found
+    found = host_port(f"{text}:80")
+    if found is None:
+        mend = "write shop.example or shop.example:8443"
+        raise bad_value(field, f"{shown(text)} is no host", mend)
+    return found.removesuffix("80") + "*"

@@ -7,10 +7,9 @@ from typing import Annotated
 from flask import Response, g, request
 from pydantic import Field
 
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.failures import Fault, fault_of
-from wangtimer.api.http.meant_paths import verb_at
+from wangtimer.api.http.failures import Fault, fault_of, verb_at
 from wangtimer.api.http.refusals import Part
 from wangtimer.api.http.serving import Named
 from wangtimer.core.errors import (

@@ -1,28 +1,35 @@
 """The resources of v1: each operation is a method, and its route stands beside it."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
+from hashlib import sha256
 from inspect import getdoc
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
+from uuid import uuid4
 
+import structlog
+from flask import Response
 from flask_openapi.blueprint import APIBlueprint
 from flask_openapi.models.schema import Schema
 from flask_openapi.models.tag import Tag
 from flask_openapi.utils import get_model_schema, normalize_name
 from pydantic import BaseModel
 
-from wangtimer.api.http.documented import TOO_LONG
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.kept_answer import HEADER, REPLAYED
-from wangtimer.api.http.own_callbacks import refusing_callbacks
+from wangtimer.api.http.api_models import Sent
+from wangtimer.api.http.kept_answers import HEADER, REPLAYED, kept_text, once_with_it, replayed
 from wangtimer.api.http.reading import MOST_BODY_BYTES
-from wangtimer.api.http.serving import View, serving
-from wangtimer.api.v1.kept_replies import once
+from wangtimer.api.http.serving import TOO_LONG, View, refusing_callbacks, response_of, serving
 from wangtimer.api.v1.parameters import ETAG, IF_MATCH
-from wangtimer.api.v1.problems import MEDIA_TYPE, Problem
+from wangtimer.api.v1.problems import MEDIA_TYPE, OfMany, Problem
+from wangtimer.core.errors import StoreAway
+from wangtimer.store.replica import Replica
+from wangtimer.store.sql.kept_answers import Asked, KeptAnswers
 from wangtimer.wiring import Wiring
+
+log = structlog.get_logger()
 
 # What the document says of a successful answer: its model, or the content types of a text; None: it has no body.
 Answering = type[Sent] | tuple[str, ...] | None
@@ -48,6 +55,10 @@ class Resource:
     def now(self) -> int:
         """Return the present moment in ms UTC."""
         return int(self.wiring().clock.now_ms())
+
+    def once_with_it(self, operation: str, act: Callable[[Asked], Response], **taken: BaseModel) -> Response:
+        """Return the answer that is kept of a request, or else that of `act`, which keeps it in its own transaction."""
+        return once_with_it(self.wiring().kept_answers, _asked_under(operation, taken), self.now(), act)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +108,7 @@ def _add(routes: APIBlueprint, tag: str, resource: Resource, view: View, route: 
         errors |= {412}
     if "idempotency_key" in taken:
         errors, headers = errors | {409, 422}, (*headers, REPLAYED)
-        view = view if route.keeps_its_answer else once(resource.wiring, view, operation_id)
+        view = view if route.keeps_its_answer else _once(resource.wiring, view, operation_id)
     summary, _, description = (getdoc(view) or "").partition("\n")
     may_call_back = route.is_for_callbacks or route.method in ("get", "delete")
     served = serving(view, route.most_bytes)
@@ -120,7 +131,7 @@ def _success(routes: APIBlueprint, answering: Answering, headers: tuple[str, ...
         case None:
             content = {}
         case tuple():
-            content = {"content": {one: {"schema": {"type": "string"}} for one in answering}}
+            content = {"content": {media_type: {"schema": {"type": "string"}} for media_type in answering}}
         case _:
             content = _content(routes, answering, "application/json")
     return content | ({"headers": described} if headers else {})
@@ -138,5 +149,64 @@ def _schemas_of(model: type[BaseModel]) -> tuple[str, dict[str, Schema]]:
     """Return a model's name in the document, and the schemas it needs."""
     schema = get_model_schema(model, mode="serialization")
     name = normalize_name(schema.get("title") or model.__name__)
-    inner = {normalize_name(one): value for one, value in schema.pop("$defs", {}).items()}
-    return name, {one: Schema(**value) for one, value in ({name: schema} | inner).items()}
+    inner = {normalize_name(model_name): value for model_name, value in schema.pop("$defs", {}).items()}
+    return name, {model_name: Schema(**value) for model_name, value in ({name: schema} | inner).items()}
+
+
+def tell_soon(*replicas: Replica[Any]) -> None:
+    """Let a change count within seconds; while Redis is away, the next sweep tells."""
+    with suppress(StoreAway):
+        for replica in replicas:
+            replica.tell()
+
+
+def _once(wiring: Callable[[], Wiring], view: View, operation: str) -> View:
+    """Return a view that carries out a request with a key once. It takes an `ActingHeader` or `ActingChangeHeader`.
+
+    It claims the key first and keeps its answer afterwards. If the process ends in between, the claim holds for a
+    minute; then the request may be carried out again. That is harmless: it has the same effect twice as once.
+    `operation` is the same in all versions: a repeat may come to a newer one.
+    """
+
+    @wraps(view)
+    def answer(**taken: Any) -> Response:
+        header = taken["header"]
+        if header.idempotency_key is None:
+            return response_of(view(**taken))
+        kept, asked = wiring().kept_answers, _asked_under(operation, taken)
+        claim_id = uuid4().hex
+        held = kept.claim(asked, claim_id, int(wiring().clock.now_ms()))
+        if held is not None:
+            return replayed(held, asked)
+        try:
+            answered = view(**taken)
+        except BaseException:
+            # A refusal is not kept. A fault may be gone when the request comes again.
+            _end_claim(kept, asked, claim_id, None)
+            raise
+        response = response_of(answered)
+        is_final = not (isinstance(answered, OfMany) and answered.may_succeed_later)
+        _end_claim(kept, asked, claim_id, kept_text(response) if is_final else None)
+        return response
+
+    return answer
+
+
+def _asked_under(operation: str, taken: Mapping[str, Any]) -> Asked:
+    """Return the identity of a request under its key: its operation, path, version and body."""
+    header = taken["header"]
+    parts = [f"v1 {operation}", str(getattr(header, "if_match", None))]
+    parts += [
+        part.model_dump_json(warnings=False, exclude_defaults=True)
+        for part in map(taken.get, ("path", "body"))
+        if isinstance(part, BaseModel)
+    ]
+    return Asked(header.app, header.idempotency_key, sha256("\n".join(parts).encode()).hexdigest())
+
+
+def _end_claim(kept: KeptAnswers, asked: Asked, claim_id: str, answer: str | None) -> None:
+    """Keep an answer, or forget the request. If SQL is away, the caller still gets its answer; the claim runs out."""
+    try:
+        kept.end_claim(asked, claim_id, answer)
+    except StoreAway as error:
+        log.warning("answer_not_kept", error=str(error))

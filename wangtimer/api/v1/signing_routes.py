@@ -5,15 +5,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given, GivenInPath
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import bad_value, shown
 from wangtimer.api.http.serving import Reply
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
 from wangtimer.api.v1.parameters import AppHeader
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import Span, Text
+from wangtimer.api.v1.value_types import GivenDuration, Span, Text, duration, read_duration_field
 from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import LEAST_BYTES, MOST_BYTES, new_key, read_key
@@ -120,8 +118,7 @@ class SigningResource(Resource):
         Each callback carries a signature by Standard Webhooks, unless the app has switched that off. The values of
         secrets are not shown.
         """
-        changes = self._changes
-        return ShownSigning.of(**_fields(changes.get(header.app), changes.now()))
+        return ShownSigning.of(**_fields(self._changes.get(header.app), self.now()))
 
     @Route("post", SECRETS, "rotateSecret", (409,), answers={201: ShownRotation}, is_for_callbacks=True)
     def rotate(self, header: AppHeader, body: RotationBody) -> Reply:
@@ -135,7 +132,7 @@ class SigningResource(Resource):
         given = USUAL_OVERLAP if body.overlap is None else body.overlap
         key = new_key() if body.secret is None else _key_of(body.secret)
         changed = self._changes.rotate(header.app, key, _overlap_ms(given))
-        secret = next(one for one in changed.signing.secrets if one.key == key)
+        secret = next(secret for secret in changed.signing.secrets if secret.key == key)
         return Reply(ShownRotation.of(**self._change_fields(changed), secret=secret.text), 201, NOT_STORED)
 
     @Route("patch", SECRETS, "switchSigning", (409,), is_for_callbacks=True)
@@ -162,7 +159,7 @@ class SigningResource(Resource):
         return self.wiring().signing_changes
 
     def _change_fields(self, changed: SigningChange) -> dict[str, object]:
-        return {**_fields(changed.signing, self._changes.now()), "counts_within": changed.counts_within_ms}
+        return {**_fields(changed.signing, self.now()), "counts_within": changed.counts_within_ms}
 
 
 def _fields(signing: AppSigning, now: int) -> dict[str, object]:
@@ -174,12 +171,12 @@ def _key_of(secret: str) -> bytes:
         return read_key(secret)
     except ValueError as error:
         mend = f"write whsec_ and base64 of {LEAST_BYTES} to {MOST_BYTES} bytes, or leave it out to have one made"
-        raise Refused(ErrorCode.BAD_VALUE, "secret", str(error), mend) from None
+        raise bad_value("secret", str(error), mend) from None
 
 
 def _overlap_ms(overlap: str) -> int:
     span_ms = read_duration_field(overlap, "overlap")
     if span_ms > MOST_OVERLAP_DAYS * DAY_MS:
         reason = f"it is over {MOST_OVERLAP_DAYS} days"
-        raise Refused(ErrorCode.BAD_VALUE, "overlap", reason, f"write at most {MOST_OVERLAP_DAYS}d")
+        raise bad_value("overlap", reason, f"write at most {MOST_OVERLAP_DAYS}d")
     return span_ms

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from wangtimer.api.http.api_models import by_word
+
 _WAY_OUT = (
     "a way out other than HTTP is a target of the app: make it with PUT /v1/targets/NAME, and write its "
     'name here, as in "target": {"name": "NAME"}'
@@ -31,158 +33,95 @@ _SIGNED = "calls are signed with the secrets of the app, which POST /v1/signing-
 _ACK = 'work that goes on after an answer 202 has ackTimeout, as in "ackTimeout": "30m"'
 _REDIRECTS = "redirects are not followed: write the URL where they lead"
 
-_KINDS = ("type", "kind", "protocol", "scheme")
-_OF_BROKERS = (
-    "message",
-    "redis",
-    "rabbitmq",
-    "amqp",
-    "kafka",
-    "sqs",
-    "broker",
-    "exchange",
-    "routingKey",
-    "topic",
-)
-_OF_PLACES = ("group", "consumerGroup", "stream", "list")
+_KINDS = "type kind protocol scheme"
+_OF_BROKERS = "message redis rabbitmq amqp kafka sqs broker exchange routingKey topic"
+_OF_PLACES = "group consumerGroup stream list"
 # What a call has somewhere else, or in another way.
-ELSEWHERE_THAN_CALLS: Mapping[str, str] = {
-    **dict.fromkeys(_KINDS, _NO_KIND),
-    **dict.fromkeys(_OF_BROKERS, _WAY_OUT),
-    **dict.fromkeys(("shell", "command", "script", "function", "code"), _NO_RUN),
-    **dict.fromkeys(
-        (
-            "statuses",
-            "status",
-            "success",
-            "successStatuses",
-            "successCodes",
-            "expectedStatus",
-            "expectedStatuses",
-        ),
-        _STATUSES,
-    ),
-    **dict.fromkeys(
-        ("auth", "authorization", "username", "user", "password", "token", "apiKey"), _CREDENTIALS
-    ),
-    **dict.fromkeys(
-        ("verify", "insecure", "verifySsl", "verifyTls", "sslVerify", "skipTlsVerify"), _CERTIFICATES
-    ),
-    **dict.fromkeys(("params", "query", "queryParams"), _QUERY),
-    "form": _FORM,
-    **dict.fromkeys(("secret", "signingSecret", "signature"), _SIGNED),
-    **dict.fromkeys(("async", "ack", "asynchronous", "manualAck"), _ACK),
-    **dict.fromkeys(("followRedirects", "allowRedirects", "maxRedirects"), _REDIRECTS),
-}
+ELSEWHERE_THAN_CALLS: Mapping[str, str] = by_word(
+    {
+        _NO_KIND: _KINDS,
+        _WAY_OUT: _OF_BROKERS,
+        _NO_RUN: "shell command script function code",
+        _STATUSES: "statuses status success successStatuses successCodes expectedStatus expectedStatuses",
+        _CREDENTIALS: "auth authorization username user password token apiKey",
+        _CERTIFICATES: "verify insecure verifySsl verifyTls sslVerify skipTlsVerify",
+        _QUERY: "params query queryParams",
+        _FORM: "form",
+        _SIGNED: "secret signingSecret signature",
+        _ACK: "async ack asynchronous manualAck",
+        _REDIRECTS: "followRedirects allowRedirects maxRedirects",
+    }
+)
 # What only a named target has, and a timer's own target has not.
 ELSEWHERE_THAN_TIMERS: Mapping[str, str] = {
     **ELSEWHERE_THAN_CALLS,
-    **dict.fromkeys(("queue", "consumers", *_OF_PLACES), _WAY_OUT),
+    **by_word({_WAY_OUT: f"queue consumers {_OF_PLACES}"}),
 }
 # A named target is where those are made.
 ELSEWHERE_THAN_TARGETS: Mapping[str, str] = {
     **ELSEWHERE_THAN_CALLS,
-    **dict.fromkeys(_KINDS, _NO_KIND_HERE),
-    **dict.fromkeys((*_OF_BROKERS, *_OF_PLACES), _IN_PLACE_OF_URL),
+    **by_word({_NO_KIND_HERE: _KINDS, _IN_PLACE_OF_URL: f"{_OF_BROKERS} {_OF_PLACES}"}),
 }
 # Fields of a call.
-OF_CALLS: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("uri", "endpoint", "href", "address", "callback", "callbackUrl", "webhook", "webhookUrl"), "url"
-    ),
-    **dict.fromkeys(("verb", "httpMethod", "requestMethod"), "method"),
-    **dict.fromkeys(("header", "httpHeaders"), "headers"),
-    **dict.fromkeys(("data", "payload", "content", "jsonBody"), "json"),
-    **dict.fromkeys(("deadline", "responseTimeout", "readTimeout", "timeoutMs", "timeoutSeconds"), "timeout"),
-    **dict.fromkeys(("connectionTimeout", "connectTimeoutMs"), "connectTimeout"),
-    **dict.fromkeys(("ackDeadline", "visibilityTimeout", "heartbeatTimeout", "ackWait"), "ackTimeout"),
-    **dict.fromkeys(("placeholders", "template", "templating", "variables"), "templates"),
-    **dict.fromkeys(("ref", "target", "targetName"), "name"),
-    **dict.fromkeys(("base64", "isBase64", "bodyBase64"), "bodyIsBase64"),
-    **dict.fromkeys(("sequence", "numbering", "withNumbers"), "numbered"),
-    "cloudEvent": "cloudEvents",
-}
-OF_TASKS: Mapping[str, str] = {
-    **dict.fromkeys(("name", "taskName", "function"), "task"),
-    **dict.fromkeys(("arguments", "params"), "args"),
-    **dict.fromkeys(("keywords", "keywordArguments"), "kwargs"),
-    **dict.fromkeys(("routingKey", "queueName"), "queue"),
-}
+OF_CALLS: Mapping[str, str] = by_word(
+    url="uri endpoint href address callback callbackUrl webhook webhookUrl",
+    method="verb httpMethod requestMethod",
+    headers="header httpHeaders",
+    json="data payload content jsonBody",
+    timeout="deadline responseTimeout readTimeout timeoutMs timeoutSeconds",
+    connectTimeout="connectionTimeout connectTimeoutMs",
+    ackTimeout="ackDeadline visibilityTimeout heartbeatTimeout ackWait",
+    templates="placeholders template templating variables",
+    name="ref target targetName",
+    bodyIsBase64="base64 isBase64 bodyBase64",
+    numbered="sequence numbering withNumbers",
+    cloudEvents="cloudEvent",
+)
+OF_TASKS: Mapping[str, str] = by_word(
+    task="name taskName function",
+    args="arguments params",
+    kwargs="keywords keywordArguments",
+    queue="routingKey queueName",
+)
 _NOT_SPREAD = "exponential pauses are spread by ±20 % by themselves; leave it out"
 _TWICE = 'each pause is twice the one before; for others list them, as in "pauses": ["1s", "3s", "9s"]'
-ELSEWHERE_THAN_RETRIES: Mapping[str, str] = {
-    "jitter": _NOT_SPREAD,
-    **dict.fromkeys(
-        ("multiplier", "factor", "backoffCoefficient", "backoffMultiplier", "backoffFactor"), _TWICE
-    ),
-}
-OF_RETRIES: Mapping[str, str] = {
-    **dict.fromkeys(
-        (
-            "maxAttempts",
-            "maximumAttempts",
-            "maxRetries",
-            "retries",
-            "max",
-            "limit",
-            "count",
-            "times",
-            "retryCount",
-        ),
-        "attempts",
-    ),
-    **dict.fromkeys(
-        (
-            "delay",
-            "interval",
-            "initialDelay",
-            "initialInterval",
-            "retryDelay",
-            "minBackoff",
-            "wait",
-            "pauseMs",
-        ),
-        "pause",
-    ),
-    **dict.fromkeys(("maxDelay", "maxInterval", "maximumInterval", "maxBackoff", "maxPause"), "longestPause"),
-    **dict.fromkeys(("delays", "intervals", "schedule", "backoffs"), "pauses"),
-    **dict.fromkeys(("maxDuration", "maxElapsed", "maxRetryDuration", "timeout", "maxAge"), "within"),
-    **dict.fromkeys(("strategy", "type", "policy", "backoffType", "kind"), "backoff"),
-    **dict.fromkeys(
-        ("nonRetryable", "nonRetryableStatuses", "doNotRetry", "giveUpOn", "abortOn"), "finalStatuses"
-    ),
-    **dict.fromkeys(
-        ("statuses", "retryOn", "retryOnStatuses", "retryable", "retryableStatuses"), "retriedStatuses"
-    ),
-}
-OF_BACKOFFS: Mapping[str, str] = {
-    **dict.fromkeys(("constant", "linear", "none"), "fixed"),
-    **dict.fromkeys(("expo", "exp", "double", "jitter"), "exponential"),
-}
+ELSEWHERE_THAN_RETRIES: Mapping[str, str] = by_word(
+    {
+        _NOT_SPREAD: "jitter",
+        _TWICE: "multiplier factor backoffCoefficient backoffMultiplier backoffFactor",
+    }
+)
+OF_RETRIES: Mapping[str, str] = by_word(
+    attempts="maxAttempts maximumAttempts maxRetries retries max limit count times retryCount",
+    pause="delay interval initialDelay initialInterval retryDelay minBackoff wait pauseMs",
+    longestPause="maxDelay maxInterval maximumInterval maxBackoff maxPause",
+    pauses="delays intervals schedule backoffs",
+    within="maxDuration maxElapsed maxRetryDuration timeout maxAge",
+    backoff="strategy type policy backoffType kind",
+    finalStatuses="nonRetryable nonRetryableStatuses doNotRetry giveUpOn abortOn",
+    retriedStatuses="statuses retryOn retryOnStatuses retryable retryableStatuses",
+)
+OF_BACKOFFS: Mapping[str, str] = by_word(fixed="constant linear none", exponential="expo exp double jitter")
 # Words of Kubernetes, Temporal, APScheduler and queues.
-OVERLAP_WORDS: Mapping[str, str] = {
-    **dict.fromkeys(("forbid", "drop", "discard", "ignore", "never", "deny"), "skip"),
-    **dict.fromkeys(
-        ("queue", "wait", "serial", "buffer", "bufferOne", "bufferAll", "serialize", "coalesce"), "queueOne"
-    ),
-    **dict.fromkeys(
-        ("replace", "cancel", "cancelOther", "terminateOther", "coverEarly", "restart"), "cancelOlder"
-    ),
-    **dict.fromkeys(("parallel", "concurrent", "allowAll"), "allow"),
-}
-OF_RESULTS: Mapping[str, str] = {
-    **dict.fromkeys(("reason", "message", "msg", "detail", "cause"), "error"),
-    **dict.fromkeys(("ackToken", "key", "X-WangTimer-Ack-Token"), "token"),
-    **dict.fromkeys(("permanent", "fatal", "noRetry"), "final"),
-}
-OF_QUEUES: Mapping[str, str] = {
-    **dict.fromkeys(("topic", "exchangeName"), "exchange"),
-    **dict.fromkeys(("key", "routing"), "routingKey"),
-    **dict.fromkeys(("maxlen", "maxLen"), "maxLength"),
-    **dict.fromkeys(("url", "uri", "host", "type", "kind", "connection"), "broker"),
-    **dict.fromkeys(("streamKey", "streamName"), "stream"),
-    **dict.fromkeys(("listKey", "listName"), "list"),
-}
+OVERLAP_WORDS: Mapping[str, str] = by_word(
+    skip="forbid drop discard ignore never deny",
+    queueOne="queue wait serial buffer bufferOne bufferAll serialize coalesce",
+    cancelOlder="replace cancel cancelOther terminateOther coverEarly restart",
+    allow="parallel concurrent allowAll",
+)
+OF_RESULTS: Mapping[str, str] = by_word(
+    error="reason message msg detail cause",
+    token="ackToken key X-WangTimer-Ack-Token",
+    final="permanent fatal noRetry",
+)
+OF_QUEUES: Mapping[str, str] = by_word(
+    exchange="topic exchangeName",
+    routingKey="key routing",
+    maxLength="maxlen maxLen",
+    broker="url uri host type kind connection",
+    stream="streamKey streamName",
+    list="listKey listName",
+)
 ELSEWHERE_THAN_QUEUES: Mapping[str, str] = dict.fromkeys(
     ("queue", "queueName"),
     'a queue of RabbitMQ is "exchange": "", "routingKey": "q"; on Redis write "list": "q"',
@@ -203,33 +142,31 @@ OF_CONSUMERS: Mapping[str, str] = {
     **dict.fromkeys(("name", "groupId", "groupName", "consumerGroup", "queue"), "group"),
     **dict.fromkeys(("fallback", "url", "callbackUrl"), "fallbackUrl"),
 }
-OF_DESTINATIONS: Mapping[str, str] = {
-    **dict.fromkeys(("type", "channel", "via", "method"), "kind"),
-    **dict.fromkeys(("webhook", "webhookUrl", "uri", "href", "robot", "hook"), "url"),
-    **dict.fromkeys(("email", "mail", "emails", "address", "addresses", "recipients"), "to"),
-    **dict.fromkeys(("sign", "signingSecret", "signSecret"), "secret"),
-}
-OF_DESTINATION_KINDS: Mapping[str, str] = {
-    **dict.fromkeys(("email", "smtp"), "mail"),
-    **dict.fromkeys(("dingding", "ding"), "dingtalk"),
-    **dict.fromkeys(("lark", "larksuite"), "feishu"),
-    **dict.fromkeys(("wechat", "weixin", "wechatWork", "workWechat", "wxwork"), "wecom"),
-    **dict.fromkeys(("http", "https", "url", "callback", "hook", "teams", "telegram", "discord"), "webhook"),
-}
-OF_ALERT_RULES: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("to", "url", "webhook", "channel", "channels", "destinations", "notify", "target"), "destination"
-    ),
-    **dict.fromkeys(("event", "on", "when", "triggers"), "events"),
-    **dict.fromkeys(("prefix", "namePrefix", "timers", "filter"), "keyPrefix"),
-    **dict.fromkeys(("inARow", "consecutiveFailures", "threshold", "failures"), "failuresInARow"),
-    **dict.fromkeys(("late", "latency", "lateAfter", "lateness"), "lateBy"),
-    **dict.fromkeys(("repeat", "repeatEvery", "repeatInterval", "cooldown", "throttle"), "repeatAfter"),
-    **dict.fromkeys(("groupBy", "by", "group"), "per"),
-}
-OF_EVENTS: Mapping[str, str] = {
-    **dict.fromkeys(("failed", "failure", "error", "dead", "exhausted", "dead_letter"), "failed_for_good"),
-    **dict.fromkeys(("first_failed", "attempt_failed", "retry"), "first_failure"),
-    **dict.fromkeys(("success", "succeeded", "resolved", "ok", "recovery"), "recovered"),
-    **dict.fromkeys(("misfire", "misfired"), "missed"),
-}
+OF_DESTINATIONS: Mapping[str, str] = by_word(
+    kind="type channel via method",
+    url="webhook webhookUrl uri href robot hook",
+    to="email mail emails address addresses recipients",
+    secret="sign signingSecret signSecret",
+)
+OF_DESTINATION_KINDS: Mapping[str, str] = by_word(
+    mail="email smtp",
+    dingtalk="dingding ding",
+    feishu="lark larksuite",
+    wecom="wechat weixin wechatWork workWechat wxwork",
+    webhook="http https url callback hook teams telegram discord",
+)
+OF_ALERT_RULES: Mapping[str, str] = by_word(
+    destination="to url webhook channel channels destinations notify target",
+    events="event on when triggers",
+    keyPrefix="prefix namePrefix timers filter",
+    failuresInARow="inARow consecutiveFailures threshold failures",
+    lateBy="late latency lateAfter lateness",
+    repeatAfter="repeat repeatEvery repeatInterval cooldown throttle",
+    per="groupBy by group",
+)
+OF_EVENTS: Mapping[str, str] = by_word(
+    failed_for_good="failed failure error dead exhausted dead_letter",
+    first_failure="first_failed attempt_failed retry",
+    recovered="success succeeded resolved ok recovery",
+    missed="misfire misfired",
+)

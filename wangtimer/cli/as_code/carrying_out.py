@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.v1.timers.new_timers import MOST_BATCH_BYTES
+from wangtimer.api.v1.timers.batch_create import MOST_BATCH_BYTES
 from wangtimer.cli.as_code.differences import Change, Differences, Row
 from wangtimer.cli.as_code.wanted_timers import Wanted
 from wangtimer.cli.terminal.asking import CommandRun

@@ -6,11 +6,11 @@ from typing import Any, cast
 
 import orjson
 
-from wangtimer.api.asked.asked_schedule import FindCalendar
-from wangtimer.api.asked.asked_timer import new_timer
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.reading import MOST_BODY_BYTES, read_model, read_object
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.timer_terms.schedule_reading import FindCalendar
+from wangtimer.api.timer_terms.timer_reading import new_timer
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
 from wangtimer.api.v1.timers.timer_models import NewTimerBody
 from wangtimer.cli.as_code.timer_files import BadFiles, Fault, TimerInFile

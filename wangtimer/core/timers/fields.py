@@ -347,16 +347,6 @@ FORM = _Form(
 )
 
 
-def changed_form(was: CallForm, given: Mapping[str, bool | None]) -> CallForm:
-    """Return how a call is written, with the flags that are given, by their names here; null takes one away."""
-    return FORM.read(given, was)
-
-
-def changed_timeouts(was: Timeouts, given: Mapping[str, int | None]) -> Timeouts:
-    """Return time-outs with those that are given, by their names here; null takes one away."""
-    return TIMEOUTS.read(given, was)
-
-
 FIELDS: tuple[TimerField[Any], ...] = (
     _Misfire(
         "misfire",
@@ -369,26 +359,32 @@ FIELDS: tuple[TimerField[Any], ...] = (
                 f"where no later moment has come by then, or none; {USUAL.policy} by default",
                 choices=MisfirePolicy,
                 v1="misfire.policy",
+                v1_description="what becomes of late firings: all are made, one only if no later moment has come, or "
+                f"none; {USUAL.policy} by default",
                 shown=Shown.ALWAYS,
                 meaning="what becomes of firings found long after their moment",
             ),
             ApiField(
                 "misfire_grace_ms",
-                ValueType.NUMBER,
+                ValueType.SPAN,
                 f"{USUAL.grace_ms} by default",
                 USUAL.grace_ms,
                 least=LEAST_GRACE_MS,
                 most=MOST_SPAN_MS,
                 v1="misfire.grace",
+                v1_description=f"a firing found later than this is late; {USUAL.grace_ms // 1_000}s by default",
+                v1_example=f"{USUAL.grace_ms // 1_000}s",
                 shown=Shown.ALWAYS,
             ),
             ApiField(
                 "catchup_window_ms",
-                ValueType.NUMBER,
+                ValueType.SPAN,
                 "firings found later than this are never made; 0, the default, is no such bound",
                 least=0,
                 most=MOST_SPAN_MS,
                 v1="misfire.catchupWindow",
+                v1_description="firings found later than this are never made; 0s, the default, means no limit",
+                v1_example="1h",
                 shown=Shown.ALWAYS,
                 meaning="0: no such bound",
             ),

@@ -4,15 +4,14 @@ from typing import Annotated
 
 from pydantic import Field
 
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.apps.app_models import asked_limit
-from wangtimer.api.v1.apps.host_names import host_port
-from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import ListPage, PageQuery
+from wangtimer.api.http.refusals import Refused, bad_value, shown
+from wangtimer.api.v1.apps.app_routes import asked_limit
+from wangtimer.api.v1.parameters import host_port
+from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.value_types import ListPage, PageQuery
 from wangtimer.core.apps.described_limits import AppLimit
 from wangtimer.core.flow.limits import ANY_HOST
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
@@ -103,7 +102,5 @@ def _known(given: str) -> str:
     """Return a host and port as calls have it; raises `Refused` where it is none."""
     host = given if given == ANY_HOST else host_port(given)
     if host is None:
-        raise Refused(
-            ErrorCode.BAD_VALUE, "host", f"{shown(given)} is no host with a port", "write NAME:PORT, or *"
-        )
+        raise bad_value("host", f"{shown(given)} is no host with a port", "write NAME:PORT, or *")
     return host

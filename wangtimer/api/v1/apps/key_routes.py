@@ -1,27 +1,112 @@
 """API keys over v1: make, list, revoke. For operators."""
 
 from collections.abc import Sequence
+from typing import Annotated, ClassVar
 
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.field_types import AppName, Given, GivenInPath, GivenMoment, moment, plain
 from wangtimer.api.http.moments import read_moment_field
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.http.serving import Reply
 from wangtimer.api.v1.apps.app_routes import known_app
-from wangtimer.api.v1.apps.key_models import (
-    AppKeyPath,
-    KeyPage,
-    KeysPath,
-    MadeKey,
-    NewKeyBody,
-    OperatorKeyPath,
-    ShownKey,
-)
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import PageQuery
+from wangtimer.api.v1.value_types import ListPage, PageQuery, Text
+from wangtimer.core.apps.key_text import ID_CHARACTERS
 from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
-from wangtimer.core.apps.stored_key import StoredKey, new_key
+from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, StoredKey, new_key
 from wangtimer.core.errors import Subject
 from wangtimer.core.near_misses import near_miss
+
+KeyId = Annotated[
+    str,
+    Field(
+        max_length=ID_CHARACTERS,
+        description="the key's id: what stands between the first two _ of the key",
+        examples=["3kTMd8Qx9LbA"],
+    ),
+]
+
+
+class OperatorKeyPath(GivenInPath):
+    """Which key of operators."""
+
+    named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id"}
+
+    key_id: KeyId
+
+
+class AppKeyPath(OperatorKeyPath):
+    """Which key of which app."""
+
+    named_by: ClassVar[dict[Subject, str]] = {Subject.KEY: "key_id", Subject.APP: "app"}
+
+    app: AppName
+
+
+class KeysPath(Given):
+    """Whose keys."""
+
+    named_by: ClassVar[dict[Subject, str]] = {Subject.APP: "app"}
+
+    app: AppName
+
+
+class NewKeyBody(Given):
+    """A key to make."""
+
+    name: Annotated[
+        str,
+        Field(
+            min_length=1,
+            max_length=KEY_NAME_CHARACTERS,
+            description="who or what it is for",
+            examples=["checkout"],
+        ),
+        AfterValidator(plain),
+    ]
+    scopes: Annotated[
+        list[str] | None,
+        Field(
+            min_length=1,
+            max_length=len(Scope),
+            description="what it may do; without them all that an app's, or an operator's, key can",
+            examples=[["timers:read", "timers:write"]],
+        ),
+    ] = None
+    expires_at: Annotated[GivenMoment, moment("when it ends by itself; null: never")] = None
+
+
+class ShownKey(Sent):
+    """An API key, without its secret."""
+
+    id: Annotated[str, Field(description="its id", examples=["3kTMd8Qx9LbA"])]
+    app: Annotated[str | None, Field(description="the app whose key it is; null: an operator's")]
+    name: Annotated[str, Field(description="who or what it is for", examples=["checkout"])]
+    scopes: Annotated[
+        list[str], BeforeValidator(sorted), Field(description="what it may do", examples=[["timers:read"]])
+    ]
+    created_at: Text
+    expires_at: Annotated[Text | None, Field(description="when it ends by itself; null: never")]
+    revoked_at: Annotated[Text | None, Field(description="when it was revoked; null: it was not")]
+    last_used_at: Annotated[Text | None, Field(description="when it was used last, to a minute; null: never")]
+
+
+class MadeKey(ShownKey):
+    """A new key, with its secret: no other answer has it."""
+
+    key: Annotated[
+        str, Field(description="the key itself: keep it, it is shown this once", examples=["wtk_..."])
+    ]
+
+
+class KeyPage(ListPage):
+    """A page of keys."""
+
+    items: list[ShownKey]
+
 
 NOT_KEPT = {"Cache-Control": "no-store"}
 
@@ -105,8 +190,7 @@ def _scopes(words: Sequence[str], may_have: frozenset[Scope]) -> frozenset[Scope
     for place, word in enumerate(words):
         if word not in by_word:
             meant = near_miss(word, by_word)
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 f"scopes.{place}",
                 f"{shown(word)} is no scope that this key can have",
                 f"write one of {', '.join(sorted(by_word))}",
@@ -120,5 +204,5 @@ def _expiry(body: NewKeyBody, now: int) -> int | None:
         return None
     expires_at = read_moment_field(body.expires_at, "expiresAt")
     if expires_at <= now:
-        raise Refused(ErrorCode.BAD_VALUE, "expiresAt", "it is past", "write a later moment, or leave it out")
+        raise bad_value("expiresAt", "it is past", "write a later moment, or leave it out")
     return expires_at

@@ -1,22 +1,70 @@
 """Pauses over v1: pause, list, let go on. For operators."""
 
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.api.http.field_types import Given, plain
+from wangtimer.api.http.refusals import Refused, bad_value, shown
 from wangtimer.api.v1.apps.app_routes import known_app
-from wangtimer.api.v1.apps.host_names import host_port
-from wangtimer.api.v1.apps.pause_models import (
-    PauseBody,
-    PausePage,
-    PausePath,
-    ShownPause,
-)
-from wangtimer.api.v1.apps.telling import tell_soon
-from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import PageQuery
+from wangtimer.api.v1.parameters import host_port
+from wangtimer.api.v1.resource import Resource, Route, tell_soon
+from wangtimer.api.v1.value_types import ListPage, PageQuery, Text
 from wangtimer.core.errors import Subject
-from wangtimer.core.flow.pauses import EVERYTHING, Pause
+from wangtimer.core.flow.pauses import EVERYTHING, REASON_CHARACTERS, Pause
+from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.timers.timer import TimerStatus
 from wangtimer.wiring import Wiring
+
+PauseName = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=LANE_CHARACTERS,
+        description="`all`; or `app:`, `host:` or `timer:` with an app, a target's host and port, or a timer's id",
+        examples=["app:shop"],
+    ),
+]
+
+
+class PausePath(Given):
+    """Which pause."""
+
+    named_by: ClassVar[dict[Subject, str]] = {
+        Subject.PAUSE: "what",
+        Subject.TIMER: "what",
+        Subject.APP: "what",
+    }
+
+    what: PauseName
+
+
+class PauseBody(Given):
+    """A pause to make."""
+
+    reason: Annotated[
+        str,
+        Field(max_length=REASON_CHARACTERS, description="why, for whoever lists the pauses"),
+        AfterValidator(plain),
+    ] = ""
+
+
+class ShownPause(Sent):
+    """Something that an operator paused."""
+
+    name: PauseName
+    app: Annotated[str | None, Field(description="whose it is; null: no single app's")]
+    since: Text
+    reason: Annotated[str, Field(description="why, as it was given; empty: nothing was")]
+
+
+class PausePage(ListPage):
+    """A page of pauses."""
+
+    items: list[ShownPause]
+
 
 # Ids fit into 53 bits.
 MOST_DIGITS = 16
@@ -35,7 +83,7 @@ class PauseResource(Resource):
         return PausePage.by_name(
             query,
             "pauses",
-            lambda after, most: [one for one in pauses if one.name > after][:most],
+            lambda after, most: [pause for pause in pauses if pause.name > after][:most],
             ShownPause.of,
         )
 
@@ -100,8 +148,7 @@ def _written(given: str) -> str:
         return f"timer:{int(subject)}"
     if kind == "host" and (host := host_port(subject)) is not None:
         return f"host:{host}"
-    raise Refused(
-        ErrorCode.BAD_VALUE,
+    raise bad_value(
         "what",
         f"{shown(given)} names nothing that can be paused",
         "write all, app:NAME, host:NAME:PORT or timer:ID",

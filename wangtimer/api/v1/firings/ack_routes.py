@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import Text
+from wangtimer.api.v1.value_types import Text
 from wangtimer.api.v1.words_of_targets import OF_RESULTS
 from wangtimer.long_work import ERROR_CHARACTERS
 

@@ -1,35 +1,146 @@
 """Firings on demand over v1: fire now, replay, cancel, backfill."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Annotated, ClassVar, Literal
 
 from flask import Response
+from pydantic import Field
 
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.large_requests import begin_if_many, begin_large
+from wangtimer.api.http.field_types import Given, GivenMoment, moment
+from wangtimer.api.http.kept_answers import kept_text
 from wangtimer.api.http.moments import read_moment_field, read_range
-from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.http.request_context import begin_if_many, begin_large
 from wangtimer.api.http.serving import Reply, response_of
-from wangtimer.api.v1.firings.demand_models import (
-    MOST_PER_SECOND,
-    BackfillBody,
-    BackfillOutcome,
-    CancelledFiring,
-    NotReplayedFiring,
-    ReplayBody,
-    ReplayOutcome,
-)
 from wangtimer.api.v1.firings.firing_answers import ShownFiring, firing_fields
 from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
-from wangtimer.api.v1.kept_replies import ActingHeader, kept_text, once_with_it
-from wangtimer.api.v1.parameters import WHICH, TimerPath
+from wangtimer.api.v1.parameters import WHICH, ActingHeader, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
+from wangtimer.api.v1.value_types import Span, Text
+from wangtimer.core.errors import Subject
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.timers.told import counts_within_ms
-from wangtimer.on_demand import Rate, Replayed
+from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED, Rate, Replayed
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.store.sql.timer_lists import TimerLabel
+
+# The most firings that one request may name.
+MOST_NAMED = 1_000
+MOST_PER_SECOND = 1_000
+
+OnlyCountFirings = Annotated[bool, Field(description="only count the matches; nothing is changed")]
+_FirstDueAt = Annotated[Text | None, Field(description="null: nothing is due")]
+
+
+class CancelledFiring(ShownFiring):
+    """A cancelled firing, and how soon that takes effect."""
+
+    counts_within: Span
+
+
+class SpreadBody(Given):
+    """How the firings of one request are spread over time."""
+
+    per_second: Annotated[
+        int,
+        Field(ge=1, le=MOST_PER_SECOND, description="how many a second", examples=[50]),
+    ] = 50
+    start_at: Annotated[
+        GivenMoment,
+        moment(
+            "the first firing is due at this moment, at most 7 days ahead; now by default. For the next part: "
+            "lastDueAt of the previous one"
+        ),
+    ] = None
+    dry_run: OnlyCountFirings = False
+
+    @property
+    def rate(self) -> Rate:
+        """How many firings a second, from which moment on; raises `Refused`."""
+        start = None if self.start_at is None else read_moment_field(self.start_at, "startAt")
+        return Rate(self.per_second, start)
+
+
+class ReplayBody(SpreadBody):
+    """Which firings to attempt once more: those in `ids`, or all with `statuses` since a moment."""
+
+    named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
+
+    ids: Annotated[
+        list[str] | None,
+        Field(
+            min_length=1,
+            max_length=MOST_NAMED,
+            fail_fast=True,
+            description="these firings, failed or skipped",
+        ),
+    ] = None
+    timer: Annotated[
+        str | None, Field(description="else: firings of this timer only: its id, or `key:` and its key")
+    ] = None
+    since: Annotated[GivenMoment, moment("else: scheduled at this moment or later")] = None
+    until: Annotated[GivenMoment, moment("else: scheduled at this moment or earlier; now by default")] = None
+    statuses: Annotated[
+        list[Literal["failed", "skipped"]] | None,
+        Field(min_length=1, max_length=2, description="else: with these statuses; failed by default"),
+    ] = None
+
+
+class BackfillBody(SpreadBody):
+    """The past range in which a timer's moments are to fire now."""
+
+    since: Annotated[GivenMoment, moment("moments after this one")]
+    until: Annotated[
+        GivenMoment, moment("up to this moment, which must be past; at most 366 days after since")
+    ]
+
+
+class NotReplayedFiring(Sent):
+    """A firing that is not replayed."""
+
+    id: str
+    detail: Annotated[str, Field(description="why", examples=["it is succeeded"])]
+
+
+class ReplayOutcome(Sent):
+    """How many firings match, and how many of them are replayed."""
+
+    matched: int
+    replayed: int
+    not_replayed: list[NotReplayedFiring]
+    first_due_at: _FirstDueAt
+    last_due_at: Text | None
+    remaining: Annotated[
+        int,
+        Field(
+            description=f"firings left, as a request replays {MOST_AT_ONCE} at most, and an app so many an hour as its "
+            "limit says; repeat it for the rest"
+        ),
+    ]
+
+
+class BackfillOutcome(Sent):
+    """How many moments match, and how many of them had no record and fire now."""
+
+    matched: Annotated[
+        int,
+        Field(description=f"moments in this request; with dryRun in the whole range, up to {MOST_COUNTED}"),
+    ]
+    planned: int
+    first_due_at: _FirstDueAt
+    last_due_at: Text | None
+    remaining: Annotated[
+        int,
+        Field(
+            description=f"moments left, as a request makes {MOST_AT_ONCE} at most, and an app so many an hour as its "
+            f"limit says, counted up to {MOST_COUNTED}; with dryRun the matched moments without a record"
+        ),
+    ]
+    next_since: Annotated[Text | None, Field(description="since of the next part; null: this was the last")]
 
 
 class DemandResource(Resource):
@@ -64,7 +175,7 @@ class DemandResource(Resource):
         def fire_once(asked: Asked) -> Response:
             return response_of(fire(asked))
 
-        return once_with_it(self.wiring, "fire", {"path": path, "header": header}, fire_once)
+        return self.once_with_it("fire", fire_once, path=path, header=header)
 
     @Route("post", f"/timers/{WHICH}:backfill", "backfillTimer", (404,))
     def backfill(self, path: TimerPath, header: ActingHeader, body: BackfillBody) -> BackfillOutcome:
@@ -117,7 +228,7 @@ class DemandResource(Resource):
             )
         for name in ("timer", "since", "until", "statuses"):
             if getattr(body, name) is not None:
-                raise Refused(ErrorCode.BAD_VALUE, name, "ids are given too", "give one of them")
+                raise bad_value(name, "ids are given too", "give one of them")
         keys = [key_of(text, index) for index, text in enumerate(body.ids)]
         return shown_replays(on_demand.replay_these(header.app, keys, body.rate, body.dry_run))
 
@@ -162,7 +273,9 @@ def _kept(firing: Firing, label: TimerLabel) -> str:
 
 def shown_replays(done: Replayed) -> ReplayOutcome:
     """Return replays as answers show them."""
-    left = [NotReplayedFiring(id=f"{one.timer_id}-{one.fire_at}", detail=one.why) for one in done.left]
+    left = [
+        NotReplayedFiring(id=f"{firing.timer_id}-{firing.fire_at}", detail=firing.why) for firing in done.left
+    ]
     return ReplayOutcome.of(done, replayed=len(done.firings), not_replayed=left, **_dues(done.firings))
 
 

@@ -1,29 +1,24 @@
-"""Firings over v1: search, count, read with their attempts."""
+"""Firings over v1: search, count, read with their attempts, export as CSV or JSON Lines."""
 
+import csv
+import io
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from operator import attrgetter
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
+from flask import Response, request, stream_with_context
 from pydantic import BeforeValidator, Field
 
-from wangtimer.api.asked.shared_types import KindWord
 from wangtimer.api.http import cursors
+from wangtimer.api.http.answer_pace import PART_BYTES, earn_time
+from wangtimer.api.http.api_models import Sent, by_word, serialized
 from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import (
-    MOST_ID,
-    Given,
-    GivenInPath,
-    GivenMoment,
-    moment,
-    number,
-)
+from wangtimer.api.http.field_types import MOST_ID, Given, GivenInPath, GivenMoment, moment, number
 from wangtimer.api.http.moments import read_range
-from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.http.refusals import Refused, bad_value, shown
+from wangtimer.api.timer_terms.timer_field_types import KindWord
 from wangtimer.api.v1.firings.firing_answers import (
     FiringPage,
     ShownFiring,
@@ -34,11 +29,12 @@ from wangtimer.api.v1.firings.firing_answers import (
 )
 from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import PageQuery
-from wangtimer.core.errors import Subject, UnknownTarget, UnknownTimer, UnopenedSecrets, Unreadable
+from wangtimer.api.v1.value_types import GivenDuration, PageQuery, duration, read_duration_field
+from wangtimer.core.at_once import AtOnce
+from wangtimer.core.errors import Subject, UnknownTimer, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
-from wangtimer.core.timers.named_target import NamedTarget
-from wangtimer.core.timers.timer import Definition, Notify, Timer
+from wangtimer.core.timers.timer import Timer
+from wangtimer.spreadsheet_cells import defused
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
@@ -69,8 +65,7 @@ class FiringPath(GivenInPath):
         """The timer's id and the scheduled moment, ms UTC; raises `Refused`."""
         found = _ID.fullmatch(self.firing_id)
         if found is None or not 0 < int(found[1]) <= MOST_ID:
-            raise Refused(
-                ErrorCode.BAD_VALUE,
+            raise bad_value(
                 "firing_id",
                 f"{shown(self.firing_id)} is not the id of a firing",
                 "write the webhook-id of its callback, as in 890342217101453-1795198611123",
@@ -82,15 +77,14 @@ class FiringPath(GivenInPath):
 class FiringConditions(Given):
     """Which of an app's firings: those that meet all conditions."""
 
-    our_words: ClassVar[Mapping[str, str] | None] = {
-        **dict.fromkeys(("name", "key", "id", "timerId", "timerKey"), "timer"),
-        "from": "since",
-        "to": "until",
-        "state": "status",
-        "statuses": "status",
-        "pageSize": "limit",
-        "offset": "cursor",
-    }
+    our_words: ClassVar[Mapping[str, str] | None] = by_word(
+        timer="name key id timerId timerKey",
+        since="from",
+        until="to",
+        status="state statuses",
+        limit="pageSize",
+        cursor="offset",
+    )
     named_by: ClassVar[Mapping[Subject, str]] = {Subject.TIMER: "timer"}
 
     timer: Annotated[
@@ -124,7 +118,7 @@ class FiringConditions(Given):
         timer = None if self.timer is None else TimerPath(which=self.timer)
         if app is None and self.tag is not None:
             mend = "name an app, or leave it out"
-            raise Refused(ErrorCode.BAD_VALUE, "tag", "not for all apps at once", mend)
+            raise bad_value("tag", "not for all apps at once", mend)
         return FiringFilter(
             app,
             None if timer is None else timer.id_in_any(app, wiring.timers),
@@ -168,12 +162,11 @@ class FiringResource(Resource):
             fire_at, timer_id = cursors.read(listed, query.cursor, int)
             behind = (int(fire_at), timer_id)
         found = wiring.firing_lists.page(query.wanted_of(header.app, wiring), query.limit + 1, behind)
-        shown_rows = found[: query.limit]
-        cursor = None
-        if len(found) > query.limit:
-            last = shown_rows[-1].firing
-            cursor = cursors.write(listed, last.fire_at, last.timer_id)
-        return FiringPage(items=shown_firings(wiring, header.app, shown_rows), next_cursor=cursor)
+        cursor = cursors.after(
+            listed, found, query.limit, lambda row: (row.firing.fire_at, row.firing.timer_id)
+        )
+        items = shown_firings(wiring, header.app, found[: query.limit])
+        return FiringPage(items=items, next_cursor=cursor)
 
     @Route("get", "/firings:count", "countFirings", (404,))
     def count(self, header: AnyAppHeader, query: FiringConditions) -> FiringCounts:
@@ -207,7 +200,7 @@ class FiringResource(Resource):
             )
         timer = self._timer(header.app, timer_id)
         label = wiring.timer_lists.labels_of([timer_id]).get(timer_id, TimerLabel(header.app))
-        return shown_history(history, label, timer, StoredCalls(wiring))
+        return shown_history(history, label, timer, wiring)
 
     def _timer(self, app: str, timer_id: int) -> Timer | None:
         try:
@@ -217,36 +210,97 @@ class FiringResource(Resource):
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCalls:
-    """What calls are made of, as SQL has it."""
-
-    wiring: Wiring
-
-    def call_of(self, one: Definition) -> Notify:
-        """Return a definition's call with its secrets; raises `UnopenedSecrets`."""
-        return self.wiring.seals.call_of(one)
-
-    def target_of(self, one: Definition) -> NamedTarget | None:
-        """Return the named target that the call goes through, whole where it can be opened; None: there is none."""
-        if not one.notify.target:
-            return None
-        try:
-            target = self.wiring.target_store.get(one.app, one.notify.target)
-        except UnknownTarget:
-            return None
-        with suppress(UnopenedSecrets):
-            return self.wiring.seals.opened(target)
-        return target
-
-
 def shown_firings(wiring: Wiring, app: str | None, rows: Sequence[FiringRecord]) -> list[ShownFiring]:
     """Return firings of an app, or where that is None of all apps, as v1 shows them."""
-    labels = wiring.timer_lists.labels_of(one.firing.timer_id for one in rows)
+    labels = wiring.timer_lists.labels_of(row.firing.timer_id for row in rows)
     # A timer may be purged while its firings are listed.
     unknown = TimerLabel(app or "")
     return cursors.shown_each(
         rows,
         attrgetter("firing.key"),
-        lambda one: ShownFiring.of(one, **firing_fields(one, labels.get(one.firing.timer_id, unknown))),
+        lambda row: ShownFiring.of(row, **firing_fields(row, labels.get(row.firing.timer_id, unknown))),
     )
+
+
+# Rows that an export reads at once.
+EXPORT_PAGE = 1_000
+# One thread of this many may export. A slow client holds it for long; the others are for all other requests.
+THREADS_AN_EXPORT = 4
+_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+
+
+class ExportQuery(FiringConditions):
+    """Which firings to export, and in what format."""
+
+    format: Annotated[
+        Literal["csv", "jsonl"],
+        Field(
+            description="comma-separated, or a JSON object a line. In `csv` a text that a spreadsheet would run as a "
+            "formula has an apostrophe before it"
+        ),
+    ] = "jsonl"
+
+
+class ExportResource(Resource):
+    """The operation that exports firings."""
+
+    @cached_property
+    def exports(self) -> AtOnce:
+        """How many exports run at once."""
+        return AtOnce(max(1, self.wiring().settings.http_threads // THREADS_AN_EXPORT))
+
+    @Route("get", "/firings:export", "exportFirings", (404,), answers={200: tuple(_TYPES.values())})
+    def export(self, header: AnyAppHeader, query: ExportQuery) -> Response:
+        """Export firings.
+
+        The answer has every firing that meets the conditions, latest first, sent as it is read. A client that takes
+        less than 10 KB/s is cut off. An export is refused (50303) while the process serves as many others as it may. An
+        operator who names no app exports those of all apps.
+        """
+        wanted = query.wanted_of(header.app, self.wiring())
+        end = self.exports.begin(header.app)
+        earn_time(request.environ)
+        rows = self._all(wanted)
+        lines = _as_csv(rows) if query.format == "csv" else _as_json_lines(rows)
+        answer = Response(stream_with_context(_until_end(lines, end)), content_type=_TYPES[query.format])
+        # Also where it is broken off before its first line.
+        answer.call_on_close(end)
+        answer.headers["Content-Disposition"] = f'attachment; filename="firings.{query.format}"'
+        return answer
+
+    def _all(self, wanted: FiringFilter) -> Iterator[ShownFiring]:
+        behind: tuple[int, int] | None = None
+        while page := self.wiring().firing_lists.page(wanted, EXPORT_PAGE, behind, is_patient=True):
+            yield from shown_firings(self.wiring(), wanted.app, page)
+            behind = (page[-1].firing.fire_at, page[-1].firing.timer_id)
+
+
+def _until_end(parts: Iterator[bytes], end: Callable[[], None]) -> Iterator[bytes]:
+    try:
+        yield from parts
+    finally:
+        end()
+
+
+def _as_json_lines(rows: Iterator[ShownFiring]) -> Iterator[bytes]:
+    held = bytearray()
+    for row in rows:
+        held += serialized(row) + b"\n"
+        if len(held) >= PART_BYTES:
+            yield bytes(held)
+            held.clear()
+    yield bytes(held)
+
+
+def _as_csv(rows: Iterator[ShownFiring]) -> Iterator[bytes]:
+    names = [field.alias or name for name, field in ShownFiring.model_fields.items()]
+    held = io.StringIO()
+    writer = csv.DictWriter(held, names, lineterminator="\r\n")
+    writer.writeheader()
+    for row in rows:
+        writer.writerow(defused(row.model_dump(by_alias=True)))
+        if held.tell() >= PART_BYTES:
+            yield held.getvalue().encode()
+            held.seek(0)
+            held.truncate()
+    yield held.getvalue().encode()

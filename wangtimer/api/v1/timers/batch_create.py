@@ -1,38 +1,99 @@
-"""Many new timers over v1, each accepted or refused on its own."""
+"""Many new timers over v1: each is read, and accepted or refused, on its own."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from hashlib import sha256
 from itertools import count
 from secrets import token_hex
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field, SkipValidation
 
-from wangtimer.api.asked.asked_schedule import find_calendar
-from wangtimer.api.asked.asked_timer import new_timer
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.large_requests import begin_if_many
-from wangtimer.api.http.reading import MOST_BODY, read_model
-from wangtimer.api.v1.kept_replies import ActingHeader
+from wangtimer.api.http.api_models import Sent
+from wangtimer.api.http.codes import ErrorCode
+from wangtimer.api.http.reading import MOST_BODY, MOST_BODY_BYTES, read_model
+from wangtimer.api.http.refusals import Refused
+from wangtimer.api.http.request_context import begin_if_many
+from wangtimer.api.timer_terms.schedule_reading import FindCalendar, find_calendar
+from wangtimer.api.timer_terms.timer_reading import new_timer
+from wangtimer.api.v1.parameters import ActingHeader
 from wangtimer.api.v1.problems import OfMany, Problem, problem_of_row
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.timers.new_timers import (
-    MOST_BATCH_BYTES,
-    MOST_TIMERS,
-    ToMake,
-    make_each,
-    once_each,
-    read_each,
-)
-from wangtimer.api.v1.timers.schedule_model import OfTimers
-from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
+from wangtimer.api.v1.timers.declared_fields import OfTimers
 from wangtimer.api.v1.timers.timer_answers import ShownWarning
-from wangtimer.api.v1.timers.timer_models import NewTimerBody
-from wangtimer.batches import Result
+from wangtimer.api.v1.timers.timer_models import NewTimerBody, refuse_task_elsewhere
+from wangtimer.batches import Batches, Result
+from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.kinds.kinds import kind_of
+from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import rule_of
-from wangtimer.core.timers.timer import Timer
+from wangtimer.core.timers.timer import NewTimer, Timer
+from wangtimer.core.work_budget import refuse_more
+
+MOST_TIMERS = 1_000
+MOST_BATCH_BYTES = 8 * 1_048_576
+
+
+class ToMake(NamedTuple):
+    """A timer to make, and whether to enable it."""
+
+    new: NewTimer
+    enable: bool
+
+
+def read_each(given: Sequence[object], read: Callable[[object], ToMake]) -> list[ToMake | WangTimerError]:
+    """Return each timer as `read` reads it, or its error; raises `TooMuchWork` for all, and `StoreAway`."""
+
+    def read_one(one: object) -> ToMake | WangTimerError:
+        refuse_more()
+        try:
+            _refuse_large(one)
+            return read(one)
+        except (StoreAway, TooMuchWork):
+            raise
+        except WangTimerError as error:
+            return error
+
+    return [read_one(timer) for timer in given]
+
+
+def make_each(batches: Batches, app: str, asked: Sequence[ToMake | WangTimerError]) -> list[Result]:
+    """Make the timers, enabled where they ask for it, and return what became of each.
+
+    One that cannot be enabled is refused. Raises `TooMuchWork`; `StoreAway` and `Conflict` if none is made.
+    """
+    good = [timer for timer in asked if isinstance(timer, ToMake)]
+    enabled = [timer.new.schedule for timer in good if timer.enable]
+    if batches.how_many_to_enable(enabled) < len(enabled):
+        raise TooMuchWork
+    news, enable = [timer.new for timer in good], [timer.enable for timer in good]
+    made = iter(batches.create(app, news, enable))
+    return [next(made) if isinstance(timer, ToMake) else timer for timer in asked]
+
+
+def once_each(find: FindCalendar) -> FindCalendar:
+    """Return a `find` that looks each calendar up once, and remembers it or its refusal."""
+    known: dict[str, Calendar | Refused] = {}
+
+    def remembered(name: str) -> Calendar:
+        if name not in known:
+            try:
+                known[name] = find(name)
+            except Refused as error:
+                known[name] = error
+        found = known[name]
+        if isinstance(found, Refused):
+            raise found
+        return found
+
+    return remembered
+
+
+def _refuse_large(given: object) -> None:
+    # Not orjson: it fails on a number of more than 64 bits, which gets its own error later.
+    if len(json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode()) > MOST_BODY_BYTES:
+        raise Refused(ErrorCode.BODY_TOO_LARGE, "", f"this timer is over {MOST_BODY}", "shorten it")
 
 
 class NewTimersBody(OfTimers):
@@ -107,9 +168,9 @@ class BatchCreateResource(Resource):
 
         made = make_each(wiring.batches, header.app, read_each(body.timers, read))
         return NewTimersOutcome(
-            items=[_shown(index, one) for index, one in enumerate(made)],
-            created=sum(isinstance(one, Timer) for one in made),
-            failed=sum(not isinstance(one, Timer) for one in made),
+            items=[_shown(index, result) for index, result in enumerate(made)],
+            created=sum(isinstance(result, Timer) for result in made),
+            failed=sum(not isinstance(result, Timer) for result in made),
         )
 
 

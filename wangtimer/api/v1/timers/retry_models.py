@@ -1,17 +1,23 @@
 """What v1's callers may say of retries, and how they are shown."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
+from pydantic.alias_generators import to_camel
 
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import Given
-from wangtimer.api.http.refusals import Refused, shown
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field, text_or_none
-from wangtimer.api.v1.shown import Span, SpanText
+from wangtimer.api.http.refusals import bad_value, shown
+from wangtimer.api.v1.value_types import (
+    GivenDuration,
+    Span,
+    SpanText,
+    duration,
+    read_duration_field,
+    text_or_none,
+)
 from wangtimer.api.v1.words_of_targets import ELSEWHERE_THAN_RETRIES, OF_BACKOFFS, OF_RETRIES
 from wangtimer.core.retry import (
     LEAST_PAUSE_MS,
@@ -102,35 +108,21 @@ class Retry(Given):
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by the names of a policy's attributes; raises `Refused`."""
-        given = self.model_fields_set
-        asked: dict[str, Any] = {name: getattr(self, name) for name in ("attempts",) if name in given}
-        if "backoff" in given:
-            asked["backoff"] = None if self.backoff is None else Backoff(self.backoff)
-        for name, field in (
-            ("pause", "retry.pause"),
-            ("longest_pause", "retry.longestPause"),
-            ("within", "retry.within"),
-        ):
-            if name in given:
-                text = getattr(self, name)
-                asked[f"{name}_ms"] = None if text is None else _pause(text, field)
-        if "pauses" in given:
-            texts = enumerate(self.pauses or ())
-            asked["pauses"] = tuple(_pause(text, f"retry.pauses.{number}") for number, text in texts)
-        if "final_statuses" in given:
-            asked["final"] = _statuses(self.final_statuses, "retry.finalStatuses")
-        if "retried_statuses" in given:
-            asked["retried"] = _statuses(self.retried_statuses, "retry.retriedStatuses")
+        asked: dict[str, Any] = {}
+        for name, (attribute, read) in _READ.items():
+            if name in self.model_fields_set:
+                value = getattr(self, name)
+                asked[attribute] = None if value is None else read(value, f"retry.{to_camel(name)}")
         return asked
 
 
-def _statuses(words: list[str] | None, field: str) -> tuple[str, ...]:
+def _statuses(words: list[str], field: str) -> tuple[str, ...]:
     """Return statuses in lower case, each once; raises `Refused`."""
-    for word in words or ():
+    for word in words:
         if not _STATUS.fullmatch(word.lower()):
             mend = 'write statuses from 300 on, as in "404", or classes of them, as in "4xx"'
-            raise Refused(ErrorCode.BAD_VALUE, field, f"{shown(word)} is not a status of an answer", mend)
-    return tuple(dict.fromkeys(word.lower() for word in words or ()))
+            raise bad_value(field, f"{shown(word)} is not a status of an answer", mend)
+    return tuple(dict.fromkeys(word.lower() for word in words))
 
 
 def _pause(text: str, field: str) -> int:
@@ -138,8 +130,24 @@ def _pause(text: str, field: str) -> int:
     if LEAST_PAUSE_MS <= pause_ms <= MOST_PAUSES_MS:
         return pause_ms
     least, most = show_duration(LEAST_PAUSE_MS), f"{MOST_PAUSES_MS // 3_600_000}h"
-    raise Refused(ErrorCode.BAD_VALUE, field, f"it is {text[:30]}", f"write {least} to {most}")
+    raise bad_value(field, f"it is {text[:30]}", f"write {least} to {most}")
 
+
+def _pauses(texts: list[str], field: str) -> tuple[int, ...]:
+    return tuple(_pause(text, f"{field}.{number}") for number, text in enumerate(texts))
+
+
+# By the name of a field: the attribute of a policy that it says, and what reads it.
+_READ: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
+    "attempts": ("attempts", lambda attempts, _: attempts),
+    "backoff": ("backoff", lambda word, _: Backoff(word)),
+    "pause": ("pause_ms", _pause),
+    "longest_pause": ("longest_pause_ms", _pause),
+    "within": ("within_ms", _pause),
+    "pauses": ("pauses", _pauses),
+    "final_statuses": ("final", _statuses),
+    "retried_statuses": ("retried", _statuses),
+}
 
 GivenRetry = Annotated[
     Retry | None,

@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from wangtimer.api.http.envelope import Sent
+from wangtimer.api.http.api_models import Sent
 from wangtimer.api.http.field_types import MethodWord
-from wangtimer.api.v1.shown import Span, Text
 from wangtimer.api.v1.timers.declared_fields import (
     OF_CALLS,
     OF_TIMERS_ALONE,
@@ -20,6 +19,7 @@ from wangtimer.api.v1.timers.declared_fields import (
     shown_values,
 )
 from wangtimer.api.v1.timers.retry_models import ShownRetry, shown_retry
+from wangtimer.api.v1.value_types import Span, Text
 from wangtimer.core.flow.stopped_moment import StoppedMoment, StopState
 from wangtimer.core.previews.previews import preview_of
 from wangtimer.core.previews.warnings import warnings_of_call
@@ -198,19 +198,19 @@ class SwitchedOffTimer(Sent):
 
 def timer_fields(timer: Timer, now: int) -> dict[str, Any]:
     """Return the fields of a `ShownTimer` as they are at `now` (ms UTC)."""
-    one = timer.definition
+    definition = timer.definition
     return shown_values(timer) | {
         "id": timer.id,
         "key": timer.name,
-        "app": one.app,
-        "status": "finished" if timer.is_finished(now) else one.status.value,
-        "enabled": one.is_enabled,
+        "app": definition.app,
+        "status": "finished" if timer.is_finished(now) else definition.status.value,
+        "enabled": definition.is_enabled,
         "schedule": _schedule_fields(timer),
-        "target": call_fields(one.notify, one.timeouts, one.form),
-        "misfire": _misfire(one.misfire),
-        "retry": shown_retry(one.retry),
-        "next_fire_at": one.schedule.first_after(now) if one.is_enabled else None,
-        "version": one.version,
+        "target": call_fields(definition.notify, definition.timeouts, definition.form),
+        "misfire": _misfire(definition.misfire),
+        "retry": shown_retry(definition.retry),
+        "next_fire_at": definition.schedule.first_after(now) if definition.is_enabled else None,
+        "version": definition.version,
         "created_at": timer.created_at,
         "updated_at": timer.updated_at,
     }
@@ -223,14 +223,16 @@ def changed_timer(
 
     `warnings` are those of the request that no schedule tells of.
     """
-    one = timer.definition
-    of_call = warnings_of_call(one.notify, one.form, is_once=one.schedule.only_moment is not None)
+    definition = timer.definition
+    of_call = warnings_of_call(
+        definition.notify, definition.form, is_once=definition.schedule.only_moment is not None
+    )
     ending = timer.ending
     count = min(MOMENTS_SHOWN, ending.most or MOMENTS_SHOWN) if ending.must_be_counted else MOMENTS_SHOWN
     return ShownTimerChange.of(
         **timer_fields(timer, now),
         counts_within=counts_within_ms,
-        preview=preview(one.schedule, now, count, (*warnings, *of_call)),
+        preview=preview(definition.schedule, now, count, (*warnings, *of_call)),
     )
 
 

@@ -1,25 +1,80 @@
-"""Lists of timers over v1: filtered, sorted and in pages."""
+"""Lists of timers over v1, filtered, sorted and in pages; the conditions select timers of a bulk change too."""
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from wangtimer.api.asked.timer_page import TimerPage
 from wangtimer.api.http import cursors
-from wangtimer.api.http.codes import ErrorCode
-from wangtimer.api.http.envelope import Sent
-from wangtimer.api.http.field_types import PAGE, Cursor, Limit
-from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.parameters import AnyAppHeader
+from wangtimer.api.http.api_models import Sent, by_word
+from wangtimer.api.http.field_types import PAGE, Cursor, Given, Limit
+from wangtimer.api.http.moments import read_moment_field
+from wangtimer.api.http.refusals import bad_value
+from wangtimer.api.timer_terms.timer_field_types import NameText, NextBefore, StatusWord, TagText
+from wangtimer.api.timer_terms.timer_page import TimerPage
+from wangtimer.api.v1.parameters import AnyAppHeader, host_at_any_port
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.shown import ListPage, Text
 from wangtimer.api.v1.timers.timer_answers import ShownTimer, timer_fields
-from wangtimer.api.v1.timers.timer_conditions import TimerConditions
+from wangtimer.api.v1.value_types import ListPage, Text
+from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.timers.timer import Timer
 from wangtimer.store.sql.firings import FiringRecord
-from wangtimer.store.sql.timer_lists import Order, SortKey
+from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerFilter
+
+
+class TimerConditions(Given):
+    """Which of an app's timers: those that meet all conditions."""
+
+    our_words: ClassVar[Mapping[str, str] | None] = by_word(
+        key="name",
+        keyPrefix="namePrefix prefix",
+        keyContains="nameContains",
+        status="state statuses",
+        tag="label",
+        host="url",
+        limit="pageSize",
+        cursor="offset",
+    )
+
+    key: Annotated[NameText | None, Field(description="this very key")] = None
+    key_prefix: Annotated[NameText | None, Field(description="the key begins with this")] = None
+    key_contains: Annotated[
+        NameText | None, Field(description="the key contains this; case does not matter")
+    ] = None
+    status: Annotated[StatusWord | None, Field(description="timers with this status")] = None
+    tag: Annotated[TagText | None, Field(description="timers with this tag")] = None
+    next_before: NextBefore = None
+    host: Annotated[
+        str | None,
+        Field(
+            max_length=LANE_CHARACTERS,
+            description="the URL that it calls, itself or through a named target, has this host, or host and port",
+            examples=["shop.example"],
+        ),
+    ] = None
+
+    def wanted_of(self, app: str | None, path: str = "") -> TimerFilter:
+        """Return the filter of an app's timers, None: of all apps'; raises `Refused` for a moment that cannot be read.
+
+        `path` is the prefix of these fields' names, such as "filter.".
+        """
+        before = (
+            None if self.next_before is None else read_moment_field(self.next_before, f"{path}nextBefore")
+        )
+        if self.host is not None:
+            host_at_any_port(self.host, f"{path}host")
+        return TimerFilter(
+            app,
+            self.key,
+            self.key_prefix,
+            self.key_contains,
+            None if self.status is None else ListedStatus(self.status),
+            self.tag,
+            before,
+            host=None if self.host is None else self.host.lower(),
+        )
+
 
 # Names of sort keys here, and in the store.
 _SORTS = {"id": "id", "key": "name", "createdAt": "createdAt", "updatedAt": "updatedAt"}
@@ -98,9 +153,7 @@ def _refuse_of_one_app(query: TimerListQuery) -> None:
         ("sort", query.order.key is not SortKey.ID),
     ):
         if is_asked:
-            raise Refused(
-                ErrorCode.BAD_VALUE, field, "not for all apps at once", f"name an app, or leave {field} out"
-            )
+            raise bad_value(field, "not for all apps at once", f"name an app, or leave {field} out")
 
 
 def listed_timer(now: int, timer: Timer, outcomes: Mapping[int, FiringRecord]) -> ListedTimer:

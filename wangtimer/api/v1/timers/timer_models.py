@@ -1,13 +1,12 @@
 """What v1's callers may say of a timer."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from wangtimer.api.asked.asked_timer import AskedChange, AskedTimer
-from wangtimer.api.asked.shared_types import OF_OVERLAPS, Body, ChangedBody, ChangedUrl, Url
+from wangtimer.api.http.api_models import by_word
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.field_types import (
     ChangedHeaders,
@@ -20,18 +19,28 @@ from wangtimer.api.http.field_types import (
     plain_at,
 )
 from wangtimer.api.http.notify_rules import MOST_HEADERS, check_header_name, check_path
-from wangtimer.api.http.refusals import Refused
-from wangtimer.api.v1.durations import GivenDuration, duration, read_duration_field
+from wangtimer.api.http.refusals import Refused, bad_value
+from wangtimer.api.timer_terms.timer_field_types import (
+    OF_OVERLAPS,
+    RETRY_WORDS,
+    Body,
+    ChangedBody,
+    ChangedUrl,
+    Url,
+)
+from wangtimer.api.timer_terms.timer_reading import AskedChange, AskedTimer
 from wangtimer.api.v1.timers.declared_fields import (
     ASKED_BY,
+    OF_MISFIRES,
     OF_TIMERS,
     OF_TIMERS_ALONE,
-    call_fields_given,
+    OfTimers,
+    Schedule,
+    fields_given,
     taking,
 )
 from wangtimer.api.v1.timers.declared_fields import OF_CALLS as FIELDS_OF_CALLS
 from wangtimer.api.v1.timers.retry_models import GivenRetry
-from wangtimer.api.v1.timers.schedule_model import OfTimers, Schedule
 from wangtimer.api.v1.words_of_targets import (
     ELSEWHERE_THAN_CALLS,
     ELSEWHERE_THAN_TASKS,
@@ -40,11 +49,11 @@ from wangtimer.api.v1.words_of_targets import (
     OF_TASKS,
     OVERLAP_WORDS,
 )
+from wangtimer.core.errors import UnknownTarget
 from wangtimer.core.messages.celery_task import TASK_CHARACTERS, CeleryTask
+from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
 from wangtimer.core.numbers_as_written import json_text
-from wangtimer.core.timers.fields import LEAST_GRACE_MS
-from wangtimer.core.timers.misfire import USUAL
-from wangtimer.core.timers.named_target import TARGET_CHARACTERS
+from wangtimer.core.timers.named_target import TARGET_CHARACTERS, NamedTarget
 from wangtimer.core.timers.timer import Notify, SecretMarks
 
 # An example of a target.
@@ -87,10 +96,7 @@ _SecretQuery = Annotated[
 _SecretBody = Annotated[bool | None, Field(description="true: the body is secret")]
 
 # Words of other schedulers for what `retry` says, which stands beside the target.
-_OF_ATTEMPTS: Mapping[str, str] = dict.fromkeys(
-    ("retries", "retry", "retryCount", "retryPolicy", "maxRetries", "maxAttempts", "attempts", "backoff"),
-    'write it beside the target, as in "retry": {"attempts": 3}',
-)
+_OF_ATTEMPTS = by_word({'write it beside the target, as in "retry": {"attempts": 3}': RETRY_WORDS})
 
 
 _TARGET_NAME = Field(
@@ -203,7 +209,7 @@ class Target(CallFields):
         _refuse_both(self)
         if self.celery is not None and self.name is None:
             reason, mend = "a URL is called, and runs no Celery task", "name a Celery target in place of url"
-            raise Refused(ErrorCode.BAD_VALUE, "target.celery", reason, mend)
+            raise bad_value("target.celery", reason, mend)
         if self.name is not None:
             return self.call_to(self.path or "", self.name)
         if self.url is not None:
@@ -229,7 +235,7 @@ class CallChange(_Marks, _ChangedParts):
     def given(self) -> dict[str, Any]:
         """Return what is given of the call itself, as `changed_call` takes it; raises `Refused`."""
         fields = self.model_fields_set & CallChange.model_fields.keys() - {
-            one.name for one in FIELDS_OF_CALLS
+            field.name for field in FIELDS_OF_CALLS
         }
         given = {name: getattr(self, name) for name in fields - {"json_"}}
         if "json_" in self.model_fields_set:
@@ -259,7 +265,7 @@ class TargetChange(CallChange):
         _refuse_both(self)
         if "name" in self.model_fields_set and self.name is None:
             reason, mend = "it is null", "give a url, which takes its place"
-            raise Refused(ErrorCode.BAD_VALUE, "target.name", reason, mend)
+            raise bad_value("target.name", reason, mend)
         place: dict[str, str | None] = {"target": self.name} if self.name is not None else {}
         if "path" in self.model_fields_set:
             place["path"] = self.path
@@ -270,9 +276,9 @@ def _refuse_both(target: Target | TargetChange) -> None:
     if target.url is not None and (target.name is not None or target.path is not None):
         field = "name" if target.name is not None else "path"
         reason = "url is given too: a named target has its own"
-        raise Refused(ErrorCode.BAD_VALUE, f"target.{field}", reason, "give one of them")
+        raise bad_value(f"target.{field}", reason, "give one of them")
     if isinstance(target, Target) and target.path is not None and target.name is None:
-        raise Refused(ErrorCode.BAD_VALUE, "target.path", "no target is named", "name the target too")
+        raise bad_value("target.path", "no target is named", "name the target too")
 
 
 def _body_of(
@@ -282,59 +288,23 @@ def _body_of(
     task = getattr(target, "celery", None)
     if isinstance(task, GivenTask):
         if target.body is not None or target.json_ is not None:
-            raise Refused(
-                ErrorCode.BAD_VALUE, "target.celery", "body or json is given too", "give one of them"
-            )
+            raise bad_value("target.celery", "body or json is given too", "give one of them")
         return task.text(), headers
     if target.json_ is None:
         return target.body, headers
     if target.body is not None:
-        raise Refused(ErrorCode.BAD_VALUE, "target.json", "body is given too", "give one of them")
+        raise bad_value("target.json", "body is given too", "give one of them")
     body = json_text(target.json_)
     if any(name.lower() == "content-type" for name, _ in headers):
         return body, headers
     return body, (*headers, ("Content-Type", "application/json"))
 
 
-_GRACE = f"{USUAL.grace_ms // 1_000}s"
-
-
+@partial(taking, fields=OF_MISFIRES)
 class Misfire(Given):
     """What to do with firings that are found late, say after an outage."""
 
     example: ClassVar[str] = '{"policy": "skip"}'
-
-    policy: Annotated[
-        Literal["fire_all", "fire_latest", "skip"] | None,
-        Field(
-            description="what becomes of late firings: all are made, one only if no later moment has come, or none; "
-            f"{USUAL.policy} by default"
-        ),
-    ] = None
-    grace: Annotated[
-        GivenDuration, duration(f"a firing found later than this is late; {_GRACE} by default", _GRACE)
-    ] = None
-    catchup_window: Annotated[
-        GivenDuration,
-        duration("firings found later than this are never made; 0s, the default, means no limit", "1h"),
-    ] = None
-
-    def given(self) -> dict[str, Any]:
-        """Return what is given, by the names in core; raises `Refused`."""
-        asked: dict[str, Any] = {"misfire": self.policy}
-        if self.grace is not None:
-            asked["misfire_grace_ms"] = _grace(self.grace)
-        if self.catchup_window is not None:
-            window = read_duration_field(self.catchup_window, "misfire.catchupWindow")
-            asked["catchup_window_ms"] = window
-        return asked
-
-
-def _grace(text: str) -> int:
-    grace_ms = read_duration_field(text, "misfire.grace")
-    if grace_ms < LEAST_GRACE_MS:
-        raise Refused(ErrorCode.BAD_VALUE, "misfire.grace", f"it is {text[:30]}", "write 1s or more")
-    return grace_ms
 
 
 Key = Annotated[Name, Field(description="the app's own key for it, unique in the app", examples=["order-42"])]
@@ -359,11 +329,10 @@ class TimerFields(OfTimers):
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by the names in core; raises `Refused`."""
-        given = self.model_fields_set
-        asked: dict[str, Any] = {one.name: getattr(self, one.name) for one in OF_TIMERS if one.name in given}
-        if "retry" in given:
+        asked = fields_given(self, OF_TIMERS)
+        if "retry" in self.model_fields_set:
             asked["retry"] = None if self.retry is None else self.retry.given()
-        return asked | ({} if self.misfire is None else self.misfire.given())
+        return asked if self.misfire is None else asked | fields_given(self.misfire, OF_MISFIRES)
 
 
 class WholeTimerBody(TimerFields):
@@ -377,7 +346,7 @@ class WholeTimerBody(TimerFields):
         """Return the timer that is asked for; raises `Refused`."""
         schedule = self.schedule.whole()
         fields, call = self.given(), self.target.call()
-        return AskedTimer(key, schedule, call, fields | call_fields_given(self.target))
+        return AskedTimer(key, schedule, call, fields | fields_given(self.target))
 
 
 class NewTimerBody(WholeTimerBody):
@@ -408,7 +377,7 @@ class TimerPatch(TimerFields):
         if self.target is None:
             return AskedChange(self.key, schedule, None, fields)
         call = self.target.given()
-        return AskedChange(self.key, schedule, call, fields | call_fields_given(self.target))
+        return AskedChange(self.key, schedule, call, fields | fields_given(self.target))
 
 
 class PreviewBody(OfTimers):
@@ -416,3 +385,29 @@ class PreviewBody(OfTimers):
 
     schedule: Schedule
     count: Annotated[int, Field(ge=1, le=100, description="moments to show, at most", examples=[10])] = 10
+
+
+_MEND = "give json or body, or name a Celery target; GET /v1/targets lists them"
+
+
+def refuse_task_elsewhere(target: Target, app: str, find: Callable[[str, str], NamedTarget]) -> None:
+    """Raise `Refused` where `celery` is given for a target of another kind; an unknown one is refused elsewhere."""
+    if target.celery is None or target.name is None:
+        return
+    try:
+        what = _what_it_does(find(app, target.name).call.url)
+    except UnknownTarget:
+        return
+    if what:
+        reason = f"target {target.name!r} {what}, and runs no Celery task"
+        raise bad_value("target.celery", reason, _MEND)
+
+
+def _what_it_does(url: str) -> str:
+    """Return what a target does with its firings; "": it runs Celery tasks."""
+    if not is_message_url(url):
+        return "is called over HTTP"
+    kind = place_from(url).kind
+    if kind is PlaceKind.CELERY:
+        return ""
+    return "gives its firings to consumers" if kind is PlaceKind.CONSUMERS else "sends messages"

@@ -6,14 +6,22 @@ from secrets import token_hex
 
 from flask import Response
 
-from wangtimer.api.asked.asked_schedule import FindCalendar, find_calendar, schedule_of
-from wangtimer.api.asked.asked_timer import edited_timer, new_timer, replaced_timer
+from wangtimer.api.http.kept_answers import kept_text
 from wangtimer.api.http.serving import Reply, response_of
-from wangtimer.api.v1.kept_replies import ActingChangeHeader, ActingHeader, kept_text, once_with_it
-from wangtimer.api.v1.parameters import ETAG, WHICH, AppHeader, ChangeHeader, TimerPath, etag
+from wangtimer.api.timer_terms.schedule_reading import FindCalendar, find_calendar, schedule_of
+from wangtimer.api.timer_terms.timer_reading import edited_timer, new_timer, replaced_timer
+from wangtimer.api.v1.parameters import (
+    ETAG,
+    WHICH,
+    ActingChangeHeader,
+    ActingHeader,
+    AppHeader,
+    ChangeHeader,
+    TimerPath,
+    etag,
+)
 from wangtimer.api.v1.resource import Resource, Route
-from wangtimer.api.v1.timers.schedule_model import Schedule
-from wangtimer.api.v1.timers.task_target import refuse_task_elsewhere
+from wangtimer.api.v1.timers.declared_fields import Schedule
 from wangtimer.api.v1.timers.timer_answers import (
     ShownPreview,
     ShownTimer,
@@ -25,7 +33,13 @@ from wangtimer.api.v1.timers.timer_answers import (
     timer_fields,
 )
 from wangtimer.api.v1.timers.timer_list_routes import ListedTimer, listed_timer
-from wangtimer.api.v1.timers.timer_models import NewTimerBody, PreviewBody, TimerPatch, WholeTimerBody
+from wangtimer.api.v1.timers.timer_models import (
+    NewTimerBody,
+    PreviewBody,
+    TimerPatch,
+    WholeTimerBody,
+    refuse_task_elsewhere,
+)
 from wangtimer.core.kinds.clock_changes import warnings_of_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
@@ -69,7 +83,7 @@ class TimerResource(Resource):
             keep = ToKeep(asked, lambda timer: kept_text(response_of(self._made(timer, now, body.schedule))))
             return response_of(self._made(create(keep), now, body.schedule))
 
-        return once_with_it(self.wiring, "create", {"header": header, "body": body}, create_once)
+        return self.once_with_it("create", create_once, header=header, body=body)
 
     @Route("get", ONE, "getTimer", (404,), answers={200: ListedTimer}, headers=(ETAG,))
     def get(self, path: TimerPath, header: AppHeader) -> Reply:

@@ -1,0 +1,1 @@
+"""Who may do what: the one gate before all routes, and the right that each route needs."""

@@ -1,1 +1,0 @@
-"""Timers: their operations under /api/timer/v1."""

@@ -1,1 +1,0 @@
-"""Who may do what: the one gate before all routes."""

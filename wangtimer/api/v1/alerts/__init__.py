@@ -1,1 +1,0 @@
-"""Rules of alerts over v1."""

@@ -1,1 +1,0 @@
-"""Dead letters over v1: what has failed for good."""

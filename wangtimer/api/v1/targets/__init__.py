@@ -1,1 +1,0 @@
-"""Named targets over v1."""
