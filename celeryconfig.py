@@ -6,9 +6,9 @@ message lost, and claims drop whatever came twice. That is why every choice belo
 
 from kombu import Exchange, Queue
 
+from wangtimer.base.settings import read_settings
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.flow.queues import message_queue
-from wangtimer.settings import read_settings
 
 try:
     _settings = read_settings()

@@ -17,11 +17,11 @@ from typing import Any
 from benchmarks.processes import read_cpu
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.base.settings import Settings
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded
 from wangtimer.core.timers.timer import NewTimer, Notify
-from wangtimer.settings import Settings
 from wangtimer.wiring import Wiring
 
 APP, NAME = "shop", "plant"

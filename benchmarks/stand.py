@@ -16,7 +16,7 @@ from benchmarks.processes import CpuReading, largest_rss_mb, read_cpu
 from benchmarks.redis_figures import commands_processed
 from benchmarks.target import LINES_WITHIN_S, Arrival, Target
 from tests.e2e.deployment import PROCESSES, Deployment
-from wangtimer.settings import ENV_PREFIX, Settings
+from wangtimer.base.settings import ENV_PREFIX, Settings
 
 # The tests' MariaDB is small so that it starts fast. This one has the memory that a DBA would give it. Commits stay
 # durable.

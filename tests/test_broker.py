@@ -6,7 +6,7 @@ import celery.app.backends
 import pytest
 from celery import Celery
 
-from wangtimer.broker import Broker
+from wangtimer.base.broker import Broker
 from wangtimer.core.flow.firing import Chunk, DueMember, Member
 from wangtimer.core.flow.slicing import Slice, TriggerOrder
 

@@ -9,7 +9,7 @@ from tests.callback.calls import egress_of
 from wangtimer.core.egress.egress_rules import OwnServer, Peer
 from wangtimer.core.egress.special_networks import Address
 from wangtimer.core.errors import StoreAway
-from wangtimer.egress_watch import LOOK_UP_EVERY_S, MOST_LINES, EgressWatch
+from wangtimer.features.egress.egress_watch import LOOK_UP_EVERY_S, MOST_LINES, EgressWatch
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys

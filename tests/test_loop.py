@@ -9,8 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from tests.store.worlds import until
+from wangtimer.base.loop import Loop
 from wangtimer.core.errors import StoreAway
-from wangtimer.loop import Loop
 
 SOON_S = 0.01
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.test_cli_page import command_of
 from tests.in_one import in_one
-from wangtimer.settings import Settings
+from wangtimer.base.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "operations.md").read_text()

@@ -5,9 +5,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from wangtimer.core.egress.egress_rules import EgressRules, OwnServer, Peer, read_egress
-from wangtimer.core.errors import BadSetting
-from wangtimer.own_servers import (
+from wangtimer.base.own_servers import (
     addresses_of,
     egress_rules_of,
     found_servers,
@@ -15,7 +13,9 @@ from wangtimer.own_servers import (
     named_servers,
     require_egress,
 )
-from wangtimer.settings import Settings
+from wangtimer.base.settings import Settings
+from wangtimer.core.egress.egress_rules import EgressRules, OwnServer, Peer, read_egress
+from wangtimer.core.errors import BadSetting
 
 FAR = Settings(
     database_url="mysql+mysqldb://u:p@db.internal/wangtimer",

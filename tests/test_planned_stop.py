@@ -14,11 +14,11 @@ from celery import Celery
 from tests.callback.target import NO_CONTENT, Received, Target
 from tests.patience import wait_for
 from tests.servers.redis_server import RedisServer
+from wangtimer.base.settings import Settings
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
-from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.store.redis.slices import BacklogRoom, Turn
 from wangtimer.wiring import Wiring

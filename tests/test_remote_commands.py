@@ -5,7 +5,7 @@ import sys
 
 from celery.worker.control import Panel
 
-from wangtimer.remote_commands import ASKING, forget_acting
+from wangtimer.base.remote_commands import ASKING, forget_acting
 
 # What Celery 5.7 does when it is told so from outside.
 ACTING = {

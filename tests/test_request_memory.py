@@ -16,15 +16,15 @@ from celery import Celery
 
 from tests.patience import Deadline, wait_for
 from tests.servers.redis_server import RedisServer
+from wangtimer.base.settings import Settings
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, FiringStatus
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
-from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.store.redis.slices import BacklogRoom, Turn
-from wangtimer.trigger import chunks_of
+from wangtimer.window.trigger import chunks_of
 from wangtimer.wiring import Wiring
 
 FIRINGS, BODY_BYTES, HOSTS = 2_000, 60_000, 15

@@ -13,10 +13,8 @@ import trustme
 
 from tests.certificates import pem_of
 from tests.secret_keys import SECRET_KEYS
-from wangtimer.core.errors import BadSetting
-from wangtimer.core.near_misses import near_miss
-from wangtimer.logs import warn_of_no_secret_keys, warn_of_unknown_variables, warn_of_unset_database
-from wangtimer.settings import (
+from wangtimer.base.logs import warn_of_no_secret_keys, warn_of_unknown_variables, warn_of_unset_database
+from wangtimer.base.settings import (
     ENV_PREFIX,
     NOT_SETTINGS,
     Settings,
@@ -24,6 +22,8 @@ from wangtimer.settings import (
     require_mail_server,
     unknown_variables,
 )
+from wangtimer.core.errors import BadSetting
+from wangtimer.core.near_misses import near_miss
 from wangtimer.stack.child import inherited_environment
 
 ROOT = Path(__file__).parent.parent

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wangtimer.shown_request import shown_header, shown_target
+from wangtimer.timers.shown_request import shown_header, shown_target
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wangtimer.spreadsheet_cells import defused
+from wangtimer.base.spreadsheet_cells import defused
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 from celery.signals import worker_shutdown
 
 from wangtimer import tasks
+from wangtimer.base.settings import Settings
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.pace import Pace
-from wangtimer.settings import Settings
 from wangtimer.stack.embedded import seconds_to_stop
 from wangtimer.testing.doubles import HandClock
 

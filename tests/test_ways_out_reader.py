@@ -18,13 +18,13 @@ from wangtimer.callback import Tls
 from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.egress.way_out import WAYS_OUT, AppEgress, WayOut, WaysOut
 from wangtimer.core.errors import StoreAway
+from wangtimer.features.egress.ways_out_reader import WaysOutReader
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.replica import Replicas, ReplicaTexts
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.ways_out import WaysOutMark, open_key, seal_key
 from wangtimer.testing.doubles.hand_clock import HandClock
-from wangtimer.ways_out_reader import WaysOutReader
 
 SEALS = Seals({"a": b"a" * 32})
 PLAIN = Peer("", "8.8.8.8", 80)

@@ -13,17 +13,17 @@ from celery.signals import (
     worker_ready,
 )
 
-from wangtimer.core import fail_points
-from wangtimer.core.errors import BadSetting
-from wangtimer.core.flow.queues import is_for_callbacks
-from wangtimer.logs import (
+from wangtimer.base.logs import (
     log_as_lines,
     warn_of_no_secret_keys,
     warn_of_unknown_variables,
     warn_of_unset_database,
 )
-from wangtimer.own_servers import require_egress
-from wangtimer.settings import read_settings, require_mail_server
+from wangtimer.base.own_servers import require_egress
+from wangtimer.base.settings import read_settings, require_mail_server
+from wangtimer.core import fail_points
+from wangtimer.core.errors import BadSetting
+from wangtimer.core.flow.queues import is_for_callbacks
 
 app = Celery("wangtimer")
 app.config_from_object("celeryconfig")

@@ -9,8 +9,8 @@ from typing import Any
 
 from celery.signals import worker_ready
 
+from wangtimer.base.loop import Loop
 from wangtimer.celery import app
-from wangtimer.loop import Loop
 from wangtimer.tasks import wiring
 
 

@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 from celery.signals import worker_process_init, worker_ready, worker_shutdown, worker_shutting_down
 
-from wangtimer.broker import MIGRATE, SCHEDULE, TRIGGER
+from wangtimer.base.broker import MIGRATE, SCHEDULE, TRIGGER
+from wangtimer.base.in_turn import do_in_turn
+from wangtimer.base.settings import read_settings
 from wangtimer.celery import app
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.queues import CALLBACK, is_for_callbacks
 from wangtimer.core.flow.slicing import Slice
-from wangtimer.in_turn import do_in_turn
-from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring, build
 from wangtimer.worker import PatientConsumer, Watchdog
 

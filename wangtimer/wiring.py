@@ -13,15 +13,11 @@ from typing import Any, Self, TypeVar, overload
 
 from celery import Celery
 
-from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
-from wangtimer.alert_teller import AlertTeller
-from wangtimer.alert_trial import AlertTrial
-from wangtimer.app_stopper import AppStopper
-from wangtimer.batches import Batches
-from wangtimer.broker import Broker
+from wangtimer.base.broker import Broker
+from wangtimer.base.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
+from wangtimer.base.settings import Settings
 from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
 from wangtimer.callback.timed_engine import TimedEngine
-from wangtimer.control_applier import ControlApplier, GoneStopper
 from wangtimer.core import fail_points
 from wangtimer.core.alerts.alert_place import ALERTED_APPS
 from wangtimer.core.alerts.alert_rule import AlertMarks
@@ -46,7 +42,6 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify
-from wangtimer.egress_watch import EgressWatch
 from wangtimer.executor import Executor, FireRule
 from wangtimer.executor.after_settled import HaveControlsApplied, LetNextGo
 from wangtimer.executor.asker import Asker
@@ -90,26 +85,24 @@ from wangtimer.executor.unread import Unread
 from wangtimer.executor.verifier import Verifier
 from wangtimer.executor.waits import Waits
 from wangtimer.executor.wanted import Wanted
-from wangtimer.feeder import Feeder
-from wangtimer.health_teller import HealthTeller
-from wangtimer.host_judge import JUDGE_EVERY_S, HostJudge
-from wangtimer.lane_feeder import LaneFeeder
-from wangtimer.long_work import LongWork
-from wangtimer.mailer import Mailer
+from wangtimer.features.alerts.alert_judge import FORGET_EVERY_S, AlertJudge
+from wangtimer.features.alerts.alert_teller import AlertTeller
+from wangtimer.features.alerts.alert_trial import AlertTrial
+from wangtimer.features.alerts.mailer import Mailer
+from wangtimer.features.control_applier import ControlApplier, GoneStopper
+from wangtimer.features.egress.egress_watch import EgressWatch
+from wangtimer.features.egress.ways_out_reader import WaysOutReader
+from wangtimer.features.failing_hosts.health_teller import HealthTeller
+from wangtimer.features.failing_hosts.host_judge import JUDGE_EVERY_S, HostJudge
+from wangtimer.features.long_work import LongWork
+from wangtimer.features.overlaps import Overlaps
+from wangtimer.features.signing_changes import SigningChanges
+from wangtimer.features.target_changes import TargetChanges
 from wangtimer.messaging import Deliveries, MessageEngine
 from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
-from wangtimer.migrator import Migrator, PlanRule
-from wangtimer.on_demand import OnDemand
-from wangtimer.overlaps import Overlaps
-from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
-from wangtimer.purger import FinishedPurger, Purger, TotalCounter
-from wangtimer.registrar import NearRule, Registrar
-from wangtimer.schedule_followers import CalendarFollower, RulesFollower
-from wangtimer.scheduler import PAST_AT_ONCE, Scheduler
-from wangtimer.settings import Settings
-from wangtimer.signing_changes import SigningChanges
-from wangtimer.stops import Stops
+from wangtimer.planning.migrator import Migrator, PlanRule
+from wangtimer.planning.schedule_followers import CalendarFollower, RulesFollower
 from wangtimer.store.app_directory import AppDirectory, KeyRing
 from wangtimer.store.app_queues import APP_QUEUES, AppQueues
 from wangtimer.store.app_total import most_of
@@ -165,10 +158,17 @@ from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.sql.ways_out import ClientCertificates, WaysOutInSql, WaysOutMark, open_key
-from wangtimer.sweeper import Sweeper
-from wangtimer.target_changes import TargetChanges
-from wangtimer.trigger import ArmRule, Trigger
-from wangtimer.ways_out_reader import WaysOutReader
+from wangtimer.timers.app_stopper import AppStopper
+from wangtimer.timers.batches import Batches
+from wangtimer.timers.on_demand import OnDemand
+from wangtimer.timers.purger import FinishedPurger, Purger, TotalCounter
+from wangtimer.timers.registrar import NearRule, Registrar
+from wangtimer.timers.stops import Stops
+from wangtimer.window.feeder import Feeder
+from wangtimer.window.lane_feeder import LaneFeeder
+from wangtimer.window.scheduler import PAST_AT_ONCE, Scheduler
+from wangtimer.window.sweeper import Sweeper
+from wangtimer.window.trigger import ArmRule, Trigger
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
 SQL_CONNECTIONS = 10

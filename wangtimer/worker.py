@@ -10,8 +10,8 @@ import structlog
 from celery.worker.consumer import Consumer
 from celery.worker.control import Panel
 
-from wangtimer.loop import Loop
-from wangtimer.remote_commands import forget_acting
+from wangtimer.base.loop import Loop
+from wangtimer.base.remote_commands import forget_acting
 
 log = structlog.get_logger()
 

@@ -17,13 +17,13 @@ from tests.alerts.robots import Check, Robot, running
 from tests.callback.calls import MachineClock, egress_of, engine_of
 from tests.patience import Deadline
 from tests.store.alert_worlds import AlertWorld
-from wangtimer.alert_teller import AlertTeller
 from wangtimer.callback import Limits
 from wangtimer.callback.permits import Permits
 from wangtimer.core.alerts.mail_server import MailServer
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
-from wangtimer.mailer import Mailer
+from wangtimer.features.alerts.alert_teller import AlertTeller
+from wangtimer.features.alerts.mailer import Mailer
 from wangtimer.stack.ports import free_port
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database

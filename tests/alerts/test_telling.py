@@ -21,15 +21,6 @@ from tests.callback.calls import egress_of
 from tests.certificates import pem_of
 from tests.docs.blocks import ROOT, blocks
 from tests.store.alert_worlds import FAILED, HOST, NOW, SUCCEEDED, Statements, rule
-from wangtimer.alert_teller import (
-    HELD_MS,
-    LONGEST_WAIT_MS,
-    MOST_AT_ONCE,
-    MOST_MAILS,
-    MOST_OF_APP,
-    NOT_TRIED_PAUSE_MS,
-    PAUSES_S,
-)
 from wangtimer.callback import Limits
 from wangtimer.callback.egress import REFUSED
 from wangtimer.callback.permits import Permit, PermitAnswer
@@ -38,7 +29,16 @@ from wangtimer.core.alerts.mail_server import MailServer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.signing.signing_secret import SigningSecret
-from wangtimer.mailer import Mailer, MailNotTaken
+from wangtimer.features.alerts.alert_teller import (
+    HELD_MS,
+    LONGEST_WAIT_MS,
+    MOST_AT_ONCE,
+    MOST_MAILS,
+    MOST_OF_APP,
+    NOT_TRIED_PAUSE_MS,
+    PAUSES_S,
+)
+from wangtimer.features.alerts.mailer import Mailer, MailNotTaken
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.tables import alert_messages, alert_notes, alert_rules
 from wangtimer.testing.doubles import NoLimits
@@ -173,7 +173,7 @@ def test_mail_that_waited_too_long_is_left_to_others(
     telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By the time its turn comes another process may have sent it."""
-    monkeypatch.setattr("wangtimer.alert_teller.SENT_WITHIN_S", 0.0)
+    monkeypatch.setattr("wangtimer.features.alerts.alert_teller.SENT_WITHIN_S", 0.0)
     alerted(telling, Destination(KINDS.MAIL, to=("ops@shop.example",)))
     telling.tell_until(telling.teller(), lambda: telling.shown().error != "")
     assert telling.shown().error == "it waited too long for other mail"
@@ -231,7 +231,7 @@ def test_a_mail_that_some_addresses_refuse_is_told_and_the_rule_shows_who_did_no
 def test_a_mail_server_that_is_slow_at_each_step_is_left_after_a_minute_in_all(
     telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.mailer.LONGEST_S", 0.5)
+    monkeypatch.setattr("wangtimer.features.alerts.mailer.LONGEST_S", 0.5)
     mailbox.pause_s = 0.3
     addresses = tuple(f"ops{number}@shop.example" for number in range(10))
     alerted(telling, Destination(KINDS.MAIL, to=addresses))
@@ -245,7 +245,7 @@ def test_a_mail_server_that_is_slow_at_each_step_is_left_after_a_minute_in_all(
 def test_a_mail_server_whose_greeting_has_no_end_is_left_after_a_minute_in_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("wangtimer.mailer.LONGEST_S", 0.5)
+    monkeypatch.setattr("wangtimer.features.alerts.mailer.LONGEST_S", 0.5)
     done = Event()
 
     def greet(connection: socket.socket) -> None:
@@ -290,7 +290,7 @@ def _answer_over_tls(server: socket.socket, context: ssl.SSLContext) -> None:
 def test_a_mail_server_that_hangs_holds_up_no_webhook(
     telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.mailer.TIMEOUT_S", 60.0)
+    monkeypatch.setattr("wangtimer.features.alerts.mailer.TIMEOUT_S", 60.0)
     mailbox.is_open.clear()
     for number in range(MOST_AT_ONCE):
         to = Destination(KINDS.MAIL, to=("ops@shop.example",))
@@ -310,7 +310,7 @@ def test_a_mail_server_that_hangs_holds_up_no_webhook(
 def test_an_app_whose_mail_hangs_leaves_room_for_the_mail_of_others(
     telling: Telling, mailbox: Mailbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.alert_teller.MAIL_THREADS", MOST_MAILS)
+    monkeypatch.setattr("wangtimer.features.alerts.alert_teller.MAIL_THREADS", MOST_MAILS)
     to = Destination(KINDS.MAIL, to=("ops@shop.example",))
     for number in range(MOST_OF_APP):
         telling.put(rule(f"r{number}", "big", FOR_GOOD, destination=to))

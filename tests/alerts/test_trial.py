@@ -5,8 +5,8 @@ from typing import Any, cast
 
 import pytest
 
-from wangtimer.alert_trial import AlertTrial, TrialAnswer
 from wangtimer.core.errors import UnknownAlertRule
+from wangtimer.features.alerts.alert_trial import AlertTrial, TrialAnswer
 from wangtimer.store.sql.alert_messages import AlertMessages
 from wangtimer.testing.doubles import HandClock
 

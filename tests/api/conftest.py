@@ -3,7 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.api.world import World, present
-from wangtimer.settings import Settings
+from wangtimer.base.settings import Settings
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from sqlalchemy import text
 from tests.api.test_web_process import COMMAND, environment, wait_until_it_listens
 from tests.api.world import World, definition
 from tests.patience import patience
+from wangtimer.base.logs import log_as_lines
+from wangtimer.base.settings import Settings, read_settings
+from wangtimer.base.shown_url import shown_url
 from wangtimer.core.errors import BadSetting
-from wangtimer.logs import log_as_lines
-from wangtimer.settings import Settings, read_settings
-from wangtimer.shown_url import shown_url
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import HOST, free_port
 from wangtimer.stack.procfile import read_commands

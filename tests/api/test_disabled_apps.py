@@ -8,7 +8,7 @@ import pytest
 
 from tests.api.keyed_world import KeyedWorld
 from tests.api.world import present
-from wangtimer.app_stopper import KEYS_COUNT_MS, REQUESTS_END_MS
+from wangtimer.timers.app_stopper import KEYS_COUNT_MS, REQUESTS_END_MS
 
 TIMER = {"schedule": {"every": "5s"}, "target": {"url": "http://target.example/"}}
 
@@ -71,7 +71,7 @@ def test_a_request_that_ended_late_is_stopped_too_and_then_the_app_is_left_alone
 def test_disabling_an_app_stops_what_was_asked_for_of_its_disabled_timers(
     keyed: KeyedWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.app_stopper.PAGE", 2)
+    monkeypatch.setattr("wangtimer.timers.app_stopper.PAGE", 2)
     own, operators = keyed.app_of("shop"), keyed.key(None)
     made = [ask(keyed, "POST", "/v1/timers", own, TIMER | {"enabled": False})["id"] for _ in range(5)]
     asked_at = keyed.clock.now

@@ -13,9 +13,9 @@ import pytest
 from tests.api.keyed_world import KeyedWorld
 from tests.api.world import present
 from wangtimer.api.document.docs_page import page_at
+from wangtimer.base.own_servers import egress_rules_of, named_servers
+from wangtimer.base.settings import Settings
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK, Peer
-from wangtimer.own_servers import egress_rules_of, named_servers
-from wangtimer.settings import Settings
 
 
 @pytest.fixture

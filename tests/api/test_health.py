@@ -9,8 +9,8 @@ from tests.api.world import World
 from tests.servers.mariadb import MariaDBServer
 from wangtimer.api.operations.health import READY_WITHIN_S
 from wangtimer.core.errors import StoreAway
-from wangtimer.scheduler import LOOK_AHEAD_MS
 from wangtimer.stack.ports import free_port
+from wangtimer.window.scheduler import LOOK_AHEAD_MS
 
 MEND = "not ready; data has the answer of each part"
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.world import World
 from wangtimer.api.http.browser_rules import AllowedHosts
-from wangtimer.settings import Settings
+from wangtimer.base.settings import Settings
 
 HEALTH = [
     "/healthz",

@@ -13,7 +13,6 @@ from tests.api.world import World, present
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer
 from tests.store.definitions import definition
-from wangtimer.alert_teller import NOT_TRIED_PAUSE_MS
 from wangtimer.api.operations.health import MOST_S
 from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
 from wangtimer.core.alerts.alert_message import Alert
@@ -28,11 +27,12 @@ from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Notify
-from wangtimer.scheduler import LOOK_AHEAD_MS
+from wangtimer.features.alerts.alert_teller import NOT_TRIED_PAUSE_MS
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.consumers import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost
 from wangtimer.store.sql.alert_messages import gather
+from wangtimer.window.scheduler import LOOK_AHEAD_MS
 
 OF_SQL = {
     "wangtimer_overdue_firings",

@@ -12,18 +12,18 @@ from sqlalchemy import select
 
 from tests.api.answered_controls import apply_controls, stop_gone
 from tests.api.world import World
-from wangtimer import schedule_followers
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.stored_checkups import of_rules
 from wangtimer.core.errors import StoreAway, VersionChanged
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.time import zones
 from wangtimer.core.timers.timer import Definition
-from wangtimer.registrar import Registrar
-from wangtimer.schedule_followers import RulesFollower, is_newer, own_rules
+from wangtimer.planning import schedule_followers
+from wangtimer.planning.schedule_followers import RulesFollower, is_newer, own_rules
 from wangtimer.store.redis.definitions import KEPT_AFTER_S, DefinitionStore
 from wangtimer.store.sql.schedule_rules import PlannedBy
 from wangtimer.store.sql.tables import firings
+from wangtimer.timers.registrar import Registrar
 
 # Local time is UTC + 1 in this zone.
 ZONE, OTHER = "Africa/Lagos", "Asia/Shanghai"

@@ -20,7 +20,7 @@ from tests.patience import Deadline, patience, wait_for
 from tests.servers.prepared_databases import PreparedFile
 from tests.servers.redis_server import RedisServer
 from wangtimer.api.http.browser_rules import SECURITY_HEADERS
-from wangtimer.settings import ENV_PREFIX
+from wangtimer.base.settings import ENV_PREFIX
 from wangtimer.stack.child import dying_with
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.keys import Keys

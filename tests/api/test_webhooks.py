@@ -6,13 +6,13 @@ import jsonschema
 import pytest
 
 from wangtimer.api import create_app
+from wangtimer.base.settings import Settings
 from wangtimer.callback.request import USER_AGENT
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.prepare import request_of
-from wangtimer.settings import Settings
 
 KEYS = (b"n" * 32, b"o" * 32)
 

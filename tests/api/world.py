@@ -12,9 +12,9 @@ from sqlalchemy import func, select
 from tests.api.lent_apps import LentApp
 from tests.secret_keys import SECRET_KEYS
 from wangtimer.api.http.codes import ErrorCode
+from wangtimer.base.settings import Settings
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Chunk
-from wangtimer.settings import Settings
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.testing.doubles.every_app import EveryApp
 from wangtimer.wiring import Wiring

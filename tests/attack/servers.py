@@ -21,7 +21,7 @@ from tests.stack.test_accounts import (
     SENDS_TO,
 )
 from tests.test_remote_commands import ACTING
-from wangtimer.broker import Broker
+from wangtimer.base.broker import Broker
 from wangtimer.core.flow.firing import Chunk, DueMember, Member
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.stack.ports import HOST

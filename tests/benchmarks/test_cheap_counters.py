@@ -20,11 +20,11 @@ from benchmarks.redis_figures import CommandCounter
 from tests.patience import wait_for
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.nginx import NginxTarget
-from wangtimer.broker import Broker
+from wangtimer.base.broker import Broker
+from wangtimer.base.settings import Settings
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import TriggerOrder
-from wangtimer.settings import Settings
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.sql.tables import firings
 from wangtimer.wiring import Wiring, once

@@ -10,7 +10,7 @@ import time
 from tests.callback.calls import MachineClock, engine_of
 from tests.callback.limited_process import PREFIX, TIMEOUT_MS, EndlessCall
 from wangtimer.callback import Limits, Request
-from wangtimer.health_teller import HealthTeller
+from wangtimer.features.failing_hosts.health_teller import HealthTeller
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.keys import Keys

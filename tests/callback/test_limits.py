@@ -1,7 +1,7 @@
 """The bounds of an engine by itself are those of a deployment."""
 
+from wangtimer.base.settings import Settings
 from wangtimer.callback import Limits
-from wangtimer.settings import Settings
 from wangtimer.wiring import Wiring
 
 

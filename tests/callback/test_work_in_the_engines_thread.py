@@ -15,6 +15,7 @@ from tests.api.cpu_time import cpu_s, machine_factor
 from tests.callback.test_sent_by_an_executor import calling, sent
 from wangtimer.api.http.notify_rules import MOST_HEADER_BYTES, MOST_HEADERS, MOST_URL_CHARACTERS
 from wangtimer.api.http.reading import MOST_BODY_BYTES
+from wangtimer.base.settings import Settings
 from wangtimer.callback.answer_reader import _MOST_TOLD_BYTES, AnswerReader, NoHttp
 from wangtimer.callback.told import retry_after_ms, shown_place
 from wangtimer.core.flow.firing import Member
@@ -30,7 +31,6 @@ from wangtimer.core.timers.timer import Notify, SecretMarks
 from wangtimer.executor.prepare import _written_large, request_of, stamps_of
 from wangtimer.messaging.message import Message
 from wangtimer.messaging.redis_link import _command_of
-from wangtimer.settings import Settings
 from wangtimer.store.seals import Seals
 
 pytestmark = pytest.mark.alone

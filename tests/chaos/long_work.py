@@ -12,9 +12,9 @@ from sqlalchemy.pool import NullPool
 
 from tests.chaos.load import APP
 from tests.secret_keys import SECRET_KEYS
+from wangtimer.base.settings import Settings
 from wangtimer.core.flow.firing import FiringKind, FiringStatus, Member
 from wangtimer.core.signing.ack_token import ACK_PURPOSE, AckTokens
-from wangtimer.settings import Settings
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.tables import firings
 

@@ -7,9 +7,9 @@ import pytest
 import trustme
 
 from tests.certificates import pem_of
+from wangtimer.base.settings import Settings
 from wangtimer.cli.doctor.findings import Severity
 from wangtimer.cli.doctor.stored_checkups import of_authorities, of_certificates
-from wangtimer.settings import Settings
 from wangtimer.store.seals import Seals
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.ways_out import ClientCertificates

@@ -15,6 +15,7 @@ from tests.patience import wait_for
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
 from tests.stack.running_up import running_up
+from wangtimer.base.settings import Settings
 from wangtimer.cli.doctor.findings import Finding, Part, Severity
 from wangtimer.cli.doctor.server_checkups import (
     check_database,
@@ -26,7 +27,6 @@ from wangtimer.cli.doctor.server_checkups import (
 from wangtimer.cli.doctor.stored_checkups import of_queues
 from wangtimer.cli.terminal.output import printable
 from wangtimer.core.flow.queues import OwnQueues
-from wangtimer.settings import Settings
 from wangtimer.stack.child import inherited_environment
 from wangtimer.stack.embedded import said
 from wangtimer.stack.ports import free_port

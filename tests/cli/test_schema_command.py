@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from wangtimer.base.shown_url import shown_url
 from wangtimer.cli.main import commands
-from wangtimer.shown_url import shown_url
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.upgrade import lacks
 

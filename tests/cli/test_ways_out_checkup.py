@@ -18,13 +18,13 @@ from click.testing import CliRunner, Result
 from tests.certificates import pem_of
 from tests.messaging.amqp_broker import ScriptedBroker
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.base.settings import Settings
 from wangtimer.cli.doctor.doctor import doctor
 from wangtimer.cli.doctor.findings import Finding, Severity
 from wangtimer.cli.doctor.ways_out_checkups import check_mail, check_named_brokers, check_stream
 from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Notify
-from wangtimer.settings import Settings
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.keys import Keys
 from wangtimer.store.seals import NO_KEYS

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.secret_keys import SECRET_KEYS
+from wangtimer.base.settings import Settings
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.signing.ack_token import AckTokens
-from wangtimer.settings import Settings
 from wangtimer.store.seals import NO_KEYS, Seals
 
 OLD, NEW = b"o" * 32, b"n" * 32

@@ -10,7 +10,7 @@ from tests.cli.test_cli_page import command_of
 from tests.docs.blocks import ROOT, Block, blocks, name_of, pages
 from tests.docs.test_pages_run import OWN_TESTS
 from tests.in_one import in_one
-from wangtimer.settings import ENV_PREFIX, Settings
+from wangtimer.base.settings import ENV_PREFIX, Settings
 
 # Nothing to run: a drawing, or what something prints.
 SHOWN = {"text"}

@@ -20,8 +20,8 @@ from tests.e2e.canaries import (
 from tests.e2e.deployment import Deployment
 from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer, redis_program
+from wangtimer.base.settings import Settings
 from wangtimer.executor.judge import FRESH_MS
-from wangtimer.settings import Settings
 from wangtimer.store.redis.keys import Keys
 
 pytestmark = pytest.mark.processes

@@ -9,11 +9,11 @@ from tests.fakes.memory_firings import MemoryFirings
 from tests.fakes.memory_signing_store import MemorySigningStore
 from tests.fakes.memory_target_store import MemoryTargetStore
 from tests.fakes.memory_timers import MemoryTimers
+from wangtimer.base.settings import Settings
 from wangtimer.core.alerts.alert_place import AlertedApps
 from wangtimer.core.egress.way_out import WaysOut
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
-from wangtimer.settings import Settings
 from wangtimer.store.redis.quotas import Granted
 from wangtimer.testing.doubled_wiring import DoubledWiring
 from wangtimer.testing.doubles import MemoryServer

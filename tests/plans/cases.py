@@ -26,7 +26,6 @@ from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.schedule_edits import without
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
-from wangtimer.lane_feeder import MOST_NAMED
 from wangtimer.store.app_total import Total
 from wangtimer.store.seals import NO_KEYS, Seals
 from wangtimer.store.sql.accepted_firings import AcceptedFirings
@@ -55,6 +54,7 @@ from wangtimer.store.sql.timer_lists import ListedStatus, Order, SortKey, TimerF
 from wangtimer.store.sql.timers import Revision, TimerStore
 from wangtimer.store.sql.ways_out import ClientCertificates
 from wangtimer.testing.doubles import HandClock
+from wangtimer.window.lane_feeder import MOST_NAMED
 
 HOUR_MS = 3_600_000
 # As many as one statement names.

@@ -17,6 +17,7 @@ from tests.simulation.scenario import APP, HOST, PlannedTimer, Scenario, Wish
 from tests.simulation.simulated_engine import Answer, SimulatedEngine
 from tests.simulation.simulator import Process, Simulation
 from tests.simulation.stepped_store import KEEPER_TIMEOUT_MS, SteppedStore
+from wangtimer.base.settings import Settings
 from wangtimer.callback import Request
 from wangtimer.core.errors import Conflict, InvalidInput, StoreAway, UnknownFiring, UnknownTimer
 from wangtimer.core.flow.firing import Chunk
@@ -26,14 +27,13 @@ from wangtimer.core.flow.pauses import PAUSES, Pauses
 from wangtimer.core.flow.slicing import MINUTE_MS, TriggerOrder
 from wangtimer.core.timers.timer import NewTimer, Notify
 from wangtimer.executor.claim import Claims
-from wangtimer.registrar import Registrar
-from wangtimer.settings import Settings
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.lanes import BYTES_A_FIRING, LaneBudget
 from wangtimer.store.replica import Replica
 from wangtimer.tasks import EXPIRES_S, FEED_EVERY_S, RECONCILE_EVERY_S, SAME_TICK_S
 from wangtimer.testing.doubles import MemoryBroker, MemoryReplicaTexts
 from wangtimer.testing.doubles.hand_clock import START_MS
+from wangtimer.timers.registrar import Registrar
 from wangtimer.wiring import once
 
 # Each plan covers a minute, so that a run of two minutes plans many times. Plans are 10 s apart, so that timers wait.

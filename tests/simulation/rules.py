@@ -33,7 +33,7 @@ from tests.simulation.scenario import (
     draw_switched_off_and_on,
 )
 from tests.simulation.simulator import ProcessClock
-from wangtimer import feeder, registrar, sweeper, trigger
+from wangtimer.base.settings import Settings
 from wangtimer.core.flow import limits
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
@@ -41,7 +41,6 @@ from wangtimer.core.timers.timer import Definition
 from wangtimer.executor import claimer, executor, keeper, settler, throttle, verifier, waits, wanted
 from wangtimer.executor import judge as executor_judge
 from wangtimer.executor.claim import Claim
-from wangtimer.settings import Settings
 from wangtimer.store import refresher
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis import clock as redis_clock
@@ -50,6 +49,8 @@ from wangtimer.testing.doubles.memory_agenda import MemoryAgenda
 from wangtimer.testing.doubles.memory_definitions import MemoryDefinitions
 from wangtimer.testing.doubles.memory_slices import MemorySlices
 from wangtimer.testing.doubles.memory_window import MemoryWindow
+from wangtimer.timers import registrar
+from wangtimer.window import feeder, sweeper, trigger
 
 Patches = Callable[[], Sequence[AbstractContextManager[Any]]]
 Strikes = tuple[tuple[Kind, str], ...]

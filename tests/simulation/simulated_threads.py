@@ -14,10 +14,10 @@ STAND_INS = (
     ("wangtimer.executor.throttle.uuid4", "token"),
     ("wangtimer.executor.settler.Lock", "lock"),
     ("wangtimer.executor.claim.uuid4", "token"),
-    ("wangtimer.loop.Event", "event"),
-    ("wangtimer.loop.Thread", "thread"),
-    ("wangtimer.scheduler.uuid4", "token"),
-    ("wangtimer.migrator.ThreadPoolExecutor", "pool"),
+    ("wangtimer.base.loop.Event", "event"),
+    ("wangtimer.base.loop.Thread", "thread"),
+    ("wangtimer.window.scheduler.uuid4", "token"),
+    ("wangtimer.planning.migrator.ThreadPoolExecutor", "pool"),
 )
 LONG_S = 3_600.0
 

@@ -3,10 +3,11 @@
 from typing import Any
 
 from tests.fakes import memory_firings, memory_timers
-from wangtimer import registrar, sweeper
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.timer import Timer
+from wangtimer.timers import registrar
+from wangtimer.window import sweeper
 
 # planning
 

@@ -13,7 +13,7 @@ from tests.patience import wait_for
 from tests.stack.running_up import running_up
 from tests.stack.test_embedded import VALKEY, children_of, supervisor_of
 from wangtimer import tasks
-from wangtimer.settings import Settings
+from wangtimer.base.settings import Settings
 from wangtimer.stack.embedded import PROCESSES, EmbeddedStack
 from wangtimer.wiring import Wiring
 

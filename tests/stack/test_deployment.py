@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.stack.accounts import made_accounts
-from wangtimer.settings import Settings
+from wangtimer.base.settings import Settings
 from wangtimer.stack.procfile import Command, read_commands
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from celery import Celery
 
 from tests.patience import wait_for
 from tests.servers.redis_server import RedisServer
-from wangtimer.broker import Broker
+from wangtimer.base.broker import Broker
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.flow.firing import Chunk, DueMember, Member
 from wangtimer.core.flow.slicing import Slice, TriggerOrder
@@ -105,7 +105,7 @@ def test_flower_counts_what_each_worker_has_done_and_says_of_which_slice(
     tasks = tasks_by_name(flower_url)
     # Each look sent one more: the latest may have come just now.
     chunk = next(one for one in tasks["wangtimer.callback"] if one["state"] == "SUCCESS")
-    order = tasks["wangtimer.trigger"][0]
+    order = tasks["wangtimer.window.trigger"][0]
     assert chunk["args"] == "2 firings from 08:00:00.001Z, slice 30000000:3"
     assert order["args"] == "slice 30000000:3, credit 7"
 

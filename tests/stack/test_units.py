@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.docs.blocks import blocks
-from wangtimer.settings import ENV_PREFIX, Settings
+from wangtimer.base.settings import ENV_PREFIX, Settings
 from wangtimer.stack.procfile import Command, read_commands
 
 ROOT = Path(__file__).parents[2]

@@ -10,7 +10,7 @@ from wangtimer.core.errors import InvalidInput, UnknownTimer
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.timer import NewTimer, Notify
-from wangtimer.on_demand import LONGEST_RANGE_MS, Rate
+from wangtimer.timers.on_demand import LONGEST_RANGE_MS, Rate
 
 MINUTE_MS, HOUR_MS = 60_000, 3_600_000
 FAST = Rate(1_000)
@@ -86,7 +86,7 @@ def test_a_misfire_policy_has_no_say(world: World) -> None:
 
 
 def test_a_long_range_is_done_in_parts(idle: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wangtimer.on_demand.MOST_AT_ONCE", 4)
+    monkeypatch.setattr("wangtimer.timers.on_demand.MOST_AT_ONCE", 4)
     timer = idle.created("* * * * *")
     since, until = idle.now - 10 * MINUTE_MS, idle.now
     parts = []

@@ -16,8 +16,8 @@ from wangtimer.core.schedules.schedule import Bounded, Ending, Once, Schedule, S
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.schedule_edits import KEPT_MS
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
-from wangtimer.on_demand import Rate
-from wangtimer.registrar import following
+from wangtimer.timers.on_demand import Rate
+from wangtimer.timers.registrar import following
 
 SKIPPED, SUCCEEDED = FiringStatus.SKIPPED, FiringStatus.SUCCEEDED
 SECOND_MS, HOUR_MS, DAY_MS = 1_000, 3_600_000, 86_400_000

@@ -15,7 +15,7 @@ from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Ending, Once, Schedule, Spread
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
-from wangtimer.registrar import Change, following
+from wangtimer.timers.registrar import Change, following
 
 SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS = 1_000, 60_000, 3_600_000, 86_400_000
 

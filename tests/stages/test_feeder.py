@@ -10,8 +10,8 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing
 from wangtimer.core.flow.slicing import MINUTE_MS, SharedLane, Slice
 from wangtimer.core.flow.tally import Tally
-from wangtimer.feeder import TALLIED_AT_ONCE_MS, Feeder
 from wangtimer.store.redis.window import AHEAD_MS, FEEDER_LEASE_MS
+from wangtimer.window.feeder import TALLIED_AT_ONCE_MS, Feeder
 
 WINDOW_S = 300
 LANE = SharedLane("app:shop")
@@ -115,7 +115,7 @@ def test_what_is_added_while_its_minute_is_read_is_added_by_one_of_the_two(idle:
 
 
 def test_a_minute_that_was_fed_half_way_is_fed_again(idle: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wangtimer.feeder.PAGE", 2)
+    monkeypatch.setattr("wangtimer.window.feeder.PAGE", 2)
     stored(idle, *(200 + number for number in range(9)))
     idle.beat.die_at("after slices.add")
     with pytest.raises(Killed):
@@ -154,7 +154,7 @@ def test_the_lease_is_kept_however_long_redis_takes_to_tally_a_minute(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without that two feeders took a very full minute from each other, and neither came to its end."""
-    monkeypatch.setattr("wangtimer.feeder.COMPARED_AT_ONCE", 1)
+    monkeypatch.setattr("wangtimer.window.feeder.COMPARED_AT_ONCE", 1)
     idle.firings.insert([row_at(idle.now + 250_000, number, bucket=number) for number in range(1, 7)])
     raise_same, others = idle.beat.hot.raise_same, []
 
@@ -181,7 +181,7 @@ def test_one_feeds_at_a_time(idle: World) -> None:
 def test_flaw_14_a_minute_does_not_count_as_fed_when_redis_was_lost_meanwhile(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.feeder.PAGE", 2)
+    monkeypatch.setattr("wangtimer.window.feeder.PAGE", 2)
     stored(idle, *(200 + number for number in range(9)))
     lost: list[bool] = []
 
@@ -280,7 +280,7 @@ def test_flaw_1_what_is_all_there_is_put_back_on_the_agenda_before_its_minute(id
 def test_what_waits_in_lanes_is_brought_on_from_where_a_slow_statement_stopped_it(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.feeder.PAGE", 2)
+    monkeypatch.setattr("wangtimer.window.feeder.PAGE", 2)
     rows = [row._replace(lane=LANE.key) for row in map(row_at, range(idle.now - 60_000, idle.now - 59_990))]
     idle.firings.insert(rows)
     feeder_of(idle).feed()

@@ -122,7 +122,7 @@ def test_targets_that_hang_on_leave_a_target_that_answers_again_its_rate(make_wo
 
 def test_many_that_wait_for_another_target_hide_none(small: World, monkeypatch: pytest.MonkeyPatch) -> None:
     # A pass reads 1,000 rows, and 20 of the other's stand before each of this one's.
-    monkeypatch.setattr("wangtimer.lane_feeder.PAGE", 20)
+    monkeypatch.setattr("wangtimer.window.lane_feeder.PAGE", 20)
     with_many_waiting(small, f"other.{HUNG}", 6_000)
     with_many_waiting(small, number=3 * LEAST, every_ms=20)
     small.redis.table("slices")[LANE].due.clear()

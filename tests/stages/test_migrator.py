@@ -100,7 +100,7 @@ def test_in_a_rush_what_comes_soon_of_each_is_planned_before_what_comes_late_of_
 def test_in_strain_the_far_future_is_planned_in_parts_with_rests_and_what_comes_near_goes_first(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 1_000)
     world = make_world(executors=0)
     timers = [world.timer("* * * * * *") for _ in range(4)]
     soon = 2 * world.settings.near_s
@@ -141,7 +141,7 @@ def plan_at_100_ms_a_part(world: World) -> tuple[int, int]:
 def test_in_strain_one_timer_that_is_near_lets_no_others_of_its_page_go_on_without_rest(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 1_000)
     world = make_world(executors=0, plan_most_moments=400)
     for _ in range(4):
         world.timer("* * * * * *")
@@ -169,7 +169,7 @@ def test_a_timer_just_made_spares_those_it_is_planned_with_no_rest(idle: World) 
 def test_a_process_that_is_asked_to_stop_plans_no_further_part_and_the_next_one_goes_on(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 1_000)
     world = make_world(executors=0)
     timers = [world.timer("* * * * * *") for _ in range(4)]
 
@@ -203,7 +203,7 @@ def test_whether_there_is_strain_is_not_asked_where_nothing_is_to_be_planned(idl
 def test_without_strain_planning_takes_no_rest(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 1_000)
     world = make_world(executors=0)
     for _ in range(4):
         world.timer("* * * * * *")
@@ -214,7 +214,7 @@ def test_without_strain_planning_takes_no_rest(
 def test_while_many_are_planned_redis_gets_what_it_always_holds(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 1_000)
+    monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 1_000)
     world = make_world(executors=0, window_s=300)
     world.beat.feeder.feed()
     for _ in range(3):
@@ -476,7 +476,7 @@ def test_a_commit_whose_answer_is_lost_plans_nothing_twice(make_world: Callable[
 def test_planning_is_done_in_pages_of_rows_too(
     make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 200)
+    monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 200)
     world = make_world()
     for _ in range(5):
         world.timer("* * * * *")
@@ -492,7 +492,7 @@ def test_planning_is_done_in_pages_of_rows_too(
 def test_threads_that_plan_a_page_together_leave_nothing_out_and_plan_nothing_twice(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.migrator.ROWS_A_TRANSACTION", 200)
+    monkeypatch.setattr("wangtimer.planning.migrator.ROWS_A_TRANSACTION", 200)
     timers = [idle.timer("* * * * *") for _ in range(6)]
     all_at_once = Barrier(3, timeout=10)
     idle.beat.taps["before timers.commit_plans"] = lambda: all_at_once.wait() and None

@@ -14,7 +14,7 @@ from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.queues import CALLBACK, message_queue
 from wangtimer.core.flow.slicing import BUCKETS_A_QUEUE, SharedLane
 from wangtimer.core.timers.timer import Timer
-from wangtimer.on_demand import Rate
+from wangtimer.timers.on_demand import Rate
 
 MakeWorld = Callable[..., World]
 

@@ -11,10 +11,10 @@ from wangtimer.core.errors import InvalidInput
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Timer
-from wangtimer.on_demand import LATEST_START_DAYS, Rate, Replayed
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
+from wangtimer.timers.on_demand import LATEST_START_DAYS, Rate, Replayed
 
 FAILED, SKIPPED, PENDING, SUCCEEDED = (
     FiringStatus.FAILED,
@@ -205,7 +205,7 @@ def test_many_are_replayed_in_several_transactions(
     table = world.sql.table("firings")
     for key, record in list(table.items()):
         table[key] = _failed(record)
-    monkeypatch.setattr("wangtimer.on_demand.MOST_AT_ONCE", number - 1)
+    monkeypatch.setattr("wangtimer.timers.on_demand.MOST_AT_ONCE", number - 1)
     done = replay_failed(world)
     assert (done.matched, len(done.firings), done.remaining) == (number, number - 1, 1)
     assert replay_failed(world).remaining == 0

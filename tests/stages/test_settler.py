@@ -14,7 +14,7 @@ from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.executor.after_settled import HaveControlsApplied, LetNextGo
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
-from wangtimer.overlaps import Overlaps
+from wangtimer.features.overlaps import Overlaps
 from wangtimer.store.sql.begun_firings import BegunFirings
 
 SUCCEEDED, FAILED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.FAILED, FiringStatus.PENDING

@@ -7,14 +7,14 @@ from tests.stages.stored_rows import due, stored
 from tests.stages.timeline import Killed
 from tests.stages.world import APP, World
 from tests.store.members import outcome_of
+from wangtimer.base.in_turn import do_in_turn
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.slicing import SharedLane
-from wangtimer.in_turn import do_in_turn
 from wangtimer.store.redis.process_marks import GRACE_MS
 from wangtimer.store.redis.slices import BacklogRoom
-from wangtimer.sweeper import Sweeper
+from wangtimer.window.sweeper import Sweeper
 
 SUCCEEDED, PENDING = FiringStatus.SUCCEEDED, FiringStatus.PENDING
 
@@ -84,8 +84,8 @@ def test_flaw_1_a_repair_puts_a_slice_back_on_the_agenda_though_its_members_are_
 def test_a_sweep_is_bounded_and_the_next_goes_on_where_it_stopped(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.sweeper.PAGE", 3)
-    monkeypatch.setattr("wangtimer.sweeper.PAGES_A_SWEEP", 2)
+    monkeypatch.setattr("wangtimer.window.sweeper.PAGE", 3)
+    monkeypatch.setattr("wangtimer.window.sweeper.PAGES_A_SWEEP", 2)
     stored(idle, *(-1_000 + number for number in range(14)))
     assert [sweeper_of(idle).sweep() for _ in range(3)] == [6, 6, 2]
     assert due(idle) == set(range(1, 15))
@@ -182,7 +182,7 @@ def parked(world: World, number: int) -> list[Firing]:
 def test_an_outcome_whose_row_somebody_holds_stays_parked_and_keeps_no_other_from_being_written(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.sweeper.FLUSH_PAGE", 3)
+    monkeypatch.setattr("wangtimer.window.sweeper.FLUSH_PAGE", 3)
     rows = parked(idle, 10)
     held = idle.sql.table("held")
     held |= dict.fromkeys([row.member.key for row in rows[:4]], True)
@@ -196,7 +196,7 @@ def test_an_outcome_whose_row_somebody_holds_stays_parked_and_keeps_no_other_fro
 def test_an_outcome_that_sql_refuses_stays_parked_and_keeps_no_other_from_being_written(
     idle: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.sweeper.FLUSH_PAGE", 3)
+    monkeypatch.setattr("wangtimer.window.sweeper.FLUSH_PAGE", 3)
     rows = parked(idle, 10)
     refuse_outcomes_of(idle, monkeypatch, 1, 2, 6)
     assert sweeper_of(idle).flush() == 7
@@ -206,7 +206,7 @@ def test_an_outcome_that_sql_refuses_stays_parked_and_keeps_no_other_from_being_
 
 
 def test_where_sql_refuses_a_whole_page_flushing_ends(idle: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wangtimer.sweeper.FLUSH_PAGE", 3)
+    monkeypatch.setattr("wangtimer.window.sweeper.FLUSH_PAGE", 3)
     parked(idle, 10)
     sizes = refuse_outcomes_of(idle, monkeypatch, *range(1, 11))
     assert sweeper_of(idle).flush() == 0

@@ -11,7 +11,7 @@ from tests.store.members import many_due_at, row_at
 from wangtimer.core.flow.firing import Chunk, DueMember, Firing
 from wangtimer.core.flow.slicing import Slice
 from wangtimer.store.redis.slices import BacklogRoom
-from wangtimer.trigger import chunks_of
+from wangtimer.window.trigger import chunks_of
 
 LEAD_MS, TURN_MS = 1_000, 500
 

@@ -13,6 +13,8 @@ from tests.fakes.never_signed import NeverSigned
 from tests.stages.scripted_target import Arrival, ScriptedTarget
 from tests.stages.tap import Tap, Taps
 from tests.stages.timeline import Process, Timeline
+from wangtimer.base.in_turn import do_in_turn
+from wangtimer.base.settings import Settings
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
@@ -28,8 +30,6 @@ from wangtimer.core.signing.ack_token import AckTokens
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
 from wangtimer.executor.room import Room
 from wangtimer.executor.throttle import GATHER_S
-from wangtimer.in_turn import do_in_turn
-from wangtimer.settings import Settings
 from wangtimer.store.app_queues import NOTE_EVERY_S
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.tasks import FEED_EVERY_S, RECONCILE_EVERY_S

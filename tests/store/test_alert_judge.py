@@ -8,11 +8,11 @@ from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from tests.store.alert_worlds import FAILED, AlertWorld, Statements, rule
-from wangtimer import alert_judge
-from wangtimer.alert_judge import FORGET_EVERY_S, AlertJudge
 from wangtimer.core.alerts.alert_rule import AlertEvent, Per
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.pace import Pace
+from wangtimer.features.alerts import alert_judge
+from wangtimer.features.alerts.alert_judge import FORGET_EVERY_S, AlertJudge
 from wangtimer.store.sql import alert_troubles
 from wangtimer.store.sql.alert_troubles import FIRST_KEY, JudgedNotes, LookedAt, LookKey
 from wangtimer.store.sql.database import Database

@@ -18,7 +18,6 @@ from tests.store.alert_worlds import (
     rule,
 )
 from tests.store.members import outcome_of
-from wangtimer.alert_teller import LONGEST_WAIT_MS, MessageEnd, again_at
 from wangtimer.core.alerts.alert_message import MOST_NAMED
 from wangtimer.core.alerts.alert_place import AlertedApps
 from wangtimer.core.alerts.alert_rule import MOST_RULES, AlertEvent, Destination, DestinationKind, Per
@@ -26,6 +25,7 @@ from wangtimer.core.errors import Conflict, StoreAway, UnknownAlertRule
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.misfire import COALESCED, MISSED
+from wangtimer.features.alerts.alert_teller import LONGEST_WAIT_MS, MessageEnd, again_at
 from wangtimer.store.sql import alert_troubles
 from wangtimer.store.sql.alert_messages import BETWEEN_MS, TakenMessage
 from wangtimer.store.sql.alert_troubles import DELETED_AFTER_MS, FIRST_KEY, MOST_LOOKED_BACK, Look

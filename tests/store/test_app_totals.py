@@ -24,7 +24,6 @@ from wangtimer.core.schedules.every import Every
 from wangtimer.core.schedules.schedule import Bounded, Once, Schedule
 from wangtimer.core.time.zones import DAY_S
 from wangtimer.core.timers.timer import NewTimer, Timer
-from wangtimer.purger import COUNTED_EVERY_MS, TotalCounter
 from wangtimer.store.app_total import UNBOUNDED, WITHOUT_LIMIT, Total, together
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql import app_totals as app_totals_module
@@ -36,6 +35,7 @@ from wangtimer.store.sql.tables import app_totals, timers
 from wangtimer.store.sql.timer_batches import Created, draft
 from wangtimer.store.sql.timers import Revision
 from wangtimer.testing.doubles import HandClock
+from wangtimer.timers.purger import COUNTED_EVERY_MS, TotalCounter
 
 SECONDLY, MINUTELY = Every(1_000, 0), Cron("* * * * *", "UTC")
 A_MINUTE = 1_440

@@ -24,7 +24,6 @@ from wangtimer.core.schedules.every import Every
 from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.schedule_edits import without
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer, TimerStatus
-from wangtimer.purger import PAGE, Purger
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
@@ -34,6 +33,7 @@ from wangtimer.store.sql.demands import Replay
 from wangtimer.store.sql.timer_batches import draft
 from wangtimer.store.sql.timers import Revision
 from wangtimer.testing.doubles import HandClock
+from wangtimer.timers.purger import PAGE, Purger
 
 CALLER = Caller("3kTMd8Qx9LbA", "checkout", "shop", APP_SCOPES, "10.1.2.3")
 OPERATOR = Caller(None, "WANGTIMER_AUTH=off", None, ALL_SCOPES, "")

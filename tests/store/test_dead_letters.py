@@ -18,7 +18,6 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import NewTimer, Notify, Timer
-from wangtimer.on_demand import Firing
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.database import Database
@@ -34,6 +33,7 @@ from wangtimer.store.sql.parts import LONGEST_S
 from wangtimer.store.sql.tables import apps, firings
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.testing.doubles import HandClock
+from wangtimer.timers.on_demand import Firing
 
 AT = 1_800_000_000_000
 FAILED, PENDING, SUCCEEDED = FiringStatus.FAILED, FiringStatus.PENDING, FiringStatus.SUCCEEDED

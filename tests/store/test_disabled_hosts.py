@@ -10,7 +10,7 @@ from wangtimer.core.apps.audited_change import Action, AuditedKind
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.flow.disabled_hosts import DISABLED_HOSTS, DisabledHost
 from wangtimer.core.flow.pace import Pace
-from wangtimer.host_judge import ANSWER, JUDGE, JUDGE_EVERY_S, HostJudge
+from wangtimer.features.failing_hosts.host_judge import ANSWER, JUDGE, JUDGE_EVERY_S, HostJudge
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord
 from wangtimer.store.redis.keys import Keys

@@ -9,7 +9,7 @@ import pytest
 from wangtimer.callback.health import FAILING_AFTER, LONGEST_SILENCE_S, Health
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.disabled_hosts import HostKey
-from wangtimer.health_teller import MOST_TOLD, HealthTeller
+from wangtimer.features.failing_hosts.health_teller import MOST_TOLD, HealthTeller
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.failing_hosts import (
     FORGOTTEN_AFTER_S,

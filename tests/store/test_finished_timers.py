@@ -11,6 +11,7 @@ from sqlalchemy import Connection, delete, event, insert, select, update
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of
 from tests.store.plain_stores import plain_batches, plain_timers, without_limits
+from wangtimer.base.in_turn import PAUSE_S
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import UnknownTimer
 from wangtimer.core.flow.firing import WITHDRAWN, Firing, FiringKind, FiringStatus, Member
@@ -20,8 +21,6 @@ from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer, TimerIds
-from wangtimer.in_turn import PAUSE_S
-from wangtimer.purger import FINISHED_PAGE, LONGEST_S, FinishedPurger
 from wangtimer.store.seals import NO_KEYS
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.finished_timers import FinishedPage, FinishedTimers
@@ -31,6 +30,7 @@ from wangtimer.store.sql.tables import dead_letters, timer_tags, timers
 from wangtimer.store.sql.timer_rows import NO_CALL_TEXT
 from wangtimer.store.sql.timers import Revision, TimerStore, new_row
 from wangtimer.testing.doubles import HandClock
+from wangtimer.timers.purger import FINISHED_PAGE, LONGEST_S, FinishedPurger
 
 AT = 1_800_000_000_000
 DEFAULT_DAYS = 30
@@ -249,8 +249,8 @@ def test_the_days_in_use_are_found_one_by_one(database: Database) -> None:
 def test_a_purge_goes_on_page_by_page_until_its_time_is_over(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.purger.FINISHED_PAGE", 4)
-    monkeypatch.setattr("wangtimer.purger.LONGEST_S", 2 * PAUSE_S)
+    monkeypatch.setattr("wangtimer.timers.purger.FINISHED_PAGE", 4)
+    monkeypatch.setattr("wangtimer.timers.purger.LONGEST_S", 2 * PAUSE_S)
     for number in range(13):
         finished(database, str(number), AT - number)
     assert [purge(database) for _ in range(3)] == [8, 5, 0]

@@ -8,7 +8,6 @@ from tests.store.worlds import SqlWorld, real_sql
 from wangtimer.core.errors import Conflict
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer, Timer
-from wangtimer.purger import PAGE, Purger
 from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.kept_answers import (
     KEPT_MS,
@@ -19,6 +18,7 @@ from wangtimer.store.sql.kept_answers import (
     keep_answer,
 )
 from wangtimer.testing.doubles import HandClock
+from wangtimer.timers.purger import PAGE, Purger
 
 
 @pytest.fixture

@@ -34,8 +34,8 @@ from wangtimer.store.sql.database import Database
 from wangtimer.store.sql.firings import FiringStore, insert_missing
 from wangtimer.store.sql.tables import metadata
 from wangtimer.store.sql.timers import TimerStore
-from wangtimer.sweeper import Sweeper
 from wangtimer.testing.doubles import HandClock
+from wangtimer.window.sweeper import Sweeper
 
 NOW = 1_800_000_000_000
 AT = NOW + 60_000

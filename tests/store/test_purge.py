@@ -5,15 +5,15 @@ import pytest
 from tests.store.definitions import NOTIFY
 from tests.store.members import outcome_of, row_at
 from tests.store.worlds import SqlWorld
+from wangtimer.base.in_turn import PAUSE_S
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import NewTimer
-from wangtimer.in_turn import PAUSE_S
-from wangtimer.purger import FROM_OLDEST_EVERY_S, Purger
 from wangtimer.store.sql.firings import Overdue, Purged
 from wangtimer.testing.doubles import HandClock
+from wangtimer.timers.purger import FROM_OLDEST_EVERY_S, Purger
 
 AT = 1_800_000_000_000
 
@@ -71,7 +71,7 @@ def test_a_purge_goes_on_page_by_page_until_nothing_is_left(sql: SqlWorld) -> No
 def test_deleted_timers_and_kept_answers_go_page_by_page_too(
     sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.timers.purger.PAGE", 4)
     delete_timers(sql, 10)
     purger_of(sql).purge()
     assert deleted_left(sql) == 0
@@ -80,8 +80,8 @@ def test_deleted_timers_and_kept_answers_go_page_by_page_too(
 def test_a_purge_of_each_kind_ends_when_its_time_is_over(
     sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
-    monkeypatch.setattr("wangtimer.purger.LONGEST_S", 2 * PAUSE_S)
+    monkeypatch.setattr("wangtimer.timers.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.timers.purger.LONGEST_S", 2 * PAUSE_S)
     settle(sql, *((AT - 10_000 + i, 1) for i in range(20)))
     delete_timers(sql, 20)
     assert purger_of(sql).purge() == 8
@@ -91,8 +91,8 @@ def test_a_purge_of_each_kind_ends_when_its_time_is_over(
 def test_a_purge_whose_time_is_over_says_that_there_is_more(
     sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
-    monkeypatch.setattr("wangtimer.purger.LONGEST_S", 2 * PAUSE_S)
+    monkeypatch.setattr("wangtimer.timers.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.timers.purger.LONGEST_S", 2 * PAUSE_S)
     settle(sql, *((AT - 10_000 + i, 1) for i in range(20)))
     purger, seen = purger_of(sql), []
     for _ in range(4):
@@ -101,7 +101,7 @@ def test_a_purge_whose_time_is_over_says_that_there_is_more(
 
 
 def test_a_purge_works_half_of_the_time(sql: SqlWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.timers.purger.PAGE", 4)
     settle(sql, *((AT - 10_000 + i, 1) for i in range(20)))
     clock = HandClock(AT + 2 * DAY_MS + 1)
     plain = sql.firings.purge
@@ -124,7 +124,7 @@ def test_a_purge_works_half_of_the_time(sql: SqlWorld, monkeypatch: pytest.Monke
 def test_each_page_begins_where_the_one_before_it_ended(
     sql: SqlWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.timers.purger.PAGE", 4)
     settle(sql, *((AT - 10_000, timer_id) for timer_id in range(1, 11)), (AT - 9_000, 1))
     begins: list[int] = []
     plain = sql.firings.purge
@@ -172,7 +172,7 @@ def test_what_is_not_settled_is_passed_once_a_day_and_not_with_each_page(
         passed.append(since)
         return plain(before, limit, since)
 
-    monkeypatch.setattr("wangtimer.purger.PAGE", 4)
+    monkeypatch.setattr("wangtimer.timers.purger.PAGE", 4)
     monkeypatch.setattr(sql.firings, "purge", purge)
     assert purger.purge() == 30
     assert sum(since <= AT - 50 * DAY_MS + 300 for since in passed) == 1

@@ -17,6 +17,7 @@ from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.core.timers.call_options import KeepOutput, Timeouts
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import NewTimer, Notify, SecretMarks, TimerStatus
+from wangtimer.features.target_changes import TargetChanges
 from wangtimer.store.call_text import notify_of, notify_text
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.definitions import DefinitionStore
@@ -29,7 +30,6 @@ from wangtimer.store.sql.tables import targets, timers
 from wangtimer.store.sql.target_store import MOST_TARGETS, TargetStore
 from wangtimer.store.sql.timer_batches import draft
 from wangtimer.store.sql.timers import Revision, new_row
-from wangtimer.target_changes import TargetChanges
 from wangtimer.testing.doubles import HandClock, MemoryMarkedCopies, MemoryServer
 
 NOW = 1_795_207_483_000

@@ -18,7 +18,7 @@ from wangtimer.core.errors import NotOnRecord, WangTimerError
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.consumer_group import ConsumerEntry, ConsumerGroup
 from wangtimer.core.signing.ack_token import AckTokens
-from wangtimer.long_work import LongWork
+from wangtimer.features.long_work import LongWork
 from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
 from wangtimer.stream import words
 from wangtimer.stream.consumer import Consumer

@@ -19,7 +19,7 @@ from wangtimer.api.operations.health import health_routes
 from wangtimer.api.operations.metrics import add_metrics
 from wangtimer.api.v1 import v1_routes
 from wangtimer.api.v1.problems import tell_problem
-from wangtimer.settings import read_settings
+from wangtimer.base.settings import read_settings
 from wangtimer.wiring import Wiring
 
 __all__ = ["WIRING", "create_app"]

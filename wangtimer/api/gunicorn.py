@@ -11,16 +11,16 @@ from typing import Any
 from wangtimer.api import WIRING
 from wangtimer.api.access.gate import warn_of_no_key
 from wangtimer.api.http.web_process import LateWiring, share_heaps
-from wangtimer.core.errors import BadSetting, StoreAway
-from wangtimer.logs import (
+from wangtimer.base.logs import (
     log_as_lines,
     warn_of_no_secret_keys,
     warn_of_unknown_variables,
     warn_of_unset_database,
 )
-from wangtimer.loop import Loop
-from wangtimer.own_servers import require_egress
-from wangtimer.settings import Settings, read_settings
+from wangtimer.base.loop import Loop
+from wangtimer.base.own_servers import require_egress
+from wangtimer.base.settings import Settings, read_settings
+from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.stack.child import dying_with
 from wangtimer.store.redis.process_marks import TELL_EVERY_S, tell_web
 

@@ -6,9 +6,9 @@ from threading import Event
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Definition
-from wangtimer.loop import Loop
 from wangtimer.store.sql.timers import TimerStore
 
 log = structlog.get_logger()

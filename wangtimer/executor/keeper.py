@@ -5,12 +5,12 @@ from threading import Lock
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.executor.claim import MARGIN_S, Claim, Claims, Held
 from wangtimer.executor.fire_rule import FireRule
-from wangtimer.loop import Loop
 from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()

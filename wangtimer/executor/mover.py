@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember, Member
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Claim, Held, by_claim, let_go
 from wangtimer.executor.sql_rest import SqlRest
-from wangtimer.loop import Loop
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.store.sql.firings import FiringStore

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import Generic, TypeVar
 
+from wangtimer.base.loop import Loop
 from wangtimer.core.time.clock import Clock
-from wangtimer.loop import Loop
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from threading import Event
 
-from wangtimer.loop import Loop
+from wangtimer.base.loop import Loop
 from wangtimer.store.app_queues import NOTE_EVERY_S
 from wangtimer.store.redis.process_marks import QueueWorkers
 

@@ -5,6 +5,7 @@ from functools import lru_cache
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.callback.permits import Permit
 from wangtimer.core.flow.firing import Chunk
 from wangtimer.core.flow.slicing import SharedLane, SliceOrLane
@@ -14,7 +15,6 @@ from wangtimer.executor.lane_limits import LaneLimits
 from wangtimer.executor.lane_reader import LaneReader
 from wangtimer.executor.lane_turns import LaneTurns
 from wangtimer.executor.throttle import Throttle
-from wangtimer.loop import Loop
 from wangtimer.store.redis.lanes import Pulled, PullOrder
 
 log = structlog.get_logger()

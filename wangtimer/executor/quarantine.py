@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.callback import Call, Delivery
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
-from wangtimer.loop import Loop
 from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()

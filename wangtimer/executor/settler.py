@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
 from wangtimer.executor.claim import Held, by_claim, let_go
-from wangtimer.loop import Loop
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.outbox import Outbox
 from wangtimer.store.redis.slices import SliceStore

@@ -11,13 +11,13 @@ from uuid import uuid4
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.callback.permits import Permit, PermitAnswer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.limits import CallLimits
 from wangtimer.core.flow.pauses import Pauses
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.time.clock import Clock
-from wangtimer.loop import Loop
 from wangtimer.store.redis.permits import PermitOrder, PermitStore
 from wangtimer.store.replica import Replica, Replicas
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import redis
 
-from wangtimer.broker import MIGRATE, SCHEDULE, TRIGGER
+from wangtimer.base.broker import MIGRATE, SCHEDULE, TRIGGER
+from wangtimer.base.own_servers import SETTING
+from wangtimer.base.settings import read_settings, require_mail_server
 from wangtimer.core.egress.egress_rules import PUBLIC_AND_LOOPBACK
 from wangtimer.core.errors import BadSetting
-from wangtimer.own_servers import SETTING
-from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.child import ChildSpec, inherited_environment
 from wangtimer.stack.data_directory import DataDirectory, HeldDirectory, held_directory
 from wangtimer.stack.fork import import_once

@@ -3,9 +3,9 @@
 import os
 from pathlib import Path
 
+from wangtimer.base.settings import read_settings
 from wangtimer.core.errors import BadSetting
 from wangtimer.core.secret_keys import new_secret_key
-from wangtimer.settings import read_settings
 from wangtimer.stack.data_directory import DATABASE
 
 NAME = "secret.keys"

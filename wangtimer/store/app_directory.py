@@ -7,11 +7,11 @@ from threading import Lock
 
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.core.apps.described_limits import AppLimit, LimitsInForce, limits_in_force
 from wangtimer.core.apps.registered_app import RegisteredApp
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.near_misses import near_miss
-from wangtimer.loop import Loop
 from wangtimer.store.sql.apps import NOTED_EVERY_MS, ApiKeyStore, AppStore, FoundKey
 
 log = structlog.get_logger()

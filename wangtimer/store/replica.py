@@ -11,10 +11,10 @@ from typing import Any, Generic, TypeVar
 import orjson
 import structlog
 
+from wangtimer.base.in_turn import do_in_turn
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.replica_kind import ReplicaKind
 from wangtimer.core.time.clock import Clock
-from wangtimer.in_turn import do_in_turn
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.keys import Keys
 

@@ -15,7 +15,7 @@ from wangtimer.api.v1.firings.ack_routes import MOST_ERROR_CHARACTERS, TOKEN_CHA
 from wangtimer.core.errors import WangTimerError, WrongToken
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.long_work import LongWork
+from wangtimer.features.long_work import LongWork
 from wangtimer.store.sql.accepted_firings import AcceptedFirings, AckState
 from wangtimer.stream.problems import shown_problem
 from wangtimer.stream.stream import Stream

@@ -11,6 +11,7 @@ from uuid import uuid4
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource
 from sqlalchemy import func, select
 
+from wangtimer.base.settings import Settings
 from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import MINUTE_MS, Slice
 from wangtimer.core.secret_keys import new_secret_key
@@ -19,7 +20,6 @@ from wangtimer.executor.claim import Claims
 from wangtimer.executor.note_teller import Key, NoteTeller, Value
 from wangtimer.executor.room import Room
 from wangtimer.executor.settler import Finished, Settler
-from wangtimer.settings import Settings
 from wangtimer.store.sql.tables import firings, timers
 from wangtimer.testing.doubled_wiring import DoubledWiring
 from wangtimer.testing.doubles import (

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 from celery import Celery
 
+from wangtimer.base.settings import Settings
 from wangtimer.core.timers.bad_timers import BadTimers
 from wangtimer.executor import Executor
-from wangtimer.settings import Settings
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.testing.doubles import (
     HandClock,

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from tests.api.examples.recorder import Recorder
 from tests.api.world import World
 from tests.certificates import self_signed
-from wangtimer.alert_trial import AlertTrial
 from wangtimer.core.flow.dead_letter import Failure
 from wangtimer.core.flow.disabled_hosts import DisabledHost
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.messages.named_broker import read_brokers
+from wangtimer.features.alerts.alert_trial import AlertTrial
 from wangtimer.store.redis.failing_hosts import FailingHost
 
 EXPIRE = {"url": "http://localhost:8080/expire", "json": {"order": 42}}

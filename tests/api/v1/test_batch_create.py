@@ -13,7 +13,7 @@ from tests.api.v1.world import ONE, TIMERS, URL, Answered, V1World, lose_sql_aft
 from wangtimer.core import fail_points
 from wangtimer.core.errors import StoreAway, Unplannable
 from wangtimer.core.fail_points import Step
-from wangtimer.registrar import Registrar
+from wangtimer.timers.registrar import Registrar
 
 HOUR = 3_600_000
 KIB = 1_024

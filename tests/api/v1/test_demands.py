@@ -266,7 +266,7 @@ def test_many_failed_firings_are_replayed_in_parts(world: V1World, monkeypatch: 
     backfill(world, timer_id, since=since, until=world.clock.now)
     for firing in world.wiring.firings.pending_between(0, world.clock.now * 2, 10_000):
         settle(world, timer_id, firing.fire_at)
-    monkeypatch.setattr("wangtimer.on_demand.MOST_AT_ONCE", 600)
+    monkeypatch.setattr("wangtimer.timers.on_demand.MOST_AT_ONCE", 600)
     first = replay(world, since=since, perSecond=1_000).json
     assert (first["matched"], first["replayed"], first["remaining"]) == (700, 600, 100)
     assert first["firstDueAt"] == show_moment(world.clock.now)

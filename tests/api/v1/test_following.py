@@ -10,18 +10,18 @@ from sqlalchemy import func, select, text, update
 
 from tests.api.answered_controls import apply_controls
 from tests.api.v1.world import ONE, TIMERS, URL, Answered, V1World
-from wangtimer import schedule_followers
 from wangtimer.core.cron.cron import Cron
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import Bounded, Schedule
 from wangtimer.core.timers.timer import NewTimer, Notify
-from wangtimer.registrar import Registrar
+from wangtimer.planning import schedule_followers
 from wangtimer.store import app_directory
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Page
 from wangtimer.store.sql.tables import app_totals, firings, timers
 from wangtimer.store.sql.timer_rows import timer_of
+from wangtimer.timers.registrar import Registrar
 
 CALENDAR = "/v1/calendars/{name}"
 

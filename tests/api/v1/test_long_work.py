@@ -12,7 +12,7 @@ from wangtimer.core.errors import RowsLocked, StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
-from wangtimer.long_work import MOST_WAITING, PATIENCE_S
+from wangtimer.features.long_work import MOST_WAITING, PATIENCE_S
 from wangtimer.store.redis.process_marks import GRACE_MS
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.tables import alert_notes
@@ -176,7 +176,7 @@ def test_a_page_that_sql_cannot_end_holds_up_none_behind_it(
             raise RowsLocked("its row is held")
         return end(self, outcomes)
 
-    monkeypatch.setattr("wangtimer.long_work.PAGE", 1)
+    monkeypatch.setattr("wangtimer.features.long_work.PAGE", 1)
     with monkeypatch.context() as patched:
         patched.setattr(type(world.wiring.accepted_firings), "end", be_away_for_first)
         with pytest.raises(StoreAway):

@@ -46,11 +46,11 @@ from wangtimer.core.flow.firing import FiringStatus
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
-from wangtimer.registrar import Registrar
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, ToKeep
 from wangtimer.store.sql.timer_lists import Order, SortKey, TimerFilter
+from wangtimer.timers.registrar import Registrar
 from wangtimer.wiring import Wiring
 
 _LIKE = "for xTimer's clients; /v1 has the same in a simpler form"

@@ -9,11 +9,11 @@ from flask import current_app, has_app_context
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused
 from wangtimer.api.http.request_context import DIRECTORY, settings_in_use
+from wangtimer.base.own_servers import egress_rules_of, named_servers
 from wangtimer.core.egress.egress_rules import EgressRules, Peer
 from wangtimer.core.egress.way_out import UNSET, AppEgress
 from wangtimer.core.flow.origin import Origin, read_url
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
-from wangtimer.own_servers import egress_rules_of, named_servers
 from wangtimer.store.app_directory import AppDirectory
 
 # It, and each name below it, is this machine (RFC 6761).

@@ -20,7 +20,7 @@ from flask import Flask, Response, request
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Part, Refused, shown
 from wangtimer.api.http.request_context import settings_in_use
-from wangtimer.settings import ENV_PREFIX, Settings
+from wangtimer.base.settings import ENV_PREFIX, Settings
 
 # An answer is data: no script runs in it, and no page shows it in a frame.
 POLICY = "default-src 'none'; frame-ancestors 'none'"

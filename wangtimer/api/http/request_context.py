@@ -11,13 +11,13 @@ from pydantic_core import PydanticCustomError
 
 from wangtimer.api.http.codes import ErrorCode
 from wangtimer.api.http.refusals import Refused, shown
+from wangtimer.base.settings import Settings
 from wangtimer.core.apps.caller import Caller, begin_call
 from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
 from wangtimer.core.at_once import AtOnce
-from wangtimer.settings import Settings
 from wangtimer.store.app_directory import AppDirectory
 
-_EXTENSION = "wangtimer.settings"
+_EXTENSION = "wangtimer.base.settings"
 
 
 def keep_settings(app: Flask, read: Callable[[], Settings]) -> None:

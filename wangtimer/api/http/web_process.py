@@ -4,8 +4,8 @@ from contextlib import suppress
 from ctypes import CDLL
 from threading import Lock
 
+from wangtimer.base.settings import read_settings
 from wangtimer.core.errors import StoreAway
-from wangtimer.settings import read_settings
 from wangtimer.wiring import Wiring, build, spare_long_collections
 
 # glibc has up to eight heaps for each core, and each keeps what the largest requests of its threads took.

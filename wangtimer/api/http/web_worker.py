@@ -22,7 +22,7 @@ from werkzeug.exceptions import BadRequest, RequestEntityTooLarge
 from wangtimer.api.http.answer_pace import PART_BYTES, AnswerPace
 from wangtimer.api.http.browser_rules import SECURITY_HEADERS
 from wangtimer.api.http.repeated_headers import join_repeated
-from wangtimer.settings import read_settings
+from wangtimer.base.settings import read_settings
 
 # How often a worker gives a sign of life: far more often than it must (`timeout` in `api/gunicorn.py`), but not at each
 # turn of its loop, as a request takes two turns.

@@ -14,7 +14,7 @@ from wangtimer.api.http.reading import asking_nothing
 from wangtimer.api.http.request_context import present_caller
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.errors import StoreAway
-from wangtimer.scheduler import LOOK_AHEAD_MS
+from wangtimer.window.scheduler import LOOK_AHEAD_MS
 from wangtimer.wiring import Wiring
 
 Told = TypeVar("Told")

@@ -34,9 +34,9 @@ from wangtimer.core.flow.firing import MemberKey
 from wangtimer.core.flow.slicing import LANE_CHARACTERS
 from wangtimer.core.timers.named_target import TARGET_CHARACTERS
 from wangtimer.core.work_budget import is_over
-from wangtimer.on_demand import MOST_AT_ONCE, NotReplayed, Replayed, pages_of
 from wangtimer.store.sql.dead_letters import MOST_COUNTED, DeadLetterCounts, DeadLetterFilter
 from wangtimer.store.sql.demands import REPLAYS_A_TRANSACTION
+from wangtimer.timers.on_demand import MOST_AT_ONCE, NotReplayed, Replayed, pages_of
 from wangtimer.wiring import Wiring
 
 _Reason = Annotated[str, Field(description="why, in a word", examples=["http_503"])]

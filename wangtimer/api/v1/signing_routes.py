@@ -16,7 +16,7 @@ from wangtimer.core.errors import Subject, UnknownSecret
 from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import LEAST_BYTES, MOST_BYTES, new_key, read_key
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.signing_changes import SigningChange, SigningChanges
+from wangtimer.features.signing_changes import SigningChange, SigningChanges
 
 SECRETS = "/signing-secrets"
 USUAL_OVERLAP = "1d"

@@ -39,8 +39,8 @@ from wangtimer.core.timers.call_options import AS_DEPLOYED, KeepOutput, Timeouts
 from wangtimer.core.timers.fields import FORM, TIMEOUTS
 from wangtimer.core.timers.named_target import NamedTarget, refuse_headers_that_route, refuse_without_answer
 from wangtimer.core.timers.timer import Notify
+from wangtimer.features.target_changes import TargetChange
 from wangtimer.store.seals import Seals
-from wangtimer.target_changes import TargetChange
 
 _KeepOutput = Annotated[
     Literal["always", "onFailure", "never"] | None,

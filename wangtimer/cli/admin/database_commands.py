@@ -9,11 +9,11 @@ from shutil import rmtree
 
 import click
 
+from wangtimer.base.settings import Settings, read_settings
+from wangtimer.base.shown_url import shown_url
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import show_json, show_line
-from wangtimer.settings import Settings, read_settings
-from wangtimer.shown_url import shown_url
 from wangtimer.stack.data_directory import DataDirectory, held_directory, known_directory
 from wangtimer.store.sql.database import missing_file, with_driver
 from wangtimer.store.sql.dump import dump, load

@@ -11,12 +11,12 @@ from typing import TypeVar
 
 import click
 
+from wangtimer.base.settings import Settings, read_settings
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.cli.terminal.once import OnceGroup
 from wangtimer.core.errors import StoreAway, UnopenedSecrets
 from wangtimer.core.secret_keys import new_secret_key
 from wangtimer.core.timers.bad_timers import BadTimers
-from wangtimer.settings import Settings, read_settings
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
 from wangtimer.store.redis.clock import RedisClock

@@ -2,9 +2,9 @@
 
 import click
 
+from wangtimer.base.settings import ENV_PREFIX, Settings, read_settings
+from wangtimer.base.shown_url import shown_url
 from wangtimer.cli.terminal.once import OnceCommand
-from wangtimer.settings import ENV_PREFIX, Settings, read_settings
-from wangtimer.shown_url import shown_url
 
 
 @click.command(cls=OnceCommand)

@@ -9,12 +9,12 @@ from celery import Celery
 from kombu.exceptions import OperationalError
 from redis.exceptions import NoPermissionError
 
-from wangtimer.broker import ANSWER_WITHIN_S, Broker, redis_url
+from wangtimer.base.broker import ANSWER_WITHIN_S, Broker, redis_url
+from wangtimer.base.settings import Settings, read_settings
 from wangtimer.cli.terminal.asking import JSON, Failed
 from wangtimer.cli.terminal.once import OnceCommand, OnceGroup
 from wangtimer.cli.terminal.output import Columns, show_line, show_rows
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.settings import Settings, read_settings
 from wangtimer.store.redis.by_hand import delete_all, refusals
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.consumers import stream_listeners

@@ -6,6 +6,7 @@ from contextlib import closing
 
 import click
 
+from wangtimer.base.settings import read_settings
 from wangtimer.cli.terminal.asking import Failed
 from wangtimer.client.app_types import MadeApiKey
 from wangtimer.core.apps.caller import Caller, calling
@@ -13,7 +14,6 @@ from wangtimer.core.apps.scopes import ALL_SCOPES, APP_SCOPES, Scope
 from wangtimer.core.apps.stored_key import KEY_NAME_CHARACTERS, new_key
 from wangtimer.core.near_misses import near_miss
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.settings import read_settings
 from wangtimer.store.sql.apps import ApiKeyStore, AppStore
 from wangtimer.store.sql.database import Database
 

@@ -24,7 +24,7 @@ from wangtimer.client import Client
 from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.timers.secret_parts import MASK
 from wangtimer.core.words.words import Language
-from wangtimer.shown_request import shown_header, shown_target
+from wangtimer.timers.shown_request import shown_header, shown_target
 
 # A timer as an answer of v1 shows it.
 Row = Mapping[str, Any]

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from wangtimer.base.settings import read_settings, require_mail_server
 from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql, is_wrong
 from wangtimer.cli.doctor.server_checkups import (
     check_bind,
@@ -36,7 +37,6 @@ from wangtimer.cli.doctor.ways_out_checkups import check_mail, check_named_broke
 from wangtimer.cli.terminal.once import OnceCommand
 from wangtimer.cli.terminal.output import show_json, show_line, show_table
 from wangtimer.core.timers.bad_timers import BadTimers
-from wangtimer.settings import read_settings, require_mail_server
 from wangtimer.stack.data_directory import known_directory
 from wangtimer.stack.own_secret_key import own_key_setting
 from wangtimer.store.seals import NO_KEYS, Seals

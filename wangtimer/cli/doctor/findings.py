@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from sqlalchemy.exc import SQLAlchemyError
 
+from wangtimer.base.settings import Settings
 from wangtimer.core.errors import StoreAway
-from wangtimer.settings import Settings
 from wangtimer.store.sql.database import Database, missing_file
 
 

@@ -11,12 +11,12 @@ from redis import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 from sqlalchemy import Connection, text
 
-from wangtimer.broker import ANSWER_WITHIN_S, Broker, redis_url
+from wangtimer.base.broker import ANSWER_WITHIN_S, Broker, redis_url
+from wangtimer.base.settings import Settings, unknown_variables
+from wangtimer.base.shown_url import shown_url
 from wangtimer.cli.doctor.findings import Finding, Part
 from wangtimer.client.api_key import is_loopback
 from wangtimer.core.errors import StoreAway
-from wangtimer.settings import Settings, unknown_variables
-from wangtimer.shown_url import shown_url
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.sql.database import Database, missing_file
 from wangtimer.store.sql.upgrade import lacks

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from datetime import UTC, date, datetime, timedelta
 
+from wangtimer.base.settings import Settings
 from wangtimer.callback.client_certificate import facts_of_all
 from wangtimer.cli.doctor.findings import Finding, Part
 from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.core.flow.queues import OwnQueues
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.time.moment_text import show_moment
-from wangtimer.schedule_followers import PACKAGES, is_newer, own_rules
-from wangtimer.settings import Settings
+from wangtimer.planning.schedule_followers import PACKAGES, is_newer, own_rules
 from wangtimer.store.redis.bad_record import PRESENT_MS, BadRecord, BadTimer
 from wangtimer.store.redis.clock import RedisClock
 from wangtimer.store.redis.connection import RedisConnection

@@ -7,16 +7,16 @@ from urllib.parse import urlsplit
 
 from redis.exceptions import NoPermissionError
 
+from wangtimer.base.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
+from wangtimer.base.settings import Settings
 from wangtimer.cli.doctor.findings import Finding, Part, asked_of_sql
 from wangtimer.core.egress.egress_rules import EgressRules
 from wangtimer.core.errors import BadSetting, StoreAway
 from wangtimer.core.messages.message_place import CONSUMERS_BROKER, is_message_url, place_from
 from wangtimer.core.messages.named_broker import AMQP_SCHEMES, REDIS_SCHEMES, NamedBroker
-from wangtimer.mailer import Mailer, MailNotTaken
+from wangtimer.features.alerts.mailer import Mailer, MailNotTaken
 from wangtimer.messaging.link import LinkBroken
 from wangtimer.messaging.links import link_to
-from wangtimer.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
-from wangtimer.settings import Settings
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.consumers import stream_listeners
 from wangtimer.store.redis.keys import Keys

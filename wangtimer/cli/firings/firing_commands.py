@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, cast
 
 import click
 
+from wangtimer.base.spreadsheet_cells import defused
 from wangtimer.cli.firings.replay_commands import FILTERS, backfill, filter_of, replay
 from wangtimer.cli.terminal.asking import (
     EXIT_CODES,
@@ -39,7 +40,6 @@ from wangtimer.cli.timers.timer_options import options
 from wangtimer.client import Firing, FiringHistory
 from wangtimer.client.firing_types import Attempt, CancelledFiring, SentRequest
 from wangtimer.client.timer_types import Load
-from wangtimer.spreadsheet_cells import defused
 
 
 @click.group(cls=OnceGroup, epilog=EXIT_CODES)

@@ -20,7 +20,7 @@ from wangtimer.core.kinds.kinds import describe
 from wangtimer.core.schedules.schedule import Schedule
 from wangtimer.core.time.moment_text import show_moment
 from wangtimer.core.words.words import Language
-from wangtimer.shown_request import shown_target
+from wangtimer.timers.shown_request import shown_target
 
 # The work of a scheduler's entry is done by nobody else meanwhile, and not again if it fails, until its owner says so.
 TERMS: Mapping[str, Any] = {"overlap": "skip", "retry": {"attempts": 1}, "target": {"timeout": "10m"}}

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from threading import Lock
 
+from wangtimer.base.loop import Loop
 from wangtimer.core.errors import StoreAway
-from wangtimer.loop import Loop
 from wangtimer.store.redis.connection import RedisConnection
 
 # The best answer of the last so many seconds counts: after that the two clocks may have drifted apart.

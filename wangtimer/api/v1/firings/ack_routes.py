@@ -11,7 +11,7 @@ from wangtimer.api.v1.firings.firing_routes import ONE, FiringPath
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import Text
 from wangtimer.api.v1.words_of_targets import OF_RESULTS
-from wangtimer.long_work import ERROR_CHARACTERS
+from wangtimer.features.long_work import ERROR_CHARACTERS
 
 TOKEN_CHARACTERS = 100
 # A traceback; what is longer is no word of what failed.

@@ -22,11 +22,11 @@ from wangtimer.api.v1.value_types import Span, Text
 from wangtimer.core.errors import Subject
 from wangtimer.core.flow.firing import Firing, FiringStatus, MemberKey
 from wangtimer.core.timers.told import counts_within_ms
-from wangtimer.on_demand import MOST_AT_ONCE, MOST_COUNTED, Rate, Replayed
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.kept_answers import Asked, FiringToKeep
 from wangtimer.store.sql.timer_lists import TimerLabel
+from wangtimer.timers.on_demand import MOST_AT_ONCE, MOST_COUNTED, Rate, Replayed
 
 # The most firings that one request may name.
 MOST_NAMED = 1_000

@@ -23,10 +23,10 @@ from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
 from wangtimer.executor.prepare import request_of
 from wangtimer.messaging.message import Message
-from wangtimer.shown_request import shown_header, shown_target
 from wangtimer.store.sql.firing_lists import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel
+from wangtimer.timers.shown_request import shown_header, shown_target
 from wangtimer.wiring import Wiring
 
 RequestState = Literal["as_sent", "not_sent", "timer_changed"]

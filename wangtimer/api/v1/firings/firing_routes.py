@@ -30,11 +30,11 @@ from wangtimer.api.v1.firings.firing_answers import (
 from wangtimer.api.v1.parameters import AnyAppHeader, AppHeader, TimerPath
 from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.value_types import GivenDuration, PageQuery, duration, read_duration_field
+from wangtimer.base.spreadsheet_cells import defused
 from wangtimer.core.at_once import AtOnce
 from wangtimer.core.errors import Subject, UnknownTimer, Unreadable
 from wangtimer.core.flow.firing import FiringKind, FiringStatus
 from wangtimer.core.timers.timer import Timer
-from wangtimer.spreadsheet_cells import defused
 from wangtimer.store.sql.firing_lists import FiringFilter
 from wangtimer.store.sql.firings import FiringRecord
 from wangtimer.store.sql.timer_lists import TimerLabel

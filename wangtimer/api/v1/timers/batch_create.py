@@ -23,13 +23,13 @@ from wangtimer.api.v1.resource import Resource, Route
 from wangtimer.api.v1.timers.declared_fields import OfTimers
 from wangtimer.api.v1.timers.timer_answers import ShownWarning
 from wangtimer.api.v1.timers.timer_models import NewTimerBody, refuse_task_elsewhere
-from wangtimer.batches import Batches, Result
 from wangtimer.core.errors import StoreAway, TooMuchWork, WangTimerError
 from wangtimer.core.kinds.kinds import kind_of
 from wangtimer.core.schedules.calendars import Calendar
 from wangtimer.core.schedules.schedule import rule_of
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.work_budget import refuse_more
+from wangtimer.timers.batches import Batches, Result
 
 MOST_TIMERS = 1_000
 MOST_BATCH_BYTES = 8 * 1_048_576

@@ -44,8 +44,8 @@ from wangtimer.core.kinds.clock_changes import warnings_of_moment
 from wangtimer.core.timers.timer import Timer
 from wangtimer.core.timers.told import counts_within_ms
 from wangtimer.core.words.warning import Warning
-from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.kept_answers import Asked, ToKeep
+from wangtimer.timers.registrar import Registrar, refuse_past
 
 ONE = f"/timers/{WHICH}"
 

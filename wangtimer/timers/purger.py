@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.base.in_turn import do_in_turn, rest_after
 from wangtimer.core.errors import RowsLocked
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.fields import KEPT_AFTER_FAILURE
-from wangtimer.in_turn import do_in_turn, rest_after
 from wangtimer.store.sql.app_totals import AppTotals, TotalCounts
 from wangtimer.store.sql.audit import AuditLog
 from wangtimer.store.sql.dead_letters import DeadLetterStore

@@ -18,9 +18,9 @@ from wangtimer.core.schedules.schedule import Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import NewTimer, Timer
 from wangtimer.core.work_budget import is_over
-from wangtimer.registrar import Registrar, refuse_past
 from wangtimer.store.sql.timer_batches import Draft, NameTaken, Stored, TimerBatches, Versions, draft
 from wangtimer.store.sql.timers import name_taken
+from wangtimer.timers.registrar import Registrar, refuse_past
 
 
 class ChangeOne(Protocol):

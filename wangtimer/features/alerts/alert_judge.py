@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.base.in_turn import AppTurns
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.pace import Pace
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
-from wangtimer.in_turn import AppTurns
 from wangtimer.store.sql.alert_messages import AlertMessages
 from wangtimer.store.sql.alert_troubles import FIRST_KEY, AlertTroubles, JudgedNotes, LookedAt, LookKey
 

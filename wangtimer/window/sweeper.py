@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.base.in_turn import do_in_turn
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
-from wangtimer.in_turn import do_in_turn
 from wangtimer.store.hot import HotStore
 from wangtimer.store.redis.definitions import DefinitionStore
 from wangtimer.store.redis.outbox import Outbox

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from wangtimer.base.loop import Loop
 from wangtimer.callback.health import LONGEST_SILENCE_S, Health
 from wangtimer.core.flow.disabled_hosts import ERROR_CHARACTERS, HostKey
 from wangtimer.core.time.clock import Clock
-from wangtimer.loop import Loop
 from wangtimer.store.redis.failing_hosts import FailingHost, FailingHostRecord, surplus
 
 TELL_EVERY_S = 2.0

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import structlog
 
-from wangtimer.batches import Batches
 from wangtimer.core.apps.caller import Caller, calling
 from wangtimer.core.errors import StoreAway, UnknownTarget, UnknownTimer, VersionChanged, WangTimerError
 from wangtimer.core.flow.firing import MemberKey
@@ -26,12 +25,13 @@ from wangtimer.core.flow.reply_control import (
 from wangtimer.core.schedules.schedule import Ending, Once, Schedule, as_bounded, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.timer import Timer
-from wangtimer.registrar import Registrar
 from wangtimer.store.redis.quotas import ControlPace
 from wangtimer.store.sql.audit import AuditFilter, AuditLog
 from wangtimer.store.sql.on_settled import FIRST_KEY, ReplyControlStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_lists import TimerLists
+from wangtimer.timers.batches import Batches
+from wangtimer.timers.registrar import Registrar
 
 log = structlog.get_logger()
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import orjson
 import structlog
 
+from wangtimer.base.loop import Loop
 from wangtimer.callback import Call, Delivery, EngineStopped, Reply, Request
 from wangtimer.callback.permits import Permit
 from wangtimer.core.alerts.alert_rule import AlertRule, Destination, DestinationKind
@@ -22,8 +23,7 @@ from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.secret_parts import without
-from wangtimer.loop import Loop
-from wangtimer.mailer import Mailer, MailNotTaken
+from wangtimer.features.alerts.mailer import Mailer, MailNotTaken
 from wangtimer.store.sql.alert_messages import NOT_TRIED_PAUSE_MS, AlertMessages, TakenMessage
 from wangtimer.store.sql.alert_rules import AlertRuleStore
 

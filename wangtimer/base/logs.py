@@ -5,7 +5,7 @@ import sys
 
 import structlog
 
-from wangtimer.settings import Settings, unknown_variables
+from wangtimer.base.settings import Settings, unknown_variables
 
 log = structlog.get_logger()
 

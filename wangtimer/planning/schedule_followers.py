@@ -10,16 +10,16 @@ from importlib.metadata import version
 
 import structlog
 
+from wangtimer.base.in_turn import over_after
 from wangtimer.core.errors import StoreAway, UnknownTimer
 from wangtimer.core.schedules.calendars import Calendar, built_in
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import rules_digest, zone_names
 from wangtimer.core.timers.bad_timers import reason_of
 from wangtimer.core.timers.timer import Timer
-from wangtimer.in_turn import over_after
-from wangtimer.registrar import Registrar, following
 from wangtimer.store.sql.calendar_followers import CalendarFollowers, Following, Upload
 from wangtimer.store.sql.schedule_rules import PlannedBy, ScheduleRuleStore, followed_from
+from wangtimer.timers.registrar import Registrar, following
 
 log = structlog.get_logger()
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from wangtimer.base.in_turn import do_in_turn
 from wangtimer.core.alerts.alert_place import AlertedApps
 from wangtimer.core.alerts.alert_rule import noted
 from wangtimer.core.errors import StoreAway
@@ -12,7 +13,6 @@ from wangtimer.core.flow.call_order import place_of
 from wangtimer.core.flow.firing import Chunk, FiringStatus, Member, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.time.clock import Clock
-from wangtimer.in_turn import do_in_turn
 from wangtimer.store.hot import HotStore
 from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.firings import FiringStore

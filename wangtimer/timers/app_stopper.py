@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import structlog
 
-from wangtimer.batches import Batches
 from wangtimer.core.time.clock import Clock
 from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.timer_lists import TimerFilter, TimerLists
+from wangtimer.timers.batches import Batches
 
 log = structlog.get_logger()
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import structlog
 
+from wangtimer.base.loop import Loop
+from wangtimer.base.own_servers import LookUp, found_servers
 from wangtimer.callback import Egress
 from wangtimer.core.egress.egress_rules import OwnServer
 from wangtimer.core.errors import StoreAway
 from wangtimer.core.time.clock import Clock
-from wangtimer.loop import Loop
-from wangtimer.own_servers import LookUp, found_servers
 from wangtimer.store.redis.process_marks import RefusalCount
 
 log = structlog.get_logger()

@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from wangtimer.base.shown_url import shown_unread
 from wangtimer.core.alerts.mail_server import MailServer, is_address, read_mail_server
 from wangtimer.core.apps.described_limits import DESCRIBED, AppLimit
 from wangtimer.core.egress.egress_rules import read_egress
@@ -25,7 +26,6 @@ from wangtimer.core.near_misses import near_miss
 from wangtimer.core.retry import MOST_ATTEMPTS, RetryPolicy
 from wangtimer.core.secret_keys import read_secret_keys
 from wangtimer.core.timers.call_options import LEAST_TIMEOUT_MS, MOST_TIMEOUT_MS
-from wangtimer.shown_url import shown_unread
 
 ENV_PREFIX = "WANGTIMER_"
 # Variables with our prefix that are no settings of the service: they belong to the command line, compose and tests.

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 from sqlalchemy.engine import make_url
 
+from wangtimer.base.settings import ENV_PREFIX, Settings
 from wangtimer.core.egress.egress_rules import EgressRules, OwnServer, Peer, read_egress
 from wangtimer.core.egress.special_networks import Address
 from wangtimer.core.errors import BadSetting
-from wangtimer.settings import ENV_PREFIX, Settings
 
 SETTING = f"{ENV_PREFIX}EGRESS"
 

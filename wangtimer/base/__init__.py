@@ -1,0 +1,1 @@
+"""What every process uses: settings, logs, loops, the broker."""

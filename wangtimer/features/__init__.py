@@ -1,0 +1,1 @@
+"""What features do beside the way of a firing. One feature, one module or folder."""

@@ -1,0 +1,1 @@
+"""Alerts: what is in trouble is judged and told."""

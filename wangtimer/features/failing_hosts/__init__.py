@@ -1,0 +1,1 @@
+"""Hosts that fail: told to all processes, disabled after days."""

@@ -1,0 +1,1 @@
+"""Which moments become firings: planning, and planning anew where zones and calendars change."""

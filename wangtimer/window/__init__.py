@@ -1,0 +1,1 @@
+"""What comes due within the hours that Redis holds: fed, armed, repaired."""
