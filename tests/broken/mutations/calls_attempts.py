@@ -121,7 +121,7 @@ PROMISES = (
         "what a call of a numbered timer cancels, or what is skipped together with it, is told as lost by it.",
         breaks="What was lost is looked up before the policies judge.",
         by=Mutation(
-            "Wiring.steps",
+            "FiringParts.steps",
             """
             OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
             NumbersStep(self.continuities, verifier),
