@@ -31,7 +31,7 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.messages.named_broker import read_brokers
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 from wangtimer.messaging.links import MOST_UNCONFIRMED, link_to
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.testing.doubles import NoLimits

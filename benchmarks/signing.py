@@ -4,7 +4,7 @@ import time
 
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 
 BODY_BYTES = (100, 10_000)
 KEYS = (b"n" * 32, b"o" * 32)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.api.world import DEF, DEFS, ENABLE, UNABLE, World, definition
 from wangtimer.core.flow.firing import Member
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 
 KEY = {"app": "shop", "name": "expire"}
 ACTING: list[tuple[str, str, dict[str, Any]]] = [

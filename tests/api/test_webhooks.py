@@ -12,7 +12,7 @@ from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 
 KEYS = (b"n" * 32, b"o" * 32)
 

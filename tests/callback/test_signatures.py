@@ -18,8 +18,8 @@ from wangtimer.core.signing.app_signing import AppSigning
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
-from wangtimer.executor.prepare import request_of
 from wangtimer.executor.ready import ready
+from wangtimer.executor.request_maker import request_of
 from wangtimer.executor.sender import Sent
 
 OLD, NEW = SigningSecret(1, b"o" * 24, 0, 2**53, True), SigningSecret(2, b"n" * 64, 0, None, True)

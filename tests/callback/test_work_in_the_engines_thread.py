@@ -28,7 +28,7 @@ from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.templates import MOST_PLACEHOLDERS
 from wangtimer.core.timers.timer import Notify, SecretMarks
-from wangtimer.executor.prepare import _written_large, request_of, stamps_of
+from wangtimer.executor.request_maker import _written_large, request_of, stamps_of
 from wangtimer.messaging.message import Message
 from wangtimer.messaging.redis_link import _command_of
 from wangtimer.store.seals import Seals

@@ -21,7 +21,7 @@ from wangtimer.client import BadSignature, ReceivedCall, Receiver, Verification
 from wangtimer.client.receive import django_view, flask_view, starlette_endpoint
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 
 KEY, ANOTHER = b"k" * 32, b"a" * 32
 SECRET = f"whsec_{base64.b64encode(KEY).decode()}"

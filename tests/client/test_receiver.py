@@ -10,7 +10,7 @@ import pytest
 from wangtimer.client import NotACallback, ReceivedCall, Receiver, SeenFirings, StillActing
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 
 HEADERS = {
     "webhook-id": "7-1795207483123",

@@ -13,7 +13,7 @@ import requests
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 
 RECEIVERS = Path(__file__).parents[2] / "examples" / "receivers"
 # Go and Java compile first, which takes seconds: `make clients`.

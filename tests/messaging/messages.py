@@ -7,7 +7,7 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace
 from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm, Timeouts
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 
 FIRE_AT = 1_795_207_483_000
 MEMBER = Member(7, FIRE_AT, 1)

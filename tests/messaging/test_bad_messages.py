@@ -17,7 +17,7 @@ from wangtimer.core.messages.celery_task import QUEUE_BYTES, task_from
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.message import Message
 from wangtimer.messaging.message_engine import MessageEngine

@@ -21,8 +21,8 @@ from wangtimer.core.messages.message_place import consumers_place
 from wangtimer.core.messages.named_broker import own_consumers
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.consumer_fallback import reachable_call
-from wangtimer.executor.prepare import refuse_unacknowledged, request_of
 from wangtimer.executor.readings.failure import failure_of
+from wangtimer.executor.request_maker import refuse_unacknowledged, request_of
 from wangtimer.messaging.consumer_link import ConsumerLink
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.store.redis.consumers import ConsumerLists, ListBounds

@@ -18,7 +18,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.call_options import UNTOUCHED, CallForm, Timeouts, form_from, form_text
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import NewTimer, Notify
-from wangtimer.executor.prepare import EVENT_TYPE, request_of
+from wangtimer.executor.request_maker import EVENT_TYPE, request_of
 from wangtimer.messaging.message import Message
 
 MakeWorld = Callable[..., World]

@@ -7,7 +7,7 @@ from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind, consumers_place
 from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.message import Message
 

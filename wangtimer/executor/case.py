@@ -32,11 +32,12 @@ class Going(NamedTuple):
 
 @dataclass(slots=True)
 class Case:
-    """What the steps before a call read and write. All firings are of one claim, and are due in this order.
+    """What the steps before a call read and write.
 
-    `unwanted` are those of `asked` that do not seem to be wanted. `definitions`, by timer, and `shared` are what is
-    known without SQL; steps add what SQL has. `rows` were read already, of these and perhaps of others; None: they are
-    to be read. A firing without a verdict was not judged yet. `paused` wait in these lanes, whatever is paused later.
+    All firings are of one claim, and are due in this order. `asked` are the firings that need a question, and
+    `unwanted` those of them that do not seem to be wanted. `definitions`, by timer, and `shared` are what is known
+    without SQL; steps add what SQL has. `rows` were read already, of these and perhaps of others; None: they are to
+    be read. A firing without a verdict was not judged yet. `paused` wait in these lanes, whatever is paused later.
     `continuities` are told by calls of numbered timers.
     """
 

@@ -22,8 +22,8 @@ class Reading(Protocol):
     """What a feature makes of the end of a call. Any thread may use it."""
 
     @property
-    def concerns(self) -> Callable[[CallOrder], object] | None:
-        """Tells of which calls it is asked; None: of each. Let it be a function of C: a plain firing asks it too."""
+    def concerns(self) -> Callable[[CallOrder], object]:
+        """Tells of which calls it is asked. Let it be a function of C: it is asked of a plain firing too."""
 
     def read(self, attempt: Attempt, reply: Reply, outcome: Outcome) -> Outcome:
         """Return the outcome as the readings before left it, or what this one makes of it."""
@@ -49,7 +49,7 @@ class ReplyReader:
         order, has_succeeded = attempt.order, reply.succeeded
         outcome = _outcome(attempt, reply, has_succeeded)
         for concerns, read in self._after_success if has_succeeded else self._after_failure:
-            if concerns is None or concerns(order):
+            if concerns(order):
                 outcome = read(attempt, reply, outcome)
         if self._marks.has_rules:
             outcome = self._marks.noted(outcome, attempt.place)

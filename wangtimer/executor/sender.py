@@ -1,4 +1,4 @@
-"""The sender: hands one call a member to the delivery engine, and turns replies into outcomes."""
+"""The sender: hands calls to the delivery engine, and what ended them to the settler."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

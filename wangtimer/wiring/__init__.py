@@ -1,4 +1,4 @@
-"""Builds the parts of a process of its settings: stores, ways out, stages, features, and what fires a chunk."""
+"""Builds the parts of a process of its settings: stores, delivery, stages, features, and what fires a chunk."""
 
 from wangtimer.wiring.firing import spare_long_collections
 from wangtimer.wiring.parts import once

@@ -42,9 +42,11 @@ def part(build: "Callable[[FeatureParts], Value]") -> once[Value]:
 class FeatureParts(StageParts):
     """The work of features."""
 
+    usual_retry = part(lambda parts: RetryPolicy(parts.settings.most_attempts))
+
     @once
     def alert_judge(self) -> AlertJudge:
-        """Says what is to be told."""
+        """Says which troubles are to be told."""
         troubles = AlertTroubles(self.database, self.seals)
         return AlertJudge(
             troubles,
@@ -58,7 +60,7 @@ class FeatureParts(StageParts):
 
     @once
     def alert_teller(self) -> AlertTeller:
-        """Tells it."""
+        """Tells the messages of alert rules."""
         server = self.settings.mail_server
         mailer = None if server is None else Mailer(server, self.settings.callback_authorities)
         return AlertTeller(
@@ -113,7 +115,7 @@ class FeatureParts(StageParts):
 
     @once
     def long_work(self) -> LongWork:
-        """Takes what targets say of them, and ends those of which nothing is said."""
+        """Takes what targets say of accepted firings, and ends those of which nothing is said."""
         return LongWork(
             self.accepted_firings,
             self.timers,
@@ -124,7 +126,7 @@ class FeatureParts(StageParts):
             self.ack_grace,
             self.clock,
             self.chance,
-            RetryPolicy(self.settings.most_attempts),
+            self.usual_retry,
             AlertMarks(self.alerted_replica.lately, self.clock),
             self.alerted_replica.lately,
             self.consumer_words.tell,

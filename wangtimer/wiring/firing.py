@@ -14,7 +14,6 @@ from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
 from wangtimer.core.messages.message_place import is_message_url
-from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor import Executor, FireRule
@@ -30,7 +29,7 @@ from wangtimer.executor.judge import Judge
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.lane_reader import LaneReader
 from wangtimer.executor.mover import Mover
-from wangtimer.executor.presence import Presence
+from wangtimer.executor.own_queue_presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.quarantine import Quarantine
 from wangtimer.executor.readings.acceptance import AcceptanceReading
@@ -227,7 +226,9 @@ class FiringParts(FeatureParts):
             MisfireStep(verifier, clock),
             SharedStep(self.shared, verifier),
             PauseStep(self.waits),
+            # It writes which have begun, and cancels older ones: what stops a firing stands before it.
             OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
+            # The last: what a step before it has skipped is lost to the calls that go.
             NumbersStep(self.continuities, verifier),
         )
 
@@ -237,7 +238,7 @@ class FiringParts(FeatureParts):
     def fire_rule(self) -> FireRule:
         """How firings are made."""
         s = self.settings
-        return FireRule(s.callback_timeout_ms, s.running_lease_ms, RetryPolicy(s.most_attempts))
+        return FireRule(s.callback_timeout_ms, s.running_lease_ms, self.usual_retry)
 
     @once
     def executor(self) -> Executor:

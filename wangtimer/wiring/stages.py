@@ -29,8 +29,8 @@ from wangtimer.window.lane_feeder import LaneFeeder
 from wangtimer.window.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.window.sweeper import Sweeper
 from wangtimer.window.trigger import ArmRule, Trigger
+from wangtimer.wiring.delivery import DeliveryParts
 from wangtimer.wiring.parts import once
-from wangtimer.wiring.ways_out import WayOutParts
 
 Value = TypeVar("Value")
 
@@ -40,12 +40,12 @@ def part(build: "Callable[[StageParts], Value]") -> once[Value]:
     return once(build)
 
 
-class StageParts(WayOutParts):
+class StageParts(DeliveryParts):
     """The stages."""
 
     @once
     def calendar_follower(self) -> CalendarFollower:
-        """Gives those timers its new days."""
+        """Gives timers the new days of the calendars that they name."""
         return CalendarFollower(self.registrar, self.calendar_followers, self.clock, self.broker.send_follow)
 
     @once
@@ -55,12 +55,12 @@ class StageParts(WayOutParts):
 
     @once
     def signing_changes(self) -> SigningChanges:
-        """What apps change of it."""
+        """What apps change of how their calls are signed."""
         return SigningChanges(self.signing_store, self.signing_copies, self.clock, self.settings.lead_ms)
 
     @once
     def target_changes(self) -> TargetChanges:
-        """What apps change of them."""
+        """What apps change of their named targets."""
         return TargetChanges(self.target_store, self.target_copies, self.clock, self.settings.lead_ms)
 
     @once
@@ -116,7 +116,7 @@ class StageParts(WayOutParts):
 
     @once
     def migrator(self) -> Migrator:
-        """Plans."""
+        """Makes firings of the moments of timers."""
         s = self.settings
         ahead = Ahead(s.step_s * 1_000, s.plan_most_moments, s.plan_dense_moments, 2 * s.window_ms)
         rule = PlanRule(ahead, s.plan_page_timers, s.near_s * 1_000, s.window_ms, s.plan_threads)
@@ -180,7 +180,7 @@ class StageParts(WayOutParts):
 
     @once
     def sweeper(self) -> Sweeper:
-        """Repairs."""
+        """Repairs what a death or a lost message has left behind."""
         return Sweeper(
             self.timers,
             self.firings,

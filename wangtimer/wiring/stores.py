@@ -167,7 +167,7 @@ class StoreParts(Parts):
 
     @once
     def replicas(self) -> Replicas:
-        """All of them."""
+        """What each process knows of what operators and apps set."""
         before_calls = (
             self.limits_replica,
             self.pauses_replica,
@@ -193,7 +193,7 @@ class StoreParts(Parts):
 
     @once
     def app_queues(self) -> AppQueues:
-        """Both, remembered."""
+        """Which apps have queues of their own, and who takes their messages, remembered."""
         return AppQueues(self.settings.own_queues, self.queues_replica, self.queue_workers, self.clock)
 
     def _message_queue_of(self, number: int) -> str:

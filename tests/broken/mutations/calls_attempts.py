@@ -124,6 +124,7 @@ PROMISES = (
             "FiringParts.steps",
             """
             OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
+            # The last: what a step before it has skipped is lost to the calls that go.
             NumbersStep(self.continuities, verifier),
             """,
             """

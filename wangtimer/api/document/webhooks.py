@@ -1,4 +1,4 @@
-"""The `webhooks` of the document: the call that a timer makes. `wangtimer/executor/prepare.py` writes it."""
+"""The `webhooks` of the document: the call that a timer makes. `wangtimer/executor/request_maker.py` writes it."""
 
 from typing import Any
 

@@ -3,7 +3,8 @@
 The models of both APIs, the columns, edits and answers follow from `FIELDS`. No field here is part of the schedule, so
 an edit of one plans nothing again.
 
-A new field is an entry of `FIELDS`, its value in `Owned`, and its column in `schema.sql`. If firing needs it, its value
+A new field is an entry of `FIELDS`, its value in `Owned`, its column in `schema.sql`, and its line in
+`client/timer_fields.py`, since the client imports nothing of the service. If firing needs it, its value
 is in `NewTimer` and `Definition` instead of `Owned`, and `store/redis/definitions.py` writes and reads it.
 """
 

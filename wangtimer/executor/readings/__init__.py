@@ -1,1 +1,1 @@
-"""Readings of a reply: what a timer's owner or its target makes of the end of a call."""
+"""Readings of a reply, what features make of the end of a call: `executor/reply_reader.py` has their protocol."""

@@ -25,6 +25,8 @@ from wangtimer.core.time.clock import Clock
 from wangtimer.executor.attempt import Attempt
 from wangtimer.store.replica import Replica
 
+# Of each call: an order counts as true.
+EVERY = bool
 # The error on record of a firing that was answered with 410.
 GONE_ERROR = (
     "HTTP 410: gone for good; the timer is disabled if it has moments to come and was not changed since"
@@ -42,7 +44,7 @@ class RetryReading:
     usual: RetryPolicy
     random: Random
     clock: Clock
-    concerns = None
+    concerns = EVERY
 
     def read(self, attempt: Attempt, reply: Reply, outcome: Outcome) -> Outcome:
         """Return it pending until the next attempt, if there is one; a 410 disables the timer instead."""
@@ -71,7 +73,7 @@ class DeadLetterReading:
     """A reading of failures after which there is no other attempt."""
 
     clock: Clock
-    concerns = None
+    concerns = EVERY
 
     def read(self, attempt: Attempt, reply: Reply, outcome: Outcome) -> Outcome:
         """Return it with why it failed, of which a dead letter is made when it is settled."""

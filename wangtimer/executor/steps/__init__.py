@@ -1,1 +1,1 @@
-"""Steps before a call that ask of a firing what its timer's owner or an operator wants of it."""
+"""Steps before a call, but the first two, the verifier and `wanted`: `executor/case.py` has their protocol."""

@@ -21,7 +21,7 @@ from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_parts import MASK, masked_url
 from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
-from wangtimer.executor.prepare import request_of
+from wangtimer.executor.request_maker import request_of
 from wangtimer.messaging.message import Message
 from wangtimer.store.sql.firing_lists import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord

@@ -26,12 +26,12 @@ from wangtimer.wiring.stores import StoreParts
 Value = TypeVar("Value")
 
 
-def part(build: "Callable[[WayOutParts], Value]") -> once[Value]:
+def part(build: "Callable[[DeliveryParts], Value]") -> once[Value]:
     """Return a part that one expression builds of others; its class says what it is."""
     return once(build)
 
 
-class WayOutParts(StoreParts):
+class DeliveryParts(StoreParts):
     """The ways out."""
 
     @once
