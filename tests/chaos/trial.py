@@ -260,9 +260,7 @@ class Trial:
             active = app.control.inspect([node], timeout=5, limit=1).active() or {}
         finally:
             app.close()
-        return [
-            task["args"][0] for task in active.get(node, []) if task["name"] == "wangtimer.window.trigger"
-        ]
+        return [task["args"][0] for task in active.get(node, []) if task["name"] == "wangtimer.trigger"]
 
     def locked_slices(self) -> list[str]:
         """Return the tags of the slices that some trigger owns."""

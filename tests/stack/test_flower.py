@@ -105,7 +105,7 @@ def test_flower_counts_what_each_worker_has_done_and_says_of_which_slice(
     tasks = tasks_by_name(flower_url)
     # Each look sent one more: the latest may have come just now.
     chunk = next(one for one in tasks["wangtimer.callback"] if one["state"] == "SUCCESS")
-    order = tasks["wangtimer.window.trigger"][0]
+    order = tasks["wangtimer.trigger"][0]
     assert chunk["args"] == "2 firings from 08:00:00.001Z, slice 30000000:3"
     assert order["args"] == "slice 30000000:3, credit 7"
 

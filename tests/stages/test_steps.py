@@ -10,6 +10,7 @@ from wangtimer.core.timers.timer import Definition
 from wangtimer.executor.case import Case
 from wangtimer.executor.verdicts import Skip
 from wangtimer.wiring import Wiring
+from wangtimer.wiring.firing import FiringParts
 
 SECOND_MS = 1_000
 
@@ -32,7 +33,7 @@ class RestSeconds:
 
 @pytest.fixture
 def rest(monkeypatch: pytest.MonkeyPatch) -> RestSeconds:
-    added, listed = RestSeconds(), vars(Wiring)["steps"].func
+    added, listed = RestSeconds(), vars(FiringParts)["steps"].func
     monkeypatch.setattr(Wiring, "steps", property(lambda wiring: (*listed(wiring), added)))
     return added
 

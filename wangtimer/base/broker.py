@@ -61,7 +61,7 @@ class Broker:
     def send_trigger(self, order: TriggerOrder) -> None:
         """Send a locked slice to a trigger; lost, it is locked again when its lock ends."""
         shown = f"slice {order.slice.tag}, credit {order.credit}"
-        self._send("wangtimer.window.trigger", (order.slice.tag, order.token, order.credit), TRIGGER, shown)
+        self._send("wangtimer.trigger", (order.slice.tag, order.token, order.credit), TRIGGER, shown)
 
     def send_follow(self) -> None:
         """Ask for timers to follow the uploaded calendars they name; lost, the next sweep asks again."""

@@ -99,7 +99,7 @@ class Step(StrEnum):
     PUBLISH_FEED_LANES = "wangtimer.feed_lanes"
     PUBLISH_FOLLOW = "wangtimer.follow"
     PUBLISH_CONTROLS = "wangtimer.apply_controls"
-    PUBLISH_TRIGGER = "wangtimer.window.trigger"
+    PUBLISH_TRIGGER = "wangtimer.trigger"
     PUBLISH_CALLBACK = "wangtimer.callback"
 
     # The callback itself: just before the request, and just after its answer.

@@ -17,7 +17,7 @@ from wangtimer.core.apps.scopes import CHANGING_SCOPES, Scope
 from wangtimer.core.at_once import AtOnce
 from wangtimer.store.app_directory import AppDirectory
 
-_EXTENSION = "wangtimer.base.settings"
+_EXTENSION = "wangtimer.settings"
 
 
 def keep_settings(app: Flask, read: Callable[[], Settings]) -> None:
