@@ -64,8 +64,6 @@ broker_channel_error_retry = True
 broker_connection_timeout = 3
 broker_pool_limit = 70
 broker_transport_options = {
-    # s; how long a worker asks for a message before it asks anew. A worker that ends waits for that answer.
-    "polling_interval": 2,
     "priority_steps": [0],
     "socket_timeout": 5,
     "socket_connect_timeout": 3,

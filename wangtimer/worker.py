@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 from celery.worker.consumer import Consumer
 from celery.worker.control import Panel
+from kombu.transport.redis import Transport
 
 from wangtimer.base.loop import Loop
 from wangtimer.base.remote_commands import forget_acting
@@ -17,6 +18,10 @@ log = structlog.get_logger()
 
 # Celery's own pauses grow to 30 s: firings would be late long after the broker is back.
 RETRY_PAUSES = {"interval_start": 0.5, "interval_step": 0.5, "interval_max": 2.0}
+# How long a worker asks a Redis for a message before it asks anew; one that ends waits for that answer. kombu's option
+# `polling_interval` would have whoever reads answers (Flower, the check-up) sleep as long, after each that is empty.
+BROKER_POLL_S = 2
+Transport.brpop_timeout = BROKER_POLL_S
 # How often the loop notes that it turns, and publishes task events: often enough for `HANGS_AFTER_S`.
 BEAT_S = 5.0
 # A worker whose event loop has not turned for this long, while the broker answers, hangs. kombu itself drops a silent

@@ -73,7 +73,7 @@ class Keeper:
         for start in range(0, len(due), CLAIMS_A_TRIP):
             self._renew_guarded(due[start : start + CLAIMS_A_TRIP])
         self._answer(asked, started_at=now)
-        return LOOK_EVERY_S if claims else self._renew_every_s / 2
+        return LOOK_EVERY_S if claims else max(LOOK_EVERY_S, self._renew_every_s / 2)
 
     def _renew_guarded(self, claims: list[Claim]) -> None:
         """Renew these; after an unforeseen error one by one, so that a bad one harms no other."""
