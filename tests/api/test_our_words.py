@@ -1,6 +1,6 @@
 """Every constraint of the OpenAPI document is refused in our own words: which field, what is wrong, what to write.
 
-`every_breach` and what it is made of serve tests/api/v1/test_breaches.py too.
+`every_breach` and what it is made of serve tests/api/v1/test_every_operation.py too.
 """
 
 import json

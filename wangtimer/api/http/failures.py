@@ -104,7 +104,7 @@ _CONFLICTS: Mapping[type[Conflict], ErrorCode] = {
 }
 
 
-# The code of an error whose text says all, and the field at fault.
+# The code of an error whose text says all, and the field at fault; by class: a subclass needs an entry.
 _TOLD_AS_THEY_ARE: Mapping[type[WangTimerError], tuple[ErrorCode, str]] = {
     UnknownFiring: (ErrorCode.UNKNOWN_FIRING, "firing_id"),
     UnknownSecret: (ErrorCode.UNKNOWN_SECRET, "id"),

@@ -87,7 +87,7 @@ class InDoubt(Failed):
 
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--url`, `--app` and `--json`, and an `CommandRun` as its first argument."""
+    """Give a command `--url`, `--app` and `--json`, and a `CommandRun` as its first argument."""
     return _asking(command, OF_KEY)
 
 
@@ -125,7 +125,7 @@ def _asking(command: Callable[..., None], without_app: str) -> Callable[..., Non
 
 
 def operating(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command `--url` and `--json`, and an `CommandRun` with an operator's key as its first argument."""
+    """Give a command `--url` and `--json`, and a `CommandRun` with an operator's key as its first argument."""
 
     @URL
     @JSON
