@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from tests.api.test_half_sent import CHUNKED, HALF_BODY, HALF_CHUNKS, HALF_HEAD
 from tests.attack.answer import statuses, summed
 from tests.attack.attack import Attack, Section
-from tests.attack.ground import BODY_S, Ground
+from tests.attack.ground import BANK, BODY_S, Ground
 from tests.certificates import diffie_hellman_key, self_signed, with_diffie_hellman
 from wangtimer.api.http.answer_pace import BEHIND_S
 from wangtimer.core.apps.key_text import KeyText
@@ -253,7 +253,8 @@ def _gzip(ground: Ground) -> str:
 
 def _crumbs(ground: Ground) -> str:
     key = f"\r\nAuthorization: Bearer {ground.bank}\r\n\r\n".encode()
-    sent = CHUNKED.replace(b"\r\n\r\n", key) + b"1\r\n \r\n" * 100_100
+    of_bank = CHUNKED.replace(b"WangTimer-App: shop\r\n", f"WangTimer-App: {BANK}\r\n".encode())
+    sent = of_bank.replace(b"\r\n\r\n", key) + b"1\r\n \r\n" * 100_100
     told = ground.statuses_raw(sent, ground.web)
     # A client that goes on sending may lose the answer.
     return "refused" if told in ("413", "400", "closed") else told
