@@ -42,7 +42,12 @@ def _planted(ground: Ground) -> str:
     """A rule is written into SQL past the API, so that a callback process must refuse it too."""
     assert put(ground, "planted", f"{ground.target.url}told") == "made"
     connections, url = ground.inside.accepted, f"http://127.0.0.1:{ground.inside.port}/"
-    content = {"events": ["missed"], "per": "timer", "kind": "webhook", "to": {"url": url, "secret": "", "to": []}}
+    content = {
+        "events": ["missed"],
+        "per": "timer",
+        "kind": "webhook",
+        "to": {"url": url, "secret": "", "to": []},
+    }
     with ground.sql.begin() as sql:
         query = text("UPDATE alert_rule SET content = :content WHERE app = :app AND name = 'planted'")
         sql.execute(query, {"content": orjson.dumps(content).decode(), "app": BANK})

@@ -121,6 +121,11 @@ def test_every_queue_has_a_process_and_every_process_a_real_queue() -> None:
     assert consumed == {queue.name for queue in declared} == QUEUES
 
 
+def test_the_proxy_waits_for_no_stream() -> None:
+    """Who has no consumers runs none."""
+    assert set(needs(compose()["services"]["proxy"])) == {"web"}
+
+
 def test_the_file_has_the_shape_compose_expects() -> None:
     document = compose()
     assert {key for key in document if not key.startswith("x-")} == {

@@ -24,7 +24,7 @@ from wangtimer.core.errors import StoreAway, TookTooLong
 from wangtimer.core.fail_points import Step
 from wangtimer.core.flow.firing import FiringStatus, Member
 from wangtimer.stack.ports import HOST, free_port
-from wangtimer.store.sql.database import READ_TIMEOUT_S, STATEMENT_S, Database
+from wangtimer.store.sql.database import OLDEST_CONNECTION_S, READ_TIMEOUT_S, STATEMENT_S, Database
 from wangtimer.store.sql.tables import firings
 from wangtimer.store.sql.upgrade import patient_connection
 
@@ -253,6 +253,30 @@ def test_what_two_ask_at_the_switch_neither_is_told_by_the_demoted_server(switch
                 other.write(lambda sql: set_cost(sql, 7))
             found = [pool.submit(database.read_current, cost_once_both_ask) for _ in range(2)]
             assert [one.result() for one in found] == [7, 7]
+
+
+@pytest.mark.parametrize("code", [1047, 1290, 1792, 1836, 3100])
+def test_whatever_says_that_a_server_was_demoted_has_all_its_connections_left(
+    sqlite_url: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused = [MySQLdb.OperationalError(code, "read-only")]
+
+    def work(_sql: Connection) -> str:
+        if refused:
+            raise DBAPIError.instance("INSERT ...", {}, refused.pop(), MySQLdb.Error)
+        return "written"
+
+    with closing(Database(sqlite_url, pool_size=2)) as database:
+        left: list[str] = []
+        monkeypatch.setattr(database.engine, "dispose", lambda **_: left.append("pool"))
+        assert database.write(work) == "written"
+        assert left == ["pool"]
+
+
+def test_no_connection_grows_older_than_a_minute() -> None:
+    with closing(Database("mysql://nobody@127.0.0.1:1/none", pool_size=2)) as database:
+        pools = (database.engine.pool, database._committing.pool)
+        assert all(0 < pool._recycle <= OLDEST_CONNECTION_S <= 60 for pool in pools)
 
 
 def test_a_server_that_was_demoted_is_left_after_a_lost_connection_too(sqlite_url: str) -> None:

@@ -137,12 +137,18 @@ def test_a_lane_that_was_added_to_since_is_not_struck_out(hot: HotWorld) -> None
     assert list(hot.lanes.index()) == [LANE]
 
 
-def test_what_waits_for_limits_is_counted_and_nothing_else(hot: HotWorld) -> None:
-    lanes = [SharedLane.of_limit("a"), SharedLane.of_limit("b"), SharedLane.of_app("a"), LANE]
+def test_what_waits_for_limits_for_targets_and_for_pauses_is_counted_apart(hot: HotWorld) -> None:
+    lanes = [
+        SharedLane.of_limit("a"),
+        SharedLane.of_limit("b"),
+        SharedLane.of_app("a"),
+        LANE,
+        SharedLane.of_pause("app:a"),
+    ]
     for number, lane in enumerate(lanes, 1):
         hot.lanes.add({lane: many_due_at(hot.clock.now_ms(), number)}, is_repair=False)
     hot.lanes.enter(lanes)
-    assert hot.lanes.throttled() == 3
+    assert (hot.lanes.throttled(), hot.lanes.waiting_for_targets(), hot.lanes.paused()) == (1 + 2, 3 + 4, 5)
 
 
 @pytest.mark.parametrize("name", ["a.example:80", "x" * 900])

@@ -118,6 +118,27 @@ def test_the_page_send_messages_md_shows_what_works(world: V1World) -> None:
         assert world.send("POST", TIMERS, one).status == 201
 
 
+@pytest.mark.parametrize(
+    ("held", "elsewhere"),
+    [
+        ({"queue": EVENTS}, {"queue": {"broker": "hot", "stream": "shop:events", "maxLength": 1000}}),
+        ({"celery": CELERY}, {"celery": {"broker": "hot", "queue": "shop.tasks"}}),
+    ],
+)
+def test_a_kept_secret_goes_to_no_other_broker(
+    world: V1World, held: dict[str, Any], elsewhere: dict[str, Any]
+) -> None:
+    brokers = BROKERS.replace(
+        'lists = ["shop:*"]', 'lists = ["shop:*"]\ncelery_queues = ["shop.*"]\ncelery_tasks = ["shop.*"]'
+    )
+    vars(world.wiring.settings)["named_brokers"] = read_brokers(brokers)
+    assert put(world, held | {"headers": {"Authorization": "sesame"}}).status == 201
+    refused = patch(world, elsewhere)
+    assert refused.status == 400, refused.json
+    assert get(world).json[next(iter(held))]["broker"] == "orders"
+    assert patch(world, elsewhere | {"headers": {"Authorization": "anew"}}).status == 200
+
+
 def test_a_target_stays_of_its_kind(world: V1World) -> None:
     assert put(world, {"queue": EVENTS}).status == 201
     assert put(world, {"url": URL}).status == 400

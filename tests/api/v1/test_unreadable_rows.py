@@ -48,6 +48,15 @@ def test_of_targets(world: V1World, values: dict[str, Any]) -> None:
     assert listed(world, "/v1/targets", "name") == ["a", "c", "d", "e"]
 
 
+def test_a_batch_that_names_an_unreadable_target_is_answered_for_each(world: V1World) -> None:
+    for name in ("a", "b"):
+        put(world, {"url": URL}, name)
+    spoil(world, targets, "name", "b", content="{")
+    timers = [{"key": name, "schedule": {"delay": "1m"}, "target": {"name": name}} for name in ("a", "b")]
+    answered = world.send("POST", "/v1/timers:batchCreate", {"timers": timers})
+    assert (answered.status, [made["key"] for made in answered.json["items"]]) == (200, ["a", "b"])
+
+
 @pytest.mark.parametrize("values", [{"content": "{"}, {"created_at": NO_MOMENT}])
 def test_of_rules_of_alerts(world: V1World, values: dict[str, Any]) -> None:
     for name in NAMES:

@@ -118,6 +118,10 @@ class MemoryLanes:
     def throttled(self) -> int:
         return sum(self.waiting_in([lane for lane in self.index() if lane.is_of_limit]).values())
 
+    def waiting_for_targets(self) -> int:
+        lanes = [lane for lane in self.index() if not lane.is_of_limit and lane.paused is None]
+        return sum(self.waiting_in(lanes).values())
+
     def paused(self) -> int:
         return sum(self.waiting_in([lane for lane in self.index() if lane.paused is not None]).values())
 
