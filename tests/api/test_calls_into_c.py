@@ -104,8 +104,13 @@ WORK: dict[str, Callable[[], Callable[[], object]]] = {
 @pytest.mark.parametrize("kind", WORK)
 def test_the_largest_input_of_each_kind_holds_no_other_thread_up(kind: str) -> None:
     work = WORK[kind]()
-    taken = min(cpu_s(work) for _ in range(2))
-    assert taken < MOST_S or taken < MOST_S * machine_factor()
+    # What else runs here makes it dearer, never cheaper: the cheapest of five tries tells.
+    taken: list[float] = []
+    while len(taken) < 5:
+        taken.append(cpu_s(work))
+        if taken[-1] < MOST_S:
+            return
+    assert min(taken) < MOST_S * machine_factor()
 
 
 def expressions() -> Iterator[tuple[str, str, "re.Pattern[Any]"]]:
