@@ -26,10 +26,13 @@ def _begin(**_: Any) -> None:
 
 
 def _do(run: Callable[[], None], every_s: float) -> float:
-    """Do a task once; return in how many seconds it is due again, counted from its begin."""
+    """Do a task once; return in how many seconds it is due again, counted from its begin.
+
+    One that takes longer than its period rests for a tenth of that: others need SQL and the interpreter too.
+    """
     clock = wiring().clock
     began_at = clock.monotonic()
     # A process that ends takes on nothing more.
     if not wiring().stopping.is_set():
         run()
-    return max(0.0, began_at + every_s - clock.monotonic())
+    return max(every_s / 10, began_at + every_s - clock.monotonic())

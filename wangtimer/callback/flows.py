@@ -241,7 +241,7 @@ class Flows:
             flow.backlog.clear()
             flow.queue.clear()
             self._settle_emptied(flow, len(waiting))
-            cleared += [call_waiting.call for call_waiting in waiting]
+            cleared += [queued.call for queued in waiting]
         return cleared
 
     def _thin_out(
@@ -258,7 +258,7 @@ class Flows:
                 out.append(flow.take_latest())
             if len(out) > before:
                 self._settle_emptied(flow, len(out) - before)
-        return [(lane, call_out) for call_out in out]
+        return [(lane, queued) for queued in out]
 
     def _room_on(self, way: Way, now: float) -> int:
         # However many places other apps take: some of this one's calls wait here, and get their turns.
@@ -399,9 +399,7 @@ class Flows:
             free = self._free_of(app)
             # This search is short: few flows have at least as many calls under way as are free.
             flow = (
-                next((waiting_flow for waiting_flow in app.blocked if waiting_flow.to.running < free), None)
-                if free > 0
-                else None
+                next((other for other in app.blocked if other.to.running < free), None) if free > 0 else None
             )
             if not app.blocked:
                 del self._blocked_apps[app.name]

@@ -56,7 +56,7 @@ class Claimer:
         finally:
             self._claims.give_room(number - len(taken))
         until = sent_at + self._renewing_s(last)
-        members = [member_taken.member for member_taken in taken]
+        members = [entry.member for entry in taken]
         claim = Claim(chunk.slice, claim_id, members, sent_at, until, self._claims.give_room)
         if taken:
             self._claims.add(claim)

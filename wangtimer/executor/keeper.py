@@ -15,8 +15,8 @@ from wangtimer.store.redis.slices import SliceStore
 
 log = structlog.get_logger()
 
-# While some claim is held. Else half a renewal's interval passes: a claim made meanwhile is not yet due then.
-LOOK_EVERY_S = 0.25
+# While some claim is held, and else: a claim made meanwhile is renewed so much later, of a lease of 3 s or more.
+LOOK_EVERY_S, IDLE_LOOK_S = 0.25, 0.5
 CLAIMS_A_TRIP = 100
 
 
@@ -73,7 +73,7 @@ class Keeper:
         for start in range(0, len(due), CLAIMS_A_TRIP):
             self._renew_guarded(due[start : start + CLAIMS_A_TRIP])
         self._answer(asked, started_at=now)
-        return LOOK_EVERY_S if claims else max(LOOK_EVERY_S, self._renew_every_s / 2)
+        return LOOK_EVERY_S if claims else IDLE_LOOK_S
 
     def _renew_guarded(self, claims: list[Claim]) -> None:
         """Renew these; after an unforeseen error one by one, so that a bad one harms no other."""

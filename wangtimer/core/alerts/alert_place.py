@@ -81,7 +81,7 @@ ALERTED_APPS = ReplicaKind("alerted-apps", _to_json, _from_json, NOBODY, read_ev
 
 
 class NotedAt(NamedTuple):
-    """Whose an outcome is and where it went (`core/alerts/alert_place.py`), where the judge is to see it.
+    """Whose an outcome is and where it went, where the judge is to see it.
 
     `known_at`: when it was known (ms UTC); None: nobody says. `well_at`: of a failure, when a call there last succeeded
     in this process since the failure before; None: none did.
