@@ -73,7 +73,7 @@ class RabbitQueue:
             try:
                 with closing(self._server.connect()) as connection:
                     channel = connection.channel()
-                    channel.basic_consume("shop.work", callback=self._take, no_ack=True)
+                    channel.basic_consume("shop.work", callback=self._take)
                     while not self._is_over.is_set():
                         try:
                             connection.drain_events(timeout=0.5)
@@ -84,6 +84,8 @@ class RabbitQueue:
 
     def _take(self, message: amqp.Message) -> None:
         self._came.append(_arrival(message.headers, time.time() * 1_000))
+        # What a consumer does not acknowledge is gone, though confirmed, if the broker dies while it sends.
+        message.channel.basic_ack(message.delivery_tag)
 
 
 class StreamQueue:
