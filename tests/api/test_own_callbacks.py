@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from tests.api.world import DEF, DEFS, ENABLE, UNABLE, World, definition
+from tests.made_requests import made_request
 from wangtimer.core.flow.firing import Member
-from wangtimer.executor.request_maker import request_of
 
 KEY = {"app": "shop", "name": "expire"}
 ACTING: list[tuple[str, str, dict[str, Any]]] = [
@@ -24,7 +24,7 @@ def sent_by_the_timer(world: World, method: str, path: str, fields: dict[str, An
         fields = fields | {"id": timer_id}
     timer = world.wiring.timers.get("shop", timer_id)
     notify = timer.definition.notify._replace(body=json.dumps(fields))
-    request = request_of(notify, "shop", Member(timer_id, 1_000, 1))
+    request = made_request(notify, "shop", Member(timer_id, 1_000, 1))
     headers = [(name, value) for name, value in request.headers if name not in ("Expect", "Content-Type")]
     return world.call(method, path, data=request.body, headers=headers, content_type="application/json")
 

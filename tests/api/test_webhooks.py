@@ -5,6 +5,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.made_requests import made_request
 from wangtimer.api import create_app
 from wangtimer.base.settings import Settings
 from wangtimer.callback.request import USER_AGENT
@@ -12,7 +13,6 @@ from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
 
 KEYS = (b"n" * 32, b"o" * 32)
 
@@ -26,7 +26,7 @@ def callback() -> dict[str, Any]:
 def sent(body: str) -> dict[str, str]:
     notify = Notify("http://target.example/", "POST", (("X-Own", "1"),), body)
     member, numbers = Member(890342217101453, 1795207483000, 2), Continuity(17, 1795207423000, 0)
-    request = request_of(notify, "shop", member, KEYS, 1795207483, continuity=numbers)
+    request = made_request(notify, "shop", member, KEYS, 1795207483, continuity=numbers)
     lines = request.head.decode().split("\r\n")[1:-2]
     return dict(line.split(": ", 1) for line in lines)
 

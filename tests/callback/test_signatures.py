@@ -10,6 +10,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests.callback.calls import MachineClock
 from tests.callback.target import Received
 from tests.callback.test_sent_by_an_executor import Records, sender_of
+from tests.made_requests import made_request
 from wangtimer.client import BadSignature, Verification
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.slicing import Slice
@@ -19,7 +20,6 @@ from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.ready import ready
-from wangtimer.executor.request_maker import request_of
 from wangtimer.executor.sender import Sent
 
 OLD, NEW = SigningSecret(1, b"o" * 24, 0, 2**53, True), SigningSecret(2, b"n" * 64, 0, None, True)
@@ -155,7 +155,7 @@ def test_an_old_secret_signs_no_call_whose_moment_is_after_its_end() -> None:
     signing = AppSigning("shop", 2, True, (SigningSecret(1, OLD.key, 0, ends_at, True), NEW))
     notify = Notify("http://a/", body="{}")
     lines = [
-        dict(request_of(notify, "shop", MEMBER, signing.keys_at(at), at // 1_000).headers)[
+        dict(made_request(notify, "shop", MEMBER, signing.keys_at(at), at // 1_000).headers)[
             "webhook-signature"
         ]
         for at in (ends_at - 1, ends_at)

@@ -13,6 +13,7 @@ import pytest
 
 from tests.api.cpu_time import cpu_s, machine_factor
 from tests.callback.test_sent_by_an_executor import calling, sent
+from tests.made_requests import made_request
 from wangtimer.api.http.notify_rules import MOST_HEADER_BYTES, MOST_HEADERS, MOST_URL_CHARACTERS
 from wangtimer.api.http.reading import MOST_BODY_BYTES
 from wangtimer.base.settings import Settings
@@ -28,7 +29,7 @@ from wangtimer.core.timers.call_options import CallForm
 from wangtimer.core.timers.secret_parts import secret_texts, without
 from wangtimer.core.timers.templates import MOST_PLACEHOLDERS
 from wangtimer.core.timers.timer import Notify, SecretMarks
-from wangtimer.executor.request_maker import _written_large, request_of, stamps_of
+from wangtimer.executor.request_maker import _written_large, attempt_lines
 from wangtimer.messaging.message import Message
 from wangtimer.messaging.redis_link import _command_of
 from wangtimer.store.seals import Seals
@@ -145,18 +146,19 @@ HEADERS = tuple(
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 def test_a_signature_that_is_made_anew(body: str) -> None:
     keys = [b"k" * 64] * (MOST_AT_ONCE + 1)
-    request = request_of(Notify(URL, headers=HEADERS, body=body), "shop", MEMBER, keys, 1)
-    assert_short(lambda: request.with_stamps(stamps_of(MEMBER, request.body, keys, 2, "token")))
+    request = made_request(Notify(URL, headers=HEADERS, body=body), "shop", MEMBER, keys, 1)
+    stamped = b"X-WangTimer-Ack-Token: t\r\n"
+    assert_short(lambda: request.with_stamps(attempt_lines(MEMBER, request.body, keys, 2, stamped)))
 
 
 @pytest.mark.parametrize("body", BODIES.values(), ids=BODIES.keys())
 def test_a_message_that_is_written(body: str) -> None:
     call = Notify("queue://broker/list?name=work", "", HEADERS, body)
-    message = request_of(call, "shop", MEMBER)
+    message = made_request(call, "shop", MEMBER)
     assert isinstance(message, Message)
     assert_short(lambda: _command_of(message))
     call = call._replace(url=consumers_place("work").url)
-    message = request_of(call, "shop", MEMBER, ack_token="1.a", ack_ms=1_000)
+    message = made_request(call, "shop", MEMBER, ack_token="1.a", ack_ms=1_000)
     assert isinstance(message, Message)
     assert_short(lambda: event_parts(message.firing_id, 1, message.fields, message.body))
 
@@ -170,7 +172,7 @@ def test_a_call_that_is_filled_in(kind: str, body: str) -> None:
     def make() -> None:
         _written_large.cache_clear()
         with suppress(ValueError):  # too many placeholders
-            request_of(call, "a" * 64, MEMBER, form=CallForm(templates=True), timezone="Asia/Shanghai")
+            made_request(call, "a" * 64, MEMBER, form=CallForm(templates=True), timezone="Asia/Shanghai")
 
     assert_short(make)
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import requests
 
+from tests.made_requests import made_request
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
 
 RECEIVERS = Path(__file__).parents[2] / "examples" / "receivers"
 # Go and Java compile first, which takes seconds: `make clients`.
@@ -77,7 +77,7 @@ def receiver(request: pytest.FixtureRequest) -> Iterator[Running]:
 
 
 def signed(member: Member, *keys: bytes, off_s: int = 0) -> dict[str, str]:
-    request = request_of(Notify("http://a/", body=BODY), "shop", member, keys, int(time.time()) + off_s)
+    request = made_request(Notify("http://a/", body=BODY), "shop", member, keys, int(time.time()) + off_s)
     return dict(request.headers)
 
 

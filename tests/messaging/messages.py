@@ -3,11 +3,11 @@
 from collections.abc import Callable
 
 from tests.callback.calls import Outcomes, PlainCall
+from tests.made_requests import made_request
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.messages.message_place import MessagePlace
 from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm, Timeouts
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
 
 FIRE_AT = 1_795_207_483_000
 MEMBER = Member(7, FIRE_AT, 1)
@@ -29,7 +29,7 @@ def a_message(
 ) -> PlainCall:
     """Return a call that an engine of the broker may take."""
     notify = Notify(place.url, "", headers, body)
-    request = request_of(notify, app, member, keys, FIRE_AT // 1_000, form)
+    request = made_request(notify, app, member, keys, FIRE_AT // 1_000, form)
     request.fault = ""
     return PlainCall(
         request,

@@ -9,6 +9,7 @@ from threading import Timer
 import pytest
 
 from tests.callback.calls import MachineClock, Outcomes
+from tests.made_requests import made_request
 from tests.messaging.amqp_broker import OPENED, ScriptedBroker, closing_connection
 from tests.messaging.messages import FIRE_AT, MEMBER, a_message
 from wangtimer.callback.reply import BrokerAnswer, Reply
@@ -17,7 +18,6 @@ from wangtimer.core.messages.celery_task import QUEUE_BYTES, task_from
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind
 from wangtimer.core.timers.call_options import Timeouts
 from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.message import Message
 from wangtimer.messaging.message_engine import MessageEngine
@@ -320,7 +320,7 @@ def test_what_celery_reads_among_the_headers_is_ours() -> None:
         (name, "evil") for name in ("task", "id", "eta", "expires", "chord", "compression", "X-Own")
     )
     call = Notify(TASKS.url, "", headers, '{"task": "app.t"}')
-    message = request_of(call, "app", MEMBER)
+    message = made_request(call, "app", MEMBER)
     assert isinstance(message, Message)
     _, made, _, _ = celery_parts(message)
     assert (made["task"], made["id"], made["eta"], made["expires"]) == ("app.t", MEMBER.firing_id, None, None)
@@ -349,13 +349,15 @@ def test_arguments_that_cannot_be_written_are_no_task() -> None:
 
 def test_arguments_keep_the_digits_of_their_numbers() -> None:
     numbers = "[1.10,18446744073709551616,-0,1e5]"
-    message = request_of(Notify(TASKS.url, "", (), f'{{"task": "app.t", "args": {numbers}}}'), "app", MEMBER)
+    message = made_request(
+        Notify(TASKS.url, "", (), f'{{"task": "app.t", "args": {numbers}}}'), "app", MEMBER
+    )
     assert isinstance(message, Message)
     assert message.body.startswith(f"[{numbers},{{}},".encode())
 
 
 def test_what_was_sent_holds_neither_body_nor_arguments() -> None:
-    message = request_of(Notify(TASKS.url, "", (), '{"task": "app.t", "args": [1]}'), "app", MEMBER)
+    message = made_request(Notify(TASKS.url, "", (), '{"task": "app.t", "args": [1]}'), "app", MEMBER)
     assert isinstance(message, Message)
     assert message.fields
     sent = message.without_body()

@@ -10,6 +10,7 @@ import pytest
 import redis
 
 from tests.callback.calls import MachineClock, Outcomes, PlainCall
+from tests.made_requests import made_request
 from tests.messaging.messages import FIRE_AT
 from tests.servers.redis_server import RedisServer
 from wangtimer.callback import Limits
@@ -22,8 +23,9 @@ from wangtimer.core.messages.named_broker import own_consumers
 from wangtimer.core.timers.timer import Notify
 from wangtimer.executor.consumer_fallback import reachable_call
 from wangtimer.executor.readings.failure import failure_of
-from wangtimer.executor.request_maker import refuse_unacknowledged, request_of
+from wangtimer.executor.request_maker import refuse_unacknowledged
 from wangtimer.messaging.consumer_link import ConsumerLink
+from wangtimer.messaging.message import Message
 from wangtimer.messaging.message_engine import MessageEngine
 from wangtimer.store.redis.consumers import ConsumerLists, ListBounds
 from wangtimer.store.redis.keys import Keys
@@ -72,7 +74,7 @@ def a_firing(
     ack_ms: int = 30_000,
 ) -> PlainCall:
     notify = Notify(consumers_place(group).url, "", (("X-Tag", "blue"),), '{"order":7}')
-    request = request_of(notify, app, Member(number, FIRE_AT, 2), ack_token=TOKEN, ack_ms=ack_ms)
+    request = made_request(notify, app, Member(number, FIRE_AT, 2), ack_token=TOKEN, ack_ms=ack_ms)
     request.fault = ""
     return PlainCall(
         request,
@@ -208,9 +210,14 @@ def test_what_stands_in_redis_is_sealed_for_its_group_and_attempt(
 
 
 def test_a_firing_that_could_not_be_acknowledged_is_not_made() -> None:
+    member, call = Member(1, FIRE_AT, 2), Notify(consumers_place("work").url)
+    unacknowledged = made_request(call, "shop", member)
+    other = made_request(call, "shop", member, ack_token=TOKEN)
+    assert isinstance(unacknowledged, Message)
+    assert isinstance(other, Message)
     with pytest.raises(ValueError, match="cannot acknowledge"):
-        refuse_unacknowledged(consumers_place("work").url)
-    refuse_unacknowledged("https://app.example/")
+        refuse_unacknowledged(unacknowledged)
+    refuse_unacknowledged(other)
 
 
 @pytest.mark.parametrize(

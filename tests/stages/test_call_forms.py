@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 
+from tests.made_requests import made_request
 from tests.stages.scripted_target import Answer
 from tests.stages.world import World
 from wangtimer.callback import Request
@@ -18,7 +19,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.timers.call_options import UNTOUCHED, CallForm, Timeouts, form_from, form_text
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import NewTimer, Notify
-from wangtimer.executor.request_maker import EVENT_TYPE, request_of
+from wangtimer.executor.stamps.cloud_event import EVENT_TYPE
 from wangtimer.messaging.message import Message
 
 MakeWorld = Callable[..., World]
@@ -33,7 +34,7 @@ BODY = '{"at":"{{scheduledLocal}}"}'
 
 
 def made(notify: Notify, form: CallForm, app: str = "shop") -> Request:
-    return request_of(notify, app, MEMBER, form=form, timezone="Asia/Shanghai")
+    return made_request(notify, app, MEMBER, form=form, timezone="Asia/Shanghai")
 
 
 def event_of(request: Request) -> Any:
@@ -87,10 +88,10 @@ def test_bytes_are_sent_as_such_and_hold_no_placeholders() -> None:
 
 
 def test_a_signature_is_of_what_is_sent() -> None:
-    request = request_of(
+    request = made_request(
         Notify("http://a/", body=BODY), "shop", MEMBER, (b"k" * 32,), 1_795_207_483, TEMPLATES
     )
-    again = request_of(
+    again = made_request(
         Notify("http://a/", body=request.body.decode()), "shop", MEMBER, (b"k" * 32,), 1_795_207_483
     )
     signed = [value for name, value in request.headers if name == "webhook-signature"]
@@ -148,7 +149,7 @@ def test_each_attempt_of_a_firing_is_filled_in_anew_on_the_whole_way(
 
 def a_message(form: CallForm = UNTOUCHED, token: str = "") -> Message:
     place = MessagePlace("orders", PlaceKind.STREAM, "app:events").url
-    made = request_of(
+    made = made_request(
         Notify(place, "", (), BODY), "shop", MEMBER, form=form, timezone="Asia/Shanghai", ack_token=token
     )
     assert isinstance(made, Message)

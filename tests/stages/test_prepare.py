@@ -2,21 +2,30 @@
 
 import pytest
 
+from tests.made_requests import made_request
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
+from wangtimer.core.flow.slicing import Slice
 from wangtimer.core.messages.message_place import MessagePlace, PlaceKind, consumers_place
+from wangtimer.core.schedules.schedule import Once
+from wangtimer.core.signing.app_signing import AppSigning
+from wangtimer.core.signing.signing_secret import SigningSecret
 from wangtimer.core.timers.call_options import CallForm
-from wangtimer.core.timers.timer import Notify
-from wangtimer.executor.request_maker import request_of
+from wangtimer.core.timers.timer import Definition, Notify, TimerStatus
+from wangtimer.executor.claim import Claim, Held
+from wangtimer.executor.ready import ready
+from wangtimer.executor.request_maker import OLDEST_TIMESTAMP_S, RequestMaker
+from wangtimer.executor.stamps.numbers import NumbersStamp
 from wangtimer.messaging.celery_message import celery_parts
 from wangtimer.messaging.message import Message
+from wangtimer.testing.doubles import HandClock
 
 MEMBER = Member(7, 1_000, 2)
 
 
 def environ_names(notify: Notify) -> list[str]:
     """The names under which a WSGI server hands the headers to its application."""
-    headers = request_of(notify, "shop", MEMBER).headers
+    headers = made_request(notify, "shop", MEMBER).headers
     return [f"HTTP_{name.upper().replace('-', '_')}" for name, _ in headers]
 
 
@@ -26,7 +35,7 @@ def environ_names(notify: Notify) -> list[str]:
 def test_a_stored_header_that_passes_for_ours_is_not_sent(name: str) -> None:
     """Timers stored before such names were refused still have them."""
     notify = Notify("http://a/", headers=(("X-Own", "1"), (name, "forged")), body="{}")
-    request = request_of(notify, "shop", MEMBER)
+    request = made_request(notify, "shop", MEMBER)
     assert "forged" not in {value for _, value in request.headers}
     assert b"forged" not in (request.wire or b"")
     assert ("X-Own", "1") in request.headers
@@ -36,7 +45,7 @@ def test_a_stored_header_that_passes_for_ours_is_not_sent(name: str) -> None:
 
 def test_headers_that_only_look_alike_are_sent() -> None:
     headers = (("X-Webhook-Id", "1"), ("Webhooks", "2"), ("X_Own", "3"))
-    assert set(headers) <= set(request_of(Notify("http://a/", headers=headers), "shop", MEMBER).headers)
+    assert set(headers) <= set(made_request(Notify("http://a/", headers=headers), "shop", MEMBER).headers)
 
 
 LATER = Continuity(12, 900, 3)
@@ -52,16 +61,15 @@ TASK = '{"task": "shop.report"}'
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: str(place.kind))
 def test_messages_tell_numbers_as_calls_do(place: MessagePlace) -> None:
     event = CallForm(cloud_events=True, numbered=True)
-    message = request_of(Notify(place.url), "shop", MEMBER, form=event, ack_token="t", continuity=LATER)
+    message = made_request(Notify(place.url), "shop", MEMBER, form=event, ack_token="t", continuity=LATER)
     assert isinstance(message, Message)
     assert message.fields.items() >= NUMBERS.items()
     assert message.fields["ce-sequence"] == "0000000000000000012"
-    assert message.with_stamps(b"").fields.items() >= NUMBERS.items()
 
 
 def test_tasks_tell_numbers_among_their_headers() -> None:
     place = MessagePlace("rabbit", PlaceKind.CELERY, "celery")
-    message = request_of(Notify(place.url, body=TASK), "shop", MEMBER, continuity=LATER)
+    message = made_request(Notify(place.url, body=TASK), "shop", MEMBER, continuity=LATER)
     assert isinstance(message, Message)
     _, headers, _, _ = celery_parts(message)
     assert headers.items() >= NUMBERS.items()
@@ -69,10 +77,26 @@ def test_tasks_tell_numbers_among_their_headers() -> None:
 
 def test_a_call_tells_only_the_numbers_that_are_known() -> None:
     def numbers(continuity: Continuity | None) -> dict[str, str]:
-        sent = request_of(Notify("http://a/"), "shop", MEMBER, continuity=continuity).headers
+        sent = made_request(Notify("http://a/"), "shop", MEMBER, continuity=continuity).headers
         return {name: value for name, value in sent if name in NUMBERS}
 
     assert numbers(LATER) == NUMBERS
     assert numbers(Continuity(None, None, 0)) == {"X-WangTimer-Lost-Since": "0"}
     assert numbers(Continuity(1, None, None)) == {"X-WangTimer-Sequence": "1"}
     assert numbers(None) == {}
+
+
+def test_a_request_that_is_signed_anew_is_stamped_as_before() -> None:
+    clock = HandClock()
+    moment = int(clock.now_ms())
+    member = Member(7, moment, 1)
+    notify, form = Notify("http://a/"), CallForm(numbered=True)
+    definition = Definition(7, "shop", 1, TimerStatus.ENABLED, Once(moment), notify, form=form)
+    held = Held(Claim(Slice(0, 0), "claim", [member], 0, 60), member)
+    signing = AppSigning("shop", 1, True, (SigningSecret(1, b"k" * 32, 0),))
+    maker = RequestMaker(lambda definition, _: definition.notify, (NumbersStamp(),), clock)
+    made = maker.make(ready(held, moment, definition, 0, signing, continuity=LATER))
+    clock.sleep(OLDEST_TIMESTAMP_S + 1)
+    before, anew = dict(made.request.headers), dict(maker.signed_anew(member, made).request.headers)
+    assert anew["webhook-timestamp"] != before["webhook-timestamp"]
+    assert anew.items() >= NUMBERS.items()

@@ -122,7 +122,7 @@ class Request:
 @lru_cache(maxsize=1024)  # 4 µs to write, and most timers of an app have the same
 def _written(headers: Headers, host_header: str, authorization: str) -> bytes:
     """Write headers, those that the engine adds first; ValueError for one that would break out of its line."""
-    _refuse_bad(headers)
+    refuse_bad(headers)
     names = {name.lower() for name, _ in headers}
     added = [
         ("Host", host_header),
@@ -142,7 +142,8 @@ def _header_of(line: str) -> tuple[str, str]:
     return name, value.removeprefix(" ")
 
 
-def _refuse_bad(headers: Headers) -> None:
+def refuse_bad(headers: Headers) -> None:
+    """Raise ValueError for a header that would break out of its line, or says where the body ends."""
     for name, value in headers:
         _refuse_bad_name(name)
         if _BREAKS_A_HEADER.search(value):

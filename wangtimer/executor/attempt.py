@@ -102,9 +102,7 @@ class Attempt:
 
     def is_accepted_by(self, reply: Reply) -> bool:
         """Whether its target is to say later that it is done; who gets a message says nothing else."""
-        return bool(self._made.ack_token) and (
-            isinstance(self.request, Message) or reply.http_status == ACCEPTED
-        )
+        return isinstance(self.request, Message) or reply.http_status == ACCEPTED
 
     def may_send(self) -> bool:
         """Tell whether the member may be sent: its lease surely lasts, and it is not paused.

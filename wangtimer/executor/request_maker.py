@@ -3,23 +3,23 @@
 from base64 import b64decode
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import NamedTuple
-from urllib.parse import quote
+from typing import NamedTuple, Protocol
 
 import orjson
 
 from wangtimer.callback import Request
-from wangtimer.callback.request import Headers
+from wangtimer.callback.request import Headers, refuse_bad
 from wangtimer.callback.reserved import is_ours
+from wangtimer.core.flow.call_order import CallOrder
 from wangtimer.core.flow.continuity import Continuity
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.origin import part_of_path, part_of_target, read_url
 from wangtimer.core.messages.celery_task import task_from
 from wangtimer.core.messages.message_place import PlaceKind, is_message_url, place_from
+from wangtimer.core.signing.ack_token import ACK_HEADER
 from wangtimer.core.signing.signature import signature_lines
 from wangtimer.core.time.clock import Clock
-from wangtimer.core.time.moment_text import show_moment
-from wangtimer.core.timers.call_options import UNTOUCHED, CallForm
+from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.secret_parts import secret_texts
 from wangtimer.core.timers.templates import Filling, filled
@@ -28,8 +28,6 @@ from wangtimer.executor.ready import Ready
 from wangtimer.messaging.celery_message import celery_body
 from wangtimer.messaging.message import Message
 
-# What happened, in a CloudEvent: a moment of a timer has come.
-EVENT_TYPE = "wangtimer.firing"
 # Bodies up to so many characters are cached in large number, longer ones a few.
 SMALL = 1_024
 # s; a call that waited longer in this process gets a new timestamp and signature. Receivers allow 300, of which most is
@@ -39,26 +37,59 @@ OLDEST_TIMESTAMP_S = 30
 CallOf = Callable[[Definition, NamedTarget | None], Notify]
 
 
+class CallDraft(NamedTuple):
+    """A call that is to be stamped: as its owner has it, and what its firing tells."""
+
+    call: Notify
+    order: CallOrder
+    member: Member
+    continuity: Continuity | None
+
+
+class Stamp(Protocol):
+    """What a feature writes into a request, the same at each look at an attempt. Any thread may use it."""
+
+    @property
+    def concerns(self) -> Callable[[CallOrder], object]:
+        """Tells into which requests it writes. It is asked of calls of which a form, time-outs or more is set."""
+
+    @property
+    def is_secret(self) -> bool:
+        """Whether no record may have the values that it writes."""
+
+    def headers(self, draft: CallDraft) -> Headers:
+        """Return the headers that it adds; raises ValueError where none can be made."""
+
+
+class Stamped(NamedTuple):
+    """The header lines of stamps, `b"name: value\\r\\n"` each, and which values of theirs are secret."""
+
+    lines: bytes
+    secrets: tuple[str, ...]
+
+
+UNSTAMPED = Stamped(b"", ())
+
+
 class Made(NamedTuple):
     """A request, signed with `keys` as of `timestamp_s` (s UTC).
 
-    `secrets` are what an answer may repeat, and no record may have. `ack_token` is what its target acknowledges it by;
-    "": its answer is the outcome.
+    `secrets` are what an answer may repeat, and no record may have. `stamped` are the lines that stamps wrote.
     """
 
     request: Request
     keys: Sequence[bytes]
     timestamp_s: int
     secrets: Sequence[str]
-    ack_token: str
+    stamped: bytes
 
 
 class RequestMaker:
-    """Any thread may use it."""
+    """Any thread may use it. Each of `stamps` writes what it has to write, in their order."""
 
-    def __init__(self, call_of: CallOf, ack_token_of: Callable[[Member], str], clock: Clock) -> None:
+    def __init__(self, call_of: CallOf, stamps: Sequence[Stamp], clock: Clock) -> None:
         self._call_of = call_of
-        self._ack_token_of = ack_token_of
+        self._stamps = stamps
         self._clock = clock
 
     def make(self, ready: Ready) -> Made:
@@ -66,74 +97,87 @@ class RequestMaker:
         held, due_at, order, _, definition, target, signing, continuity = ready
         signs_at = max(due_at, self._clock.now_ms())
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
-        call, form, ack_ms = self._call_of(definition, target), order.form, order.timeouts.ack_ms
-        token = "" if ack_ms is None else self._ack_token_of(held.member)
-        if not token and is_message_url(call.url):
-            refuse_unacknowledged(call.url)
+        call, form = self._call_of(definition, target), order.form
+        # Of a plain call no stamp is asked.
+        is_plain = form is UNTOUCHED and order.timeouts is AS_DEPLOYED
+        stamped, stamped_secrets = (
+            UNSTAMPED
+            if is_plain
+            else stamped_by(self._stamps, CallDraft(call, order, held.member, continuity))
+        )
         request = request_of(
             call,
-            order.app,
+            order,
             held.member,
             keys,
             timestamp_s,
-            form,
             definition.schedule.timezone if form.templates else "",
-            token,
-            ack_ms,
-            continuity,
-            None if target is None else part_of_target(target.name),
+            stamped,
+            None if continuity is None else continuity.seq,
         )
+        if isinstance(request, Message):
+            refuse_unacknowledged(request)
         has_secrets = target is not None or definition.notify.sealed
         secrets = secret_texts(call, form.body_is_base64) if has_secrets else ()
-        return Made(request, keys, timestamp_s, (*secrets, token) if token else secrets, token)
+        return Made(
+            request, keys, timestamp_s, (*secrets, *stamped_secrets) if stamped_secrets else secrets, stamped
+        )
 
     def signed_anew(self, member: Member, made: Made) -> Made:
         """Return the same request, with a new signature if that is old by now."""
         now_s = int(self._clock.now_ms() // 1_000)
         if now_s <= made.timestamp_s + OLDEST_TIMESTAMP_S:
             return made
-        stamps = stamps_of(member, made.request.body, made.keys, now_s, made.ack_token)
-        return made._replace(request=made.request.with_stamps(stamps), timestamp_s=now_s)
+        lines = attempt_lines(member, made.request.body, made.keys, now_s, made.stamped)
+        return made._replace(request=made.request.with_stamps(lines), timestamp_s=now_s)
+
+
+def stamped_by(stamps: Sequence[Stamp], draft: CallDraft) -> Stamped:
+    """Return what these stamps write; raises ValueError for a header that would break out of its line."""
+    lines, secrets = [], []
+    for stamp in stamps:
+        if stamp.concerns(draft.order):
+            headers = stamp.headers(draft)
+            refuse_bad(headers)
+            lines += [f"{name}: {value}\r\n" for name, value in headers]
+            if stamp.is_secret:
+                secrets += [value for _, value in headers]
+    return Stamped("".join(lines).encode(), tuple(secrets))
 
 
 def request_of(
     notify: Notify,
-    app: str,
+    order: CallOrder,
     member: Member,
     keys: Sequence[bytes] = (),
     timestamp_s: int = 0,
-    form: CallForm = UNTOUCHED,
     timezone: str = "UTC",
-    ack_token: str = "",
-    ack_ms: int | None = None,
-    continuity: Continuity | None = None,
-    part: str | None = None,
+    stamped: bytes = b"",
+    seq: int | None = None,
 ) -> Request:
     """Return the complete request of one attempt, signed with each of `keys` as of `timestamp_s` (s UTC).
 
     `webhook-id` (Standard Webhooks) is the firing's id, the same on every attempt: a target that has seen it
-    drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. `form` says
-    what is written into it; `timezone` is the timer's. `ack_token` is the value of X-WangTimer-Ack-Token; "": none.
-    `ack_ms` is how long the target has to say that it is done. `continuity` is told of a numbered timer.
-    `part` is the part of its host that it calls; None: by its path, as its owner wrote it.
+    drops the call. The other four name the timer, the scheduled moment (ms UTC), the attempt and the app. The order's
+    form says what is written into it; `timezone` is the timer's. `stamped` are the lines that stamps wrote. `seq` is
+    the firing's number; None: it has none.
     """
+    form, app = order.form, order.app
+    # The part of its host that it calls; None: by its path, as its owner wrote it.
+    part = part_of_target(order.target) if order.target_version else None
     if form.templates:
         part = part_of_path(read_url(notify.url)[1]) if part is None else part
-        seq = None if continuity is None else continuity.seq
         notify = _filled(_with_a_type(notify, form), app, member, form, timezone, seq)
     url, method, headers, body, *_ = notify
     if is_message_url(url):
-        return _message_of(notify, app, member, keys, timestamp_s, form, ack_token, ack_ms, continuity)
+        return _message_of(notify, order, member, keys, timestamp_s, stamped)
     content, content_type = _bytes_of(body) if form.body_is_base64 else _written(body)
-    headers = _completed(headers, content_type if body else "", app)
-    if form.cloud_events:
-        headers = _as_event(headers, app, member, continuity)
     return Request(
         url,
         method,
-        headers if continuity is None else (*headers, *continuity.headers),
+        _completed(headers, content_type if body else "", app),
         content,
-        stamps_of(member, content, keys, timestamp_s, ack_token),
+        attempt_lines(member, content, keys, timestamp_s, stamped),
         app,
         part=part,
     )
@@ -161,69 +205,46 @@ def _bytes_of(body: str) -> tuple[bytes, str]:
     return b64decode(body, validate=True), "application/octet-stream"
 
 
-def _as_event(headers: Headers, app: str, member: Member, continuity: Continuity | None) -> Headers:
-    """Return the headers with those of a CloudEvent 1.0 in binary mode; the owner's own stay as they are."""
-    given = {name.lower() for name, _ in headers}
-    attributes: Headers = (
-        ("ce-specversion", "1.0"),
-        ("ce-id", member.firing_id),
-        # A URI, and values of these headers are percent-encoded once more (HTTP binding of CloudEvents, 3.1.3.2).
-        ("ce-source", f"/apps/{quote(quote(app, safe=''))}/timers/{member.timer_id}"),
-        ("ce-type", EVENT_TYPE),
-        ("ce-time", show_moment(member.fire_at)),
-    )
-    sequence = None if continuity is None else continuity.event_sequence
-    if sequence is not None:
-        # Extension "sequence" of CloudEvents: texts that compare as what they stand for.
-        attributes = (*attributes, ("ce-sequence", sequence))
-    return (*headers, *(pair for pair in attributes if pair[0] not in given))
-
-
 def _message_of(
     notify: Notify,
-    app: str,
+    order: CallOrder,
     member: Member,
     keys: Sequence[bytes],
     timestamp_s: int,
-    form: CallForm,
-    ack_token: str,
-    ack_ms: int | None,
-    continuity: Continuity | None,
+    stamped: bytes,
 ) -> Message:
     """Return the message that goes to a broker instead; raises ValueError for a body that is no Celery task."""
-    headers, task = notify.headers, None
+    task = None
     if place_from(notify.url).kind is PlaceKind.CELERY:
         task = task_from(notify.body)
         content, content_type = celery_body(task.args, task.kwargs), "application/json"
+    elif order.form.body_is_base64:
+        content, content_type = _bytes_of(notify.body)
     else:
-        content, content_type = _bytes_of(notify.body) if form.body_is_base64 else _written(notify.body)
-    headers = _completed(headers, content_type if notify.body else "", app)
-    if form.cloud_events:
-        headers = _as_event(headers, app, member, continuity)
+        content, content_type = _written(notify.body)
     return Message(
         notify.url,
-        headers if continuity is None else (*headers, *continuity.headers),
+        _completed(notify.headers, content_type if notify.body else "", order.app),
         content,
-        stamps_of(member, content, keys, timestamp_s, ack_token),
-        app,
-        member.firing_id,
-        member.fire_at,
+        attempt_lines(member, content, keys, timestamp_s, stamped),
+        order.app,
+        member,
         task,
-        ack_ms or 0,
+        order.timeouts.ack_ms or 0,
     )
 
 
-def refuse_unacknowledged(url: str) -> None:
-    """Raise ValueError for a call without a token, if it is for consumers: they could not say that it is done."""
-    if is_message_url(url) and place_from(url).kind is PlaceKind.CONSUMERS:
+def refuse_unacknowledged(message: Message) -> None:
+    """Raise ValueError for a message without a token, if it is for consumers: they could not say that it is done."""
+    if message.place.kind is PlaceKind.CONSUMERS and ACK_HEADER not in message.fields:
         raise ValueError(
             "consumers get no firing that they cannot acknowledge: its target has no ackTimeout, or this deployment "
             "has lost its key (WANGTIMER_SECRET_KEYS_FILE)"
         )
 
 
-def stamps_of(
-    member: Member, body: bytes, keys: Sequence[bytes], timestamp_s: int, ack_token: str = ""
+def attempt_lines(
+    member: Member, body: bytes, keys: Sequence[bytes], timestamp_s: int, stamped: bytes = b""
 ) -> bytes:
     """Return the header lines that differ from attempt to attempt; without keys the attempt is not signed."""
     timer_id, fire_at, attempt = member
@@ -231,8 +252,8 @@ def stamps_of(
         b"webhook-id: %d-%d\r\nX-WangTimer-Timer: %d\r\nX-WangTimer-Fire-At: %d\r\nX-WangTimer-Attempt: %d\r\n"
         % (timer_id, fire_at, timer_id, fire_at, attempt)
     )
-    if ack_token:
-        lines += b"X-WangTimer-Ack-Token: %b\r\n" % ack_token.encode()
+    if stamped:
+        lines += stamped
     return lines + signature_lines(keys, member.firing_id.encode(), timestamp_s, body) if keys else lines
 
 

@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from wangtimer.callback.request import Headers, Request
+from wangtimer.core.flow.firing import Member
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.messages.celery_task import CeleryTask
 from wangtimer.core.messages.message_place import place_from
@@ -15,7 +16,7 @@ class Message(Request):
     """One complete message, in the place of a request.
 
     `headers` are the owner's and ours; of equal names the values stand together, with commas between (RFC 9110, 5.3).
-    `firing_id` is the same on every attempt, `fire_at` the scheduled moment (ms UTC). `task` is what a Celery worker is
+    `member` is the attempt whose message it is. `task` is what a Celery worker is
     to run; None: the message is no task. `ack_ms` is how long its consumer has. Raises ValueError for a place that this
     version does not know.
     """
@@ -27,8 +28,7 @@ class Message(Request):
         body: bytes,
         stamps: bytes,
         app: str,
-        firing_id: str,
-        fire_at: int,
+        member: Member,
         task: CeleryTask | None = None,
         ack_ms: int = 0,
     ) -> None:
@@ -47,14 +47,23 @@ class Message(Request):
         # What another engine would say of it.
         self.fault = self.origin.fault
         self.head = b""
-        self.firing_id = firing_id
-        self.fire_at = fire_at
+        self.member = member
         self.task = task
         self.ack_ms = ack_ms
         # As a link has written it ahead of its moment; None: it has not.
         self.written: Any = None
         place = place_from(url)
         self.place = replace(place, name=task.queue) if task is not None and task.queue else place
+
+    @property
+    def firing_id(self) -> str:
+        """The firing's id, the same on every attempt."""
+        return self.member.firing_id
+
+    @property
+    def fire_at(self) -> int:
+        """The scheduled moment, ms UTC."""
+        return self.member.fire_at
 
     def with_stamps(self, stamps: bytes) -> "Message":
         """Return the same message with these stamps in place of its own."""
@@ -64,8 +73,7 @@ class Message(Request):
             self.body,
             stamps,
             self.app,
-            self.firing_id,
-            self.fire_at,
+            self.member,
             self.task,
             self.ack_ms,
         )

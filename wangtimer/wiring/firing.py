@@ -36,7 +36,7 @@ from wangtimer.executor.readings.acceptance import AcceptanceReading
 from wangtimer.executor.readings.control import ControlReading
 from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
 from wangtimer.executor.reply_reader import ReplyReader
-from wangtimer.executor.request_maker import RequestMaker
+from wangtimer.executor.request_maker import RequestMaker, Stamp
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
 from wangtimer.executor.settler import Finished, Settler
@@ -47,6 +47,9 @@ from wangtimer.executor.shared import (
     shared_signings,
     shared_targets,
 )
+from wangtimer.executor.stamps.acknowledgement import AcknowledgementStamp
+from wangtimer.executor.stamps.cloud_event import CloudEventStamp
+from wangtimer.executor.stamps.numbers import NumbersStamp
 from wangtimer.executor.steps.misfire_step import MisfireStep
 from wangtimer.executor.steps.numbers_step import NumbersStep
 from wangtimer.executor.steps.overlap_step import OverlapStep
@@ -109,7 +112,10 @@ class FiringParts(FeatureParts):
     def after_settled(self) -> tuple[Callable[[Sequence[Finished]], None], ...]:
         """What follows once SQL has outcomes, in this order."""
         ask = self.control_teller.note
-        return LetNextGo(self.overlaps.end), HaveControlsApplied(lambda: ask(None, None))
+        return (
+            LetNextGo(self.overlaps.end),
+            HaveControlsApplied(lambda: ask(None, None)),
+        )
 
     @once
     def mover(self) -> Mover:
@@ -184,12 +190,19 @@ class FiringParts(FeatureParts):
             self.settler,
             Quarantine(self.slices, engine, self.clock, self.keeper.may_send, longest_s),
             self.waits,
-            RequestMaker(self._call_of, self.ack_tokens.token, self.clock),
+            RequestMaker(self._call_of, self.stamps, self.clock),
             self.reply_reader,
             DisabledHosts(
                 self.disabled_hosts_replica, lambda key: self.answer_teller.note(key, None), self.clock
             ),
         )
+
+    @once
+    def stamps(self) -> tuple[Stamp, ...]:
+        """What writes into requests, in this order, beside their owners."""
+        tokens = self.ack_tokens
+        acknowledged = (AcknowledgementStamp(tokens),) if tokens.keys else ()
+        return CloudEventStamp(), NumbersStamp(), *acknowledged
 
     @once
     def waits(self) -> Waits:
@@ -200,8 +213,9 @@ class FiringParts(FeatureParts):
     def reply_reader(self) -> ReplyReader:
         """Turns answers into outcomes; what has a say on them, in this order."""
         clock = self.clock
+        accepted = (AcceptanceReading(clock),) if self.ack_tokens.keys else ()
         return ReplyReader(
-            (AcceptanceReading(clock), ControlReading(clock)),
+            (*accepted, ControlReading(clock)),
             (
                 RetryReading(self.retries_replica, self.fire_rule.retry, self.chance, clock),
                 DeadLetterReading(clock),

@@ -13,6 +13,8 @@ from wangtimer.core.flow.firing import Member
 
 # What keys of it are derived for.
 ACK_PURPOSE = b"wangtimer acknowledgements"
+# The header that brings a token to its target.
+ACK_HEADER = "X-WangTimer-Ack-Token"
 # The number of an attempt, and 32 bytes in base64url.
 _TOKEN = re.compile(r"[1-9][0-9]{0,4}\.[A-Za-z0-9_-]{43}", re.ASCII)
 

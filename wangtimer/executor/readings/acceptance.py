@@ -12,7 +12,10 @@ from wangtimer.executor.attempt import Attempt
 
 @dataclass(frozen=True, slots=True)
 class AcceptanceReading:
-    """A reading of successes: the firing is accepted, and fails unless its target is done in time."""
+    """A reading of successes: the firing is accepted, and fails unless its target is done in time.
+
+    A deployment without a key takes no such word: there this is not among the readings.
+    """
 
     clock: Clock
     concerns = attrgetter("timeouts.ack_ms")

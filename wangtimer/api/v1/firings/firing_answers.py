@@ -21,7 +21,7 @@ from wangtimer.core.timers.named_target import NamedTarget, through
 from wangtimer.core.timers.secret_parts import MASK, masked_url
 from wangtimer.core.timers.timer import Definition, Timer
 from wangtimer.core.timers.told import COUNTS_WITHIN_MS
-from wangtimer.executor.request_maker import request_of
+from wangtimer.executor.request_maker import CallDraft, request_of, stamped_by
 from wangtimer.messaging.message import Message
 from wangtimer.store.sql.firing_lists import AttemptRecord, FiringHistory
 from wangtimer.store.sql.firings import FiringRecord
@@ -125,11 +125,14 @@ def _request(
     except UnopenedSecrets:
         call = definition.notify
     call = through(target, call)
-    form = CallOrder(definition, target).form
+    order = CallOrder(definition, target)
+    form = order.form
     member, zone = Member(timer.id, firing.fire_at, attempt), definition.schedule.timezone
     # What was lost before it by then, nobody knows any more.
     numbers = Continuity(firing.seq, None, None) if form.numbered else None
-    request = request_of(call, definition.app, member, form=form, timezone=zone, continuity=numbers)
+    open_stamps = [stamp for stamp in wiring.stamps if not stamp.is_secret]
+    stamped = stamped_by(open_stamps, CallDraft(call, order, member, numbers)).lines
+    request = request_of(call, order, member, timezone=zone, stamped=stamped, seq=numbers and numbers.seq)
     headers: dict[str, list[str]] = {}
     for name, _, value in _header_lines(request):
         is_marked = name.lower() in call.marks.headers
