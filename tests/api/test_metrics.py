@@ -14,7 +14,7 @@ from tests.servers.mariadb import MariaDBServer
 from tests.servers.redis_server import RedisServer
 from tests.store.definitions import definition
 from wangtimer.api.operations.health import MOST_S
-from wangtimer.api.operations.metrics import MOST_HOSTS, READ_WITHIN_S
+from wangtimer.api.operations.metrics import READ_WITHIN_S
 from wangtimer.core.alerts.alert_message import Alert
 from wangtimer.core.alerts.alert_rule import AlertEvent, AlertRule, Destination, DestinationKind
 from wangtimer.core.apps.stored_key import new_key
@@ -28,6 +28,7 @@ from wangtimer.core.schedules.schedule import Once
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.core.timers.timer import Notify
 from wangtimer.features.alerts.alert_teller import NOT_TRIED_PAUSE_MS
+from wangtimer.features.failing_hosts.metrics import MOST_HOSTS
 from wangtimer.stack.ports import free_port
 from wangtimer.store.redis.consumers import PRESENT_S
 from wangtimer.store.redis.failing_hosts import PRESENT_MS, FailingHost

@@ -9,7 +9,8 @@ from tests.docs.blocks import ROOT, blocks
 
 PAGE = ROOT / "docs/how-to/monitor.md"
 REFERENCE = (ROOT / "docs/reference/metrics.md").read_text()
-SOURCE = (ROOT / "wangtimer/api/operations/metrics.py").read_text()
+FILES = (ROOT / "wangtimer/api/operations/metrics.py", *(ROOT / "wangtimer/features").glob("*/metrics.py"))
+SOURCE = "".join(file.read_text() for file in FILES)
 # A counter's name ends so in what a Prometheus reads.
 TOLD = {
     f"{name}_total" if name.endswith(("_notes", "_refusals")) else name

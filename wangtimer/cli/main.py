@@ -11,6 +11,7 @@ import click
 
 from wangtimer.cli.terminal.once import EXIT_CODES, OnceGroup
 from wangtimer.core.errors import WangTimerError
+from wangtimer.core.features import added
 
 # The commands by the module under `wangtimer.cli` that has a function of their name, each with its line in the list.
 # A command is imported when it is run. The list imports none of them: together they need a second.
@@ -89,8 +90,12 @@ _MODULES = {
     },
 }
 COMMANDS = {
-    name: (module, line) for module, lines in _MODULES.items() for name, line in sorted(lines.items())
+    name: (f"wangtimer.cli.{module}", line)
+    for module, lines in _MODULES.items()
+    for name, line in sorted(lines.items())
 }
+for _of_feature in added("commands", "COMMANDS"):
+    COMMANDS |= _of_feature
 # The functions that cannot have the name of their command.
 _FUNCTIONS = {"import": "import_timers"}
 
@@ -104,7 +109,7 @@ class ImportedWhenRun(Mapping[str, click.Command]):
         # A tenth of the time went into looking for garbage, and imports leave none.
         gc.disable()
         try:
-            command: click.Command = getattr(import_module(f"wangtimer.cli.{module}"), function)
+            command: click.Command = getattr(import_module(module), function)
         finally:
             gc.enable()
         return command

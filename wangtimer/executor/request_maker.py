@@ -99,7 +99,7 @@ class RequestMaker:
         keys, timestamp_s = signing.keys_at(signs_at), int(signs_at // 1_000)
         call, form = self._call_of(definition, target), order.form
         # Of a plain call no stamp is asked.
-        is_plain = form is UNTOUCHED and order.timeouts is AS_DEPLOYED
+        is_plain = form is UNTOUCHED and order.timeouts is AS_DEPLOYED and not order.further
         stamped, stamped_secrets = (
             UNSTAMPED
             if is_plain

@@ -45,6 +45,10 @@ class Finished(NamedTuple):
         return self.outcome if self.hide is None else self.hide(self.outcome)
 
 
+# What is done with outcomes of a batch that SQL has. It gets all of them, so it looks at each as little as it can.
+AfterSettled = Callable[[Sequence[Finished]], None]
+
+
 class Settler:
     """Writes to SQL, else to the outbox, else tries again; then adds the retry to its slice and releases the member.
 
@@ -60,7 +64,7 @@ class Settler:
         clock: Clock,
         every_s: float,
         are_calls_waiting: Callable[[], bool],
-        after_settled: Sequence[Callable[[Sequence[Finished]], None]],
+        after_settled: Sequence[AfterSettled],
     ) -> None:
         self._firings = firings
         self._outbox = outbox

@@ -4,12 +4,13 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from socket import gethostname
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.errors import UnusableTls
+from wangtimer.core.features import added
 from wangtimer.core.flow.origin import read_url
 from wangtimer.core.flow.slicing import SharedLane
 from wangtimer.core.flow.strain import Strain
@@ -39,7 +40,7 @@ from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker, Stamp
 from wangtimer.executor.room import Room
 from wangtimer.executor.sender import Sender
-from wangtimer.executor.settler import Finished, Settler
+from wangtimer.executor.settler import AfterSettled, Settler
 from wangtimer.executor.shared import (
     SharedSignings,
     SharedSource,
@@ -109,12 +110,13 @@ class FiringParts(FeatureParts):
         )
 
     @once
-    def after_settled(self) -> tuple[Callable[[Sequence[Finished]], None], ...]:
+    def after_settled(self) -> tuple[AfterSettled, ...]:
         """What follows once SQL has outcomes, in this order."""
         ask = self.control_teller.note
         return (
             LetNextGo(self.overlaps.end),
             HaveControlsApplied(lambda: ask(None, None)),
+            *self._added("after_settled"),
         )
 
     @once
@@ -202,7 +204,7 @@ class FiringParts(FeatureParts):
         """What writes into requests, in this order, beside their owners."""
         tokens = self.ack_tokens
         acknowledged = (AcknowledgementStamp(tokens),) if tokens.keys else ()
-        return CloudEventStamp(), NumbersStamp(), *acknowledged
+        return CloudEventStamp(), NumbersStamp(), *acknowledged, *self._added("stamps")
 
     @once
     def waits(self) -> Waits:
@@ -215,10 +217,11 @@ class FiringParts(FeatureParts):
         clock = self.clock
         accepted = (AcceptanceReading(clock),) if self.ack_tokens.keys else ()
         return ReplyReader(
-            (*accepted, ControlReading(clock)),
+            (*accepted, ControlReading(clock), *self._added("after_success")),
             (
                 RetryReading(self.retries_replica, self.fire_rule.retry, self.chance, clock),
                 DeadLetterReading(clock),
+                *self._added("after_failure"),
             ),
             AlertMarks(lambda: self.alerted_replica.known, clock),
             clock,
@@ -239,6 +242,7 @@ class FiringParts(FeatureParts):
             self.wanted,
             MisfireStep(verifier, clock),
             SharedStep(self.shared, verifier),
+            *self._added("steps"),
             PauseStep(self.waits),
             # It writes which have begun, and cancels older ones: what stops a firing stands before it.
             OverlapStep(self.begun_firings, verifier, self.reply_reader.noted, clock),
@@ -274,6 +278,10 @@ class FiringParts(FeatureParts):
         )
         self._start_threads(executor)
         return executor
+
+    def _added(self, name: str) -> list[Any]:
+        """Return what the features of the list add to one of these lists."""
+        return [part for parts_of in added("firing", name) for part in parts_of(self)]
 
     def _call_of(self, one: Definition, target: NamedTarget | None) -> Notify:
         """Return the call that a firing makes; raises `UnopenedSecrets`."""

@@ -11,6 +11,7 @@ from werkzeug.routing import Map
 
 from wangtimer.core.apps.scopes import Scope
 from wangtimer.core.errors import BadSetting
+from wangtimer.core.features import added
 
 
 class Open(Enum):
@@ -120,6 +121,8 @@ RIGHTS: Mapping[str, Right] = {
     "GET /api/timer/v1/defs": _READ,
     "GET /api/timer/v1/defsByName": _READ,
     "GET /api/task/v1/records": _SEEN,
+    # What features add.
+    **{route: right for rights in added("routes", "RIGHTS") for route, right in rights.items()},
 }
 
 _CONVERTED = re.compile(r"<(?:\w+:)?(\w+)>")

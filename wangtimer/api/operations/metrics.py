@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, wait
-from itertools import islice
 from math import inf
 
 import structlog
@@ -14,12 +13,10 @@ from prometheus_client.registry import Collector
 
 from wangtimer.api.operations.health import LastTick, Probe
 from wangtimer.core.errors import StoreAway
-from wangtimer.core.flow.slicing import parted
-from wangtimer.core.messages.message_place import shown_host
+from wangtimer.core.features import added
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.time.zones import DAY_MS
 from wangtimer.store.redis.bad_record import MOST, PRESENT_MS
-from wangtimer.store.redis.failing_hosts import FailingHost
 from wangtimer.wiring import Wiring
 
 log = structlog.get_logger()
@@ -29,8 +26,6 @@ SILENT_AFTER_MS = 60_000
 COUNTED_AT_MOST = 10_000
 # Later than any certificate or key expires, ms UTC.
 ENDLESS_MS = 2**53
-# Failing hosts with a series of their own.
-MOST_HOSTS = 20
 # Prometheus gives a scrape 10 s by default. A frozen part takes its own time-out, SQL up to 10 s.
 READ_WITHIN_S = 5.0
 
@@ -113,16 +108,6 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         ),
         _gauge("wangtimer_pauses", "What operators paused and have not let go on", wiring.pauses.count()),
         _gauge(
-            "wangtimer_disabled_hosts",
-            "Hosts that are disabled, counted by app",
-            wiring.disabled_hosts.count(),
-        ),
-        _gauge(
-            "wangtimer_overdue_alerts",
-            f"Messages of alerts due over {SILENT_AFTER_MS // 1_000} s ago, not sent (counted up to {COUNTED_AT_MOST})",
-            wiring.alert_messages.overdue(now, SILENT_AFTER_MS, COUNTED_AT_MOST),
-        ),
-        _gauge(
             "wangtimer_planning_lag_seconds",
             "How long the oldest moment that is not planned yet has been due",
             0.0 if unplanned is None else max(0, now - unplanned) / 1_000,
@@ -142,7 +127,13 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
             "Until the first API key expires that has not yet; +Inf where none will",
             ((ending_keys[0].expires_at or 0) - now) / 1_000 if ending_keys else inf,
         ),
+        *_added("of_sql", wiring),
     ]
+
+
+def _added(source: str, wiring: Wiring) -> list[Metric]:
+    """Return the figures of features that are read from this source."""
+    return [figure for figures_of in added("metrics", source) for figure in figures_of(wiring)]
 
 
 def _purge_lag_ms(wiring: Wiring, now: int) -> int:
@@ -220,12 +211,7 @@ def _of_store(wiring: Wiring, last_tick: LastTick) -> list[Metric]:
             "How often a process noted such a timer, once a minute for each at most",
             wiring.bad_timers.notes(),
         ),
-        *_of_failing_hosts(wiring.failing_hosts.present(), wiring.clock.now_ms()),
-        CounterMetricFamily(
-            "wangtimer_egress_refusals",
-            "Connections that WANGTIMER_EGRESS refused, once for each address tried",
-            wiring.refusal_count.total(),
-        ),
+        *_added("of_store", wiring),
     ]
 
 
@@ -236,24 +222,6 @@ def _memory(parts: Mapping[str, int]) -> Metric:
     for part, used in parts.items():
         figure.add_metric((part,), used)
     return figure
-
-
-def _of_failing_hosts(present: Iterable[FailingHost], now_ms: float) -> list[Metric]:
-    """Return the figures of hosts, `present` sorted by since when; of its parts that fail only the first says it."""
-    since: dict[tuple[str, str], int] = {}
-    for host in present:
-        since.setdefault((host.app, shown_host(parted(host.origin)[0])), host.since)
-    failing_s = GaugeMetricFamily(
-        "wangtimer_host_failing_seconds",
-        f"For how long a host, or a part of it, has failed each call of an app: the {MOST_HOSTS} failing longest",
-        labels=("app", "host"),
-    )
-    for key, began in islice(since.items(), MOST_HOSTS):
-        failing_s.add_metric(key, max(0.0, (now_ms - began) / 1_000))
-    return [
-        _gauge("wangtimer_failing_hosts", "Hosts that fail each call of an app, counted by app", len(since)),
-        failing_s,
-    ]
 
 
 def _of_broker(wiring: Wiring) -> list[Metric]:

@@ -26,9 +26,10 @@ from wangtimer.api.v1.timers.batch_change import BatchChangeResource
 from wangtimer.api.v1.timers.batch_create import BatchCreateResource
 from wangtimer.api.v1.timers.timer_list_routes import TimerListResource
 from wangtimer.api.v1.timers.timer_routes import TimerResource
+from wangtimer.core.features import added
 from wangtimer.wiring import Wiring
 
-# By section of the document.
+# By section of the document; what features of `core/features.py` add follows.
 RESOURCES: dict[str, tuple[type[Resource], ...]] = {
     "timers": (TimerResource, TimerListResource, BatchCreateResource, BatchChangeResource),
     "firings": (FiringResource, ExportResource, DemandResource, AckResource),
@@ -48,7 +49,8 @@ RESOURCES: dict[str, tuple[type[Resource], ...]] = {
 def v1_routes(wiring: Callable[[], Wiring]) -> APIBlueprint:
     """Return all routes of v1."""
     routes = APIBlueprint("v1", __name__, url_prefix="/v1")
-    for tag, resources in RESOURCES.items():
-        for resource in resources:
-            add_resource(routes, tag, resource(wiring))
+    for listed in (RESOURCES, *added("routes", "RESOURCES")):
+        for tag, resources in listed.items():
+            for resource in resources:
+                add_resource(routes, tag, resource(wiring))
     return routes

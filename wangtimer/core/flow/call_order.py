@@ -27,7 +27,8 @@ class CallOrder:
     """What is known of a call before its request is made. It holds no body: an answer may take minutes.
 
     `target` is the name of the one it goes through; "": none. What `timeouts` and `retry` (None) leave open is as the
-    app has it, else the deployment. `target_version` 0: there is no target.
+    app has it, else the deployment. `target_version` 0: there is no target. `further` are the values of fields that
+    features add.
     """
 
     __slots__ = (
@@ -35,6 +36,7 @@ class CallOrder:
         "_where",
         "app",
         "form",
+        "further",
         "keep_output",
         "retry",
         "target",
@@ -46,6 +48,7 @@ class CallOrder:
     def __init__(self, definition: Definition, target: NamedTarget | None) -> None:
         self.app = definition.app
         self.version = definition.version
+        self.further = definition.further
         self._where: Where | None = None
         if target is None:
             self._url = definition.notify.url

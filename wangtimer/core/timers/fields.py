@@ -6,9 +6,10 @@ an edit of one plans nothing again.
 A new field is an entry of `FIELDS`, its value in `Owned`, its column in `schema.sql`, and its line in
 `client/timer_fields.py`, since the client imports nothing of the service. If firing needs it, its value
 is in `NewTimer` and `Definition` instead of `Owned`, and `store/redis/definitions.py` writes and reads it.
+One that a feature adds (`core/features.py`) is none of these: its value is in `Definition.further`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ import orjson
 
 from wangtimer.core.api_field import MOST_SPAN_MS, ApiField, Shown, ValueType, json_name
 from wangtimer.core.errors import InvalidInput
+from wangtimer.core.features import added
 from wangtimer.core.retry import RETRY_CHARACTERS, RetryPolicy, changed_policy, policy_from_text
 from wangtimer.core.time.durations import show_duration
 from wangtimer.core.timers.call_options import (
@@ -348,6 +350,54 @@ FORM = _Form(
 )
 
 
+# The values of fields that features add, each with its name; one that has its default is left out.
+Further = tuple[tuple[str, Any], ...]
+FURTHER_FIELDS: tuple[TimerField[Any], ...] = tuple(
+    field for fields in added("fields", "FIELDS") for field in fields
+)
+
+
+class _Further(TimerField[Further]):
+    """What features add, each field by itself."""
+
+    __slots__ = ()
+
+    def read(self, given: Mapping[str, Any], was: Further) -> Further:
+        before = dict(was)
+        return _without_defaults(
+            field.read(given, before.get(field.name, field.default)) for field in FURTHER_FIELDS
+        )
+
+    def stored(self, value: Further) -> dict[str, Any]:
+        columns: dict[str, Any] = {}
+        values = dict(value)
+        for field in FURTHER_FIELDS:
+            columns |= field.stored(values.get(field.name, field.default))
+        return columns
+
+    def from_row(self, row: Mapping[str, Any]) -> Further:
+        return _without_defaults(field.from_row(row) for field in FURTHER_FIELDS)
+
+    def shown(self, value: Further) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        values = dict(value)
+        for field in FURTHER_FIELDS:
+            shown |= field.shown(values.get(field.name, field.default))
+        return shown
+
+
+def _without_defaults(values: Iterable[Any]) -> Further:
+    pairs = zip(FURTHER_FIELDS, values, strict=True)
+    return tuple((field.name, value) for field, value in pairs if value != field.default)
+
+
+FURTHER = _Further(
+    "further",
+    default=(),
+    asked=tuple(asked for field in FURTHER_FIELDS for asked in field.asked),
+    columns=tuple(column for field in FURTHER_FIELDS for column in field.columns),
+    in_definition=True,
+)
 FIELDS: tuple[TimerField[Any], ...] = (
     _Misfire(
         "misfire",
@@ -494,6 +544,7 @@ FIELDS: tuple[TimerField[Any], ...] = (
         columns=(FieldColumn("overlap", ColumnType.WORD, words=Overlap),),
         in_definition=True,
     ),
+    *((FURTHER,) if FURTHER_FIELDS else ()),
 )
 IN_DEFINITION = tuple(field for field in FIELDS if field.in_definition)
 IN_TIMER = tuple(field for field in FIELDS if not field.in_definition)

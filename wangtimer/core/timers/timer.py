@@ -11,7 +11,7 @@ from wangtimer.core.retry import RetryPolicy
 from wangtimer.core.schedules.schedule import ENDLESS, Bounded, Ending, Schedule, as_bounded, rule_of
 from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, CallForm, KeepOutput, Timeouts
 from wangtimer.core.timers.field import TimerField
-from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Owned
+from wangtimer.core.timers.fields import FIELDS, IN_DEFINITION, IN_TIMER, Further, Owned
 from wangtimer.core.timers.misfire import USUAL, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
 
@@ -98,7 +98,7 @@ class Definition(NamedTuple):
     schedule that never changed needs no check that it still contains a planned moment. `edited_before_at` is when it
     had changed the time before (ms UTC, 0 = never); only SQL knows it. `disabled_at` is when the timer was last
     switched from enabled to disabled or deleted (ms UTC, 0 = never). What `timeouts` and `retry` (None) leave open is
-    as its target says, else the deployment.
+    as its target says, else the deployment. `further` are the values of fields that features add.
     """
 
     timer_id: int
@@ -116,6 +116,7 @@ class Definition(NamedTuple):
     form: CallForm = UNTOUCHED
     overlap: Overlap = Overlap.ALLOW
     edited_before_at: int = 0
+    further: Further = ()
 
     @property
     def is_enabled(self) -> bool:
@@ -184,6 +185,7 @@ class NewTimer(Owned):
     retry: RetryPolicy | None = None
     form: CallForm = UNTOUCHED
     overlap: Overlap = Overlap.ALLOW
+    further: Further = ()
 
     def value_of(self, one: TimerField[Any]) -> Any:
         """Return the timer's value of a field."""

@@ -20,6 +20,7 @@ from wangtimer.core.schedules.schedule import Once, Schedule, bounds_in, rule_of
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.bad_timers import BadTimers, Readable, reason_of
 from wangtimer.core.timers.call_options import AS_DEPLOYED, UNTOUCHED, KeepOutput, form_from, form_text
+from wangtimer.core.timers.fields import FURTHER
 from wangtimer.core.timers.misfire import MisfirePolicy, MisfireRule
 from wangtimer.core.timers.overlap import Overlap
 from wangtimer.core.timers.timer import UNREAD, Definition, TimerStatus
@@ -330,6 +331,8 @@ def definition_text(one: Definition) -> str:
         fields["form"] = form_text(one.form)
     if one.overlap is not Overlap.ALLOW:
         fields["overlap"] = one.overlap.value
+    if one.further:
+        fields["further"] = FURTHER.stored(one.further)
     return f"{one.version} {orjson.dumps(fields).decode()}"
 
 
@@ -355,6 +358,7 @@ def _from_text(timer_id: int, text: bytes, days: CalendarDays) -> Definition:
         retry=_policy(fields.get("retry")),
         form=form_from(fields.get("form")),
         overlap=_OVERLAPS[fields.get("overlap", Overlap.ALLOW.value)],
+        further=FURTHER.from_row(fields["further"]) if "further" in fields else (),
     )
 
 

@@ -104,13 +104,14 @@ def _type_of(column: FieldColumn) -> Any:
             return _words(column.words)
 
 
-def _table(name: str, *parts: SchemaItem, **options: Any) -> Table:
+def new_table(name: str, *parts: SchemaItem, **options: Any) -> Table:
+    """Return a table, which is one of all from then on."""
     return Table(name, metadata, *parts, **_MYSQL, **options)
 
 
 # Every moment is ms since 1970-01-01 UTC.
 # The business services that have timers. An app stays when it is disabled.
-apps = _table(
+apps = new_table(
     "app",
     Column("name", String(APP_CHARACTERS), primary_key=True),
     Column("created_at", BigInteger, nullable=False),
@@ -135,7 +136,7 @@ apps = _table(
 
 # Of an app with a limit of them: its living timers, and the firings a day of those that are enabled and have moments
 # left to plan; each is the sum over the app's slots. A slot may be below 0.
-app_totals = _table(
+app_totals = new_table(
     "app_total",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("slot", SmallInteger, primary_key=True, autoincrement=False),
@@ -149,7 +150,7 @@ app_totals = _table(
 )
 
 # What operators paused.
-pauses = _table(
+pauses = new_table(
     "pause",
     # `all`; or `app:`, `host:` or `timer:` with an app, a host and port, or an id.
     Column("name", String(LANE_CHARACTERS), primary_key=True),
@@ -160,7 +161,7 @@ pauses = _table(
 )
 
 # Hosts that failed each call of an app for days: its calls to them are made no more.
-disabled_hosts = _table(
+disabled_hosts = new_table(
     "disabled_host",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     # Scheme, host and port.
@@ -177,7 +178,7 @@ disabled_hosts = _table(
 )
 
 # What answers make of their timers, until that is done.
-reply_controls = _table(
+reply_controls = new_table(
     "reply_control",
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
@@ -186,7 +187,7 @@ reply_controls = _table(
 )
 
 # By which rules of time zones and built-in calendars timers are planned.
-schedule_rules = _table(
+schedule_rules = new_table(
     "schedule_rules",
     Column("id", SmallInteger, primary_key=True, autoincrement=False),
     # Those of the packages that hold them.
@@ -199,7 +200,7 @@ schedule_rules = _table(
 
 # Firings that have begun, or wait for one that has, of timers whose firings are not to overlap. Which of them have no
 # outcome yet, their own rows say.
-begun_firings = _table(
+begun_firings = new_table(
     "begun_firing",
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
@@ -211,7 +212,7 @@ begun_firings = _table(
 
 # Firings that had begun when a newer one of their timer did, and that are to be cancelled for it. Which of them have no
 # outcome yet, their own rows say.
-firings_to_cancel = _table(
+firings_to_cancel = new_table(
     "firing_to_cancel",
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
@@ -220,7 +221,7 @@ firings_to_cancel = _table(
 )
 
 # Limits of calls to target hosts, over all apps.
-host_limits = _table(
+host_limits = new_table(
     "host_limit",
     # A host and port; `*`: every other.
     Column("host", String(LANE_CHARACTERS), primary_key=True),
@@ -230,7 +231,7 @@ host_limits = _table(
 )
 
 # The keys by which apps and operators call the API.
-api_keys = _table(
+api_keys = new_table(
     "api_key",
     Column("id", String(KEY_ID_CHARACTERS), primary_key=True),
     # NULL: an operator's.
@@ -251,7 +252,7 @@ api_keys = _table(
 )
 
 # Who changed what. A row stays as it was written, until its retention is over.
-audit = _table(
+audit = new_table(
     "audit",
     Column("id", _CountedId, primary_key=True, autoincrement=True),
     Column("at", BigInteger, nullable=False),
@@ -285,7 +286,7 @@ audit = _table(
     sqlite_autoincrement=True,
 )
 
-timers = _table(
+timers = new_table(
     "timer",
     Column("id", _CountedId, primary_key=True, autoincrement=True),
     Column("app", String(APP_CHARACTERS), nullable=False),
@@ -356,7 +357,7 @@ timers = _table(
 )
 
 # Excluded days, as apps uploaded them.
-calendars = _table(
+calendars = new_table(
     "calendar",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(CALENDAR_CHARACTERS), primary_key=True),
@@ -370,7 +371,7 @@ calendars = _table(
 )
 
 # Calls of an app that its timers name.
-targets = _table(
+targets = new_table(
     "target",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(TARGET_CHARACTERS), primary_key=True),
@@ -385,7 +386,7 @@ targets = _table(
 )
 
 # How each app's callbacks are signed. An app gets its row with its first secret.
-signing = _table(
+signing = new_table(
     "signing",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     # JSON: the secrets that sign, and whether signing is on (`store/sealed_texts.py`)
@@ -398,7 +399,7 @@ signing = _table(
 )
 
 # The certificate that an app's callbacks show to targets that ask for one.
-client_certificates = _table(
+client_certificates = new_table(
     "client_certificate",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     # PEM, its own first, then those that vouch for it
@@ -413,7 +414,7 @@ client_certificates = _table(
 )
 
 # Answers kept for a day, for callers who repeat a request.
-idempotency = _table(
+idempotency = new_table(
     "idempotency",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("idempotency_key", String(KEY_CHARACTERS), primary_key=True),
@@ -426,7 +427,7 @@ idempotency = _table(
 )
 
 # Tags of living timers.
-timer_tags = _table(
+timer_tags = new_table(
     "timer_tag",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("tag", String(TAG_CHARACTERS), primary_key=True),
@@ -434,7 +435,7 @@ timer_tags = _table(
     Index("timer_tag_of_timer", "timer_id"),
 )
 
-firings = _table(
+firings = new_table(
     "firing",
     # In the order of this key planning appends, settling touches neighbouring pages, and a minute is a range scan.
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
@@ -473,7 +474,7 @@ firings = _table(
 )
 
 # Attempts that another attempt followed; a firing's last attempt is in its own row.
-attempts = _table(
+attempts = new_table(
     "attempt",
     Column("fire_at", BigInteger, primary_key=True, autoincrement=False),
     Column("timer_id", BigInteger, primary_key=True, autoincrement=False),
@@ -489,7 +490,7 @@ attempts = _table(
 )
 
 # What has failed for good: one of a firing, until it is replayed, discarded or past its app's time.
-dead_letters = _table(
+dead_letters = new_table(
     "dead_letter",
     # An app's, in the order in which they failed.
     Column("app", String(APP_CHARACTERS), primary_key=True),
@@ -515,7 +516,7 @@ dead_letters = _table(
 )
 
 # Of what apps want to be told.
-alert_rules = _table(
+alert_rules = new_table(
     "alert_rule",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("name", String(RULE_NAME_CHARACTERS), primary_key=True),
@@ -532,7 +533,7 @@ alert_rules = _table(
 )
 
 # Attempts and skipped firings of apps with such rules, until the judge of alerts has seen them.
-alert_notes = _table(
+alert_notes = new_table(
     "alert_note",
     # Whose it is; "": nobody knew that.
     Column("app", String(APP_CHARACTERS), primary_key=True),
@@ -553,7 +554,7 @@ alert_notes = _table(
 )
 
 # What is not normal: one of a rule, an event, and a timer or a host, until it is over.
-alerts = _table(
+alerts = new_table(
     "alert",
     Column("app", String(APP_CHARACTERS), primary_key=True),
     Column("rule", String(RULE_NAME_CHARACTERS), primary_key=True),
@@ -579,7 +580,7 @@ alerts = _table(
 )
 
 # Messages of rules: one on its way, and one that gathers what happens meanwhile.
-alert_messages = _table(
+alert_messages = new_table(
     "alert_message",
     Column("id", _CountedId, primary_key=True, autoincrement=True),
     Column("app", String(APP_CHARACTERS), nullable=False),
