@@ -10,7 +10,7 @@ import trustme
 
 from tests.callback.calls import MachineClock, Outcomes
 from wangtimer.callback import Limits
-from wangtimer.callback.exchange import Exchange
+from wangtimer.callback.exchange import Exchange, Opened
 from wangtimer.callback.places import App, Flow, Host, Way
 from wangtimer.callback.reply import SENT_ONCE
 from wangtimer.callback.tls import client_context
@@ -25,10 +25,7 @@ def test_an_answer_without_a_length_that_ends_in_a_reset_is_broken_off() -> None
         target, _ = listener.accept()
     ended = []
     exchange = Exchange(
-        ours,
-        ("app", "http://target:80"),
-        Peer("", "127.0.0.1", 80),
-        0,
+        Opened(ours, ("app", "http://target:80"), Peer("", "127.0.0.1", 80), 0),
         MachineClock(),
         Limits(),
         lambda *_: None,
@@ -77,10 +74,7 @@ def test_who_has_ended_tls_but_not_tcp_may_act_on_what_comes_then(
     _shake_hands(stream, tls, incoming, outgoing, target)
     ended: list[str] = []
     exchange = Exchange(
-        stream,
-        ("app", "https://target:443"),
-        Peer("", "127.0.0.1", 443),
-        0,
+        Opened(stream, ("app", "https://target:443"), Peer("", "127.0.0.1", 443), 0),
         MachineClock(),
         Limits(),
         lambda *_: None,

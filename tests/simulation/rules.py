@@ -442,7 +442,7 @@ _AGENDA = (
     ),
     Rule(
         "a lost slice is loaded again",
-        attribute(trigger.Trigger, "_reload", lambda self, slice_: False),
+        attribute(trigger.SliceReload, "reload", lambda self, slice_: False),
         _strikes(LOSSES, "slices.turn", "agenda.needs_until", "slices.lock"),
         together_with=NO_SWEEP,
     ),

@@ -8,6 +8,7 @@ from wangtimer.callback.egress import Egress
 from wangtimer.callback.exchanges import Exchanges
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
+from wangtimer.callback.network import CallNetwork
 from wangtimer.callback.opening import Opening
 from wangtimer.callback.openings import Openings
 from wangtimer.callback.openings_ahead import OpeningsAhead
@@ -60,14 +61,11 @@ class DeliveryEngine(TimedEngine):
         tls: Tls,
     ) -> None:
         super().__init__(clock, limits, permits)
-        self._exchanges = Exchanges(
-            self._clock, self._limits, self._sockets, tls, egress, self._end, self._send_again
-        )
+        network = CallNetwork(self._sockets, tls, egress)
+        self._exchanges = Exchanges(self._clock, self._limits, network, self._end, self._send_again)
         self._resolver = Resolver(self._clock, self._sockets, name_servers)
         self._lookups = Lookups(self._clock, self._resolver)
-        self._openings = Openings(
-            self._clock, self._limits, self._sockets, self._lookups, tls, egress, self._adopt, self._miss
-        )
+        self._openings = Openings(self._clock, self._limits, network, self._lookups, self._adopt, self._miss)
         self._ahead = OpeningsAhead(self._clock, self._ready, self._room_ahead, self._openings.start_ahead)
         self._gives_way_until = -math.inf
         self._most_ahead = self._limits.connections_total // _AHEAD_SHARE

@@ -9,6 +9,7 @@ import sys
 import termios
 from collections.abc import Callable
 from random import uniform
+from typing import NamedTuple
 
 from wangtimer.callback.answer_reader import AnswerReader, NoHttp
 from wangtimer.callback.call import Call
@@ -38,6 +39,15 @@ CLOSED_UNANSWERED = "the target closed the kept connection without an answer"
 _IDEMPOTENT = frozenset({"GET", "PUT", "DELETE"})
 # That the target has closed a connection shows within a round trip. What ends later was open, and the call has failed.
 _DEAD_SHOWS_WITHIN_S = 1.0
+
+
+class Opened(NamedTuple):
+    """An open connection of a route; `judged_under` is the version of the rules of egress that allowed `peer`."""
+
+    connection: Connection
+    route: Route
+    peer: Peer
+    judged_under: int
 
 
 class Exchange:
@@ -90,21 +100,16 @@ class Exchange:
 
     def __init__(
         self,
-        connection: Connection,
-        route: Route,
-        peer: Peer,
-        judged_under: int,
+        opened: Opened,
         clock: Clock,
         limits: Limits,
         watch: Callable[[int, int], None],
         on_over: Callable[["Exchange", str, float], None],
         on_dead: Callable[["Exchange", float], None],
     ) -> None:
-        self._connection = connection
-        self.peer = peer
-        self.judged_under = judged_under
+        self._connection, self.route, self.peer, self.judged_under = opened
         self._clock = clock
-        self.stream = connection if isinstance(connection, TlsStream) else None
+        self.stream = self._connection if isinstance(self._connection, TlsStream) else None
         self._most_at_once = sys.maxsize if self.stream is None else _MOST_TLS_BYTES
         self._watch = watch
         self._on_over = on_over
@@ -114,8 +119,7 @@ class Exchange:
         self._unsent: list[memoryview] = []
         self._is_cut_short = False
         self._may_be_out_of_step = False
-        self.fd = connection.fileno()
-        self.route = route
+        self.fd = self._connection.fileno()
         self.idle_since = clock.monotonic()
         self.usable_until = self.idle_since + limits.connection_age_s * uniform(_SHORTEST_AGE, 1)
         self.looked_at_by = math.inf  # kept by Deadlines

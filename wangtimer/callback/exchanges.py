@@ -6,15 +6,15 @@ from itertools import islice
 
 from wangtimer.callback.call import Call, is_allowed
 from wangtimer.callback.deadlines import Deadlines
-from wangtimer.callback.egress import REFUSED, Egress
-from wangtimer.callback.exchange import CLOSED_UNANSWERED, Exchange
+from wangtimer.callback.egress import REFUSED
+from wangtimer.callback.exchange import CLOSED_UNANSWERED, Exchange, Opened
 from wangtimer.callback.limits import Limits
+from wangtimer.callback.network import CallNetwork
 from wangtimer.callback.opening import Opening, Placed
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
-from wangtimer.callback.sockets import READABLE, Sockets
-from wangtimer.callback.tls import Tls
+from wangtimer.callback.sockets import READABLE
 from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.time.clock import Clock
 from wangtimer.core.timers.call_options import AS_DEPLOYED
@@ -36,17 +36,13 @@ class Exchanges:
         self,
         clock: Clock,
         limits: Limits,
-        sockets: Sockets,
-        tls: Tls,
-        egress: Egress,
+        network: CallNetwork,
         on_end: Callable[[Call, Flow, Reply | None, bool], None],
         on_dead: Callable[[Call, Flow, float, Reply], None],
     ) -> None:
         self._clock = clock
         self._limits = limits
-        self._sockets = sockets
-        self._tls = tls
-        self._egress = egress
+        self._sockets, self._tls, self._egress = network
         self._on_end = on_end
         self._on_dead = on_dead
         self._open: dict[int, Exchange] = {}
@@ -137,10 +133,7 @@ class Exchanges:
     def _take_up(self, connection: Connection, opened: Opening) -> Exchange:
         assert opened.peer is not None
         exchange = Exchange(
-            connection,
-            opened.route,
-            opened.peer,
-            opened.judged_under,
+            Opened(connection, opened.route, opened.peer, opened.judged_under),
             self._clock,
             self._limits,
             self._sockets.watch_for,

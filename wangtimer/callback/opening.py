@@ -11,12 +11,13 @@ from itertools import chain, zip_longest
 from typing import NamedTuple, Protocol
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.egress import REFUSED, Egress
+from wangtimer.callback.egress import REFUSED
+from wangtimer.callback.network import CallNetwork
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import TIME_OVER, Reply
 from wangtimer.callback.request import Route
-from wangtimer.callback.sockets import READABLE, WRITABLE, Sockets
-from wangtimer.callback.tls import Tls, fault_of
+from wangtimer.callback.sockets import READABLE, WRITABLE
+from wangtimer.callback.tls import fault_of
 from wangtimer.callback.tls_stream import Connection, TlsStream
 from wangtimer.core.egress.egress_rules import Peer
 from wangtimer.core.flow.origin import Origin
@@ -115,9 +116,7 @@ class Opening:
         placed: Placed | None,
         give_up_at: float,
         clock: Clock,
-        sockets: Sockets,
-        tls: Tls,
-        egress: Egress,
+        network: CallNetwork,
         opener: Opener,
     ) -> None:
         self.origin = origin
@@ -129,12 +128,10 @@ class Opening:
         self.is_over = False
         self.is_shaking_hands = False
         self.is_refused = False
-        self.judged_under = egress.version
+        self._sockets, self._tls, self._egress = network
+        self.judged_under = self._egress.version
         self.peer: Peer | None = None
-        self._egress = egress
         self._clock = clock
-        self._sockets = sockets
-        self._tls = tls
         self._opener = opener
         self._addresses: deque[str] = deque()
         self._tries: dict[int, tuple[socket.socket, Peer]] = {}

@@ -5,15 +5,13 @@ from collections import Counter, deque
 from collections.abc import Callable
 
 from wangtimer.callback.call import Call
-from wangtimer.callback.egress import Egress
 from wangtimer.callback.limits import Limits
 from wangtimer.callback.lookups import Lookups
+from wangtimer.callback.network import CallNetwork
 from wangtimer.callback.opening import Opening, Placed
 from wangtimer.callback.places import Flow
 from wangtimer.callback.reply import Reply
 from wangtimer.callback.request import Route
-from wangtimer.callback.sockets import Sockets
-from wangtimer.callback.tls import Tls
 from wangtimer.callback.tls_stream import Connection
 from wangtimer.core.flow.origin import Origin
 from wangtimer.core.time.clock import Clock
@@ -36,19 +34,15 @@ class Openings:
         self,
         clock: Clock,
         limits: Limits,
-        sockets: Sockets,
+        network: CallNetwork,
         lookups: Lookups,
-        tls: Tls,
-        egress: Egress,
         on_open: Callable[[Connection, Opening], None],
         on_fail: Callable[[Call, Flow, Reply], None],
     ) -> None:
         self._clock = clock
         self._connect_timeout_s = limits.connect_timeout_ms / 1000
-        self._sockets = sockets
+        self._network = network
         self._lookups = lookups
-        self._tls = tls
-        self._egress = egress
         self._on_open = on_open
         self._on_fail = on_fail
         self._running: dict[Opening, None] = {}
@@ -169,9 +163,7 @@ class Openings:
             placed,
             give_up_at,
             self._clock,
-            self._sockets,
-            self._tls,
-            self._egress,
+            self._network,
             self,
         )
         self._running[opening] = None

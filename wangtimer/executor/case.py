@@ -47,9 +47,9 @@ class Case:
     definitions: dict[int, Definition]
     shared: SharedParts
     rows: RowsAndParked | None = None
-    verdicts: dict[Member, Verdict] = field(default_factory=dict)
-    paused: dict[Member, SharedLane] = field(default_factory=dict)
-    continuities: Mapping[MemberKey, Continuity] = field(default_factory=dict)
+    verdicts: dict[Member, Verdict] = field(default_factory=dict, init=False)
+    paused: dict[Member, SharedLane] = field(default_factory=dict, init=False)
+    continuities: Mapping[MemberKey, Continuity] = field(default_factory=dict, init=False)
 
     def going(self) -> Iterator[Going]:
         """Yield those that nothing has stopped so far."""

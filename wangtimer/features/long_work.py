@@ -8,7 +8,7 @@ from threading import Semaphore
 
 import structlog
 
-from wangtimer.core.alerts.alert_place import NOWHERE, AlertedApps, AlertPlace
+from wangtimer.core.alerts.alert_place import NOWHERE, AlertPlace
 from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.errors import (
     Conflict,
@@ -39,7 +39,6 @@ from wangtimer.store.sql.accepted_firings import (
     AckState,
     OverdueKey,
 )
-from wangtimer.store.sql.apps import AppStore
 from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timers import TimerStore
 
@@ -58,32 +57,69 @@ LONGEST_SWEEP_S = 2.0
 ERROR_CHARACTERS = 200
 
 
+@dataclass(frozen=True, slots=True)
+class PresentOrders:
+    """What calls of timers would be now, from SQL."""
+
+    timers: TimerStore
+    targets: TargetStore
+
+    def of(self, definition: Definition) -> CallOrder:
+        """Return the order of a timer's call."""
+        name, target = definition.notify.target, None
+        if name:
+            with suppress(UnknownTarget):
+                target = self.targets.get(definition.app, name)
+        return CallOrder(definition, target)
+
+    def definition(self, timer_id: int) -> Definition | None:
+        """Return a timer's definition, None if it is gone; raises `StoreAway` if it cannot be read here."""
+        found = self.timers.definitions({timer_id})
+        if timer_id in found.bad:
+            raise StoreAway("the timer's row", found.bad[timer_id])
+        return found.get(timer_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """When what failed is tried again: as its order says, else its app, else as is `usual` in the deployment."""
+
+    of_apps: Callable[[], Mapping[str, RetryPolicy]]
+    usual: RetryPolicy
+    random: Random
+
+
+@dataclass(frozen=True, slots=True)
+class AfterWords:
+    """What follows once a word of a target is on record.
+
+    A firing that is tried again stands in Redis, with `hot`. `tell` is told of each word that counts: the attempt, and
+    until when it goes on (ms UTC); 0: it has ended. `end_overlaps` is told of firings that are done, of timers whose
+    firings are not to overlap.
+    """
+
+    hot: HotStore
+    tell: Callable[[Member, int], None]
+    end_overlaps: Callable[[Collection[MemberKey]], None]
+
+
 @dataclass(slots=True)
 class LongWork:
     """Takes targets' words on accepted firings, and ends those whose time is over.
 
-    `usual` is the deployment's policy of retries; `alerted` returns the apps that have rules of alerts, `marks` knows
-    those of lately. Who has the token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict`
+    Who has the token of a call may speak for its firing. Raises `WrongToken` for any other, `Conflict`
     where the firing is not, or no longer, accepted, `NotOnRecord` where it is not yet, and `StoreAway`.
     """
 
     accepted: AcceptedFirings
-    timers: TimerStore
-    targets: TargetStore
-    apps: AppStore
+    orders: PresentOrders
     tokens: AckTokens
-    hot: HotStore
     grace: AckGrace
     clock: Clock
-    random: Random
-    usual: RetryPolicy
+    retries: Retries
     marks: AlertMarks
-    alerted: Callable[[], AlertedApps]
-    # Told of each word that counts: the attempt, and until when it goes on (ms UTC); 0: it has ended.
-    tell: Callable[[Member, int], None]
-    # Told of firings that are done, of timers whose firings are not to overlap.
-    end_overlaps: Callable[[Collection[MemberKey]], None]
-    waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING))
+    after: AfterWords
+    waiting: Semaphore = field(default_factory=lambda: Semaphore(MOST_WAITING), init=False)
     _swept_to: OverdueKey = field(default=FIRST_OVERDUE, init=False)
 
     def ack(self, timer_id: int, fire_at: int, token: str) -> None:
@@ -94,8 +130,8 @@ class LongWork:
         if state not in (AckState.COUNTS, AckState.SUCCEEDED):
             raise _refused(state)
         if has_begun:
-            self.end_overlaps({member.key})
-        self.tell(member, 0)
+            self.after.end_overlaps({member.key})
+        self.after.tell(member, 0)
 
     def heartbeat(self, timer_id: int, fire_at: int, token: str) -> int:
         """Let a firing have its whole time anew; return until when, ms UTC."""
@@ -109,7 +145,7 @@ class LongWork:
         if state is not AckState.COUNTS:
             raise _refused(state)
         until = max(until, held.due_at)
-        self.tell(member, until)
+        self.after.tell(member, until)
         return until
 
     def nack(self, timer_id: int, fire_at: int, token: str, error: str, *, is_final: bool) -> None:
@@ -119,9 +155,9 @@ class LongWork:
         why = f"{said}: {error[:ERROR_CHARACTERS]}" if error else said
         for _ in range(TRIES):
             # Between the reading and the end somebody else may speak for it.
-            held, definition = self._held(member), self._definition(timer_id)
+            held, definition = self._held(member), self.orders.definition(timer_id)
             if self._end([(held, definition)], why, NACKED, is_final):
-                self.tell(member, 0)
+                self.after.tell(member, 0)
                 return
         raise _refused(self.accepted.find(member)[0])
 
@@ -157,7 +193,7 @@ class LongWork:
         return number
 
     def _end_overdue(self, page: Sequence[Outcome]) -> int:
-        definitions = self.timers.definitions({entry.member.timer_id for entry in page})
+        definitions = self.orders.timers.definitions({entry.member.timer_id for entry in page})
         read = [
             (entry, definitions.get(entry.member.timer_id))
             for entry in page
@@ -181,7 +217,7 @@ class LongWork:
         if not self.marks.are_any_troubled:
             return ()
         try:
-            place = self._place_of(self.timers.definitions({member.timer_id}).get(member.timer_id))
+            place = self._place_of(self.orders.timers.definitions({member.timer_id}).get(member.timer_id))
         except StoreAway:
             raise
         except Exception as fault:
@@ -210,19 +246,12 @@ class LongWork:
         finally:
             self.waiting.release()
 
-    def _definition(self, timer_id: int) -> Definition | None:
-        """Return a timer's definition, None if it is gone; raises `StoreAway` if it cannot be read here."""
-        found = self.timers.definitions({timer_id})
-        if timer_id in found.bad:
-            raise StoreAway("the timer's row", found.bad[timer_id])
-        return found.get(timer_id)
-
     def _ack_ms(self, timer_id: int) -> int | None:
         """Return how long a target of the timer may take now; None: 202 is done."""
-        definition = self._definition(timer_id)
+        definition = self.orders.definition(timer_id)
         if definition is None:
             return None
-        return self._order_of(definition).timeouts.ack_ms
+        return self.orders.of(definition).timeouts.ack_ms
 
     def _end(
         self,
@@ -232,7 +261,7 @@ class LongWork:
         is_final: bool = False,
     ) -> int:
         """End firings as failed attempts, to be tried again where their policies say so; return how many ended."""
-        of_apps, alerted, outcomes = self.apps.retries(), self.alerted(), []
+        of_apps, alerted, outcomes = self.retries.of_apps(), self.marks.alerted(), []
         for entry, definition in page:
             try:
                 outcome = self._outcome(entry, definition, of_apps, error, reason, is_final)
@@ -244,7 +273,7 @@ class LongWork:
                 log.error("accepted_firing_not_judged", member=str(entry.member), error=repr(fault))
         number, again = self.accepted.end(outcomes)
         try:
-            self.hot.add(again)
+            self.after.hot.add(again)
         except StoreAway as away:
             log.info("retries_left_to_sweep", firings=len(again), error=str(away))
         single = {
@@ -258,7 +287,7 @@ class LongWork:
             if outcome.is_done and entry.member.timer_id in single
         }
         if done:
-            self.end_overlaps(done)
+            self.after.end_overlaps(done)
         return number
 
     def _outcome(
@@ -272,9 +301,9 @@ class LongWork:
     ) -> Outcome:
         wait_ms, host = None, ""
         if definition is not None and definition.status is not TimerStatus.DELETED:
-            order = self._order_of(definition)
-            host, policy = order.where.host, policy_of(order.retry, order.app, of_apps, self.usual)
-            wait_ms = None if is_final else policy.wait_ms(accepted.member.attempt, self.random)
+            order = self.orders.of(definition)
+            host, policy = order.where.host, policy_of(order.retry, order.app, of_apps, self.retries.usual)
+            wait_ms = None if is_final else policy.wait_ms(accepted.member.attempt, self.retries.random)
         if wait_ms is None:
             failed = accepted._replace(
                 status=FiringStatus.FAILED, due_at=accepted.member.fire_at, error=error
@@ -283,15 +312,7 @@ class LongWork:
         return accepted._replace(status=FiringStatus.PENDING, due_at=self._now + wait_ms, error=error)
 
     def _place_of(self, definition: Definition | None) -> AlertPlace:
-        return NOWHERE if definition is None else self._order_of(definition).where.place
-
-    def _order_of(self, definition: Definition) -> CallOrder:
-        """Return what a call of the timer would be now."""
-        name, target = definition.notify.target, None
-        if name:
-            with suppress(UnknownTarget):
-                target = self.targets.get(definition.app, name)
-        return CallOrder(definition, target)
+        return NOWHERE if definition is None else self.orders.of(definition).where.place
 
 
 def _refused(state: AckState) -> WangTimerError:

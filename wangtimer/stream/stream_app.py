@@ -68,7 +68,8 @@ def create_app(
     errors_html = errors_page.errors_page()
     document = orjson.dumps(stream_document(VERSION))
     # This process has no account of the broker.
-    long_work = replace(wiring.long_work, end_overlaps=partial(wiring.overlaps.end, has_broker=False))
+    after = replace(wiring.long_work.after, end_overlaps=partial(wiring.overlaps.end, has_broker=False))
+    long_work = replace(wiring.long_work, after=after)
     desk = Desk(stream, long_work, wiring.accepted_firings)
 
     @asynccontextmanager

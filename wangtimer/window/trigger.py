@@ -76,22 +76,50 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
+class CallbackProcesses:
+    """Those who take chunks, as the trigger sees them.
+
+    `send` puts a chunk into their queue, `waiting_chunks` counts those in a queue, and `is_served` tells whether
+    anybody takes its messages. `outbox_share` is how much of what they could take may be armed while outcomes wait.
+    """
+
+    send: Callable[[Chunk], None]
+    waiting_chunks: Callable[[int], int]
+    is_served: Callable[[int], bool]
+    outbox_share: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True)
+class SliceReload:
+    """Adds what SQL has of a slice that Redis has lost."""
+
+    firings: FiringStore
+    hot: HotStore
+
+    def reload(self, slice_: Slice) -> bool:
+        """Add the slice's pending firings; True if there were any."""
+        try:
+            pending = self.firings.pending_of(slice_)
+            self.hot.add_all(pending, is_repair=True)
+        except StoreAway:
+            return False
+        if pending:
+            log.warning("slice_reloaded", slice=slice_.tag, firings=len(pending))
+        return bool(pending)
+
+
+@dataclass(frozen=True, slots=True)
 class Trigger:
     """A slice's lock decides who arms it; a second trigger on it ends at its first turn."""
 
     slices: SliceStore
     agenda: Agenda
-    hot: HotStore
-    firings: FiringStore
+    lost: SliceReload
     clock: Clock
     rule: ArmRule
     credits: Credits
-    send_chunk: Callable[[Chunk], None]
-    waiting_chunks: Callable[[int], int]
-    outbox_share: Callable[[], float]
-    seconds_since_reconnect: Callable[[], float]
+    takers: CallbackProcesses
     is_stopping: Callable[[], bool]
-    is_served: Callable[[int], bool]
 
     def watch(self, slice_: Slice, token: str, credit: int) -> None:
         """Turn until the slice needs no trigger for a while, another trigger owns it, or the process stops."""
@@ -110,12 +138,12 @@ class Trigger:
                 return
             has_lost_data = self._has_lost_data(watch, turn)
             self._send(watch, turn.now_armed)
-            if has_lost_data and self._reload(watch.slice):
+            if has_lost_data and self.lost.reload(watch.slice):
                 continue
             if self._may_close(watch, turn):
                 self._close(watch)
                 return
-            if not self.is_served(watch.slice.queue):
+            if not self.takers.is_served(watch.slice.queue):
                 self._leave(watch)
                 return
             yield self._pause_s(watch.slice, turn)
@@ -126,8 +154,8 @@ class Trigger:
         for _ in range(REDIS_TRIES):
             try:
                 credit = self._credit(watch) if self._may_arm(watch) else 0
-                credit = int(credit * self.outbox_share())
-                keep_leases = self.seconds_since_reconnect() < GRACE_S
+                credit = int(credit * self.takers.outbox_share())
+                keep_leases = self.slices.seconds_since_reconnect < GRACE_S
                 turn = self.slices.turn(
                     watch.slice,
                     watch.token,
@@ -151,7 +179,7 @@ class Trigger:
     def _may_arm(self, watch: Watch) -> bool:
         """Tell whether callback processes take what is armed, and few messages wait for them."""
         queue = watch.slice.queue
-        return self.is_served(queue) and self.waiting_chunks(queue) <= self.rule.queue_most
+        return self.takers.is_served(queue) and self.takers.waiting_chunks(queue) <= self.rule.queue_most
 
     def _credit(self, watch: Watch) -> int:
         """Return how many may stand armed. A past minute is worked off slowly, so that the present stays on time."""
@@ -180,17 +208,6 @@ class Trigger:
             return turn.is_empty
         return turn.took_lock and since_last < self.rule.lock_ms / 1_000 - 0.5
 
-    def _reload(self, slice_: Slice) -> bool:
-        """Add the slice's pending firings from SQL; True if there were any."""
-        try:
-            pending = self.firings.pending_of(slice_)
-            self.hot.add_all(pending, is_repair=True)
-        except StoreAway:
-            return False
-        if pending:
-            log.warning("slice_reloaded", slice=slice_.tag, firings=len(pending))
-        return bool(pending)
-
     def _send(self, watch: Watch, members: tuple[DueMember, ...]) -> None:
         if members:
             watch.armed_at = self.clock.monotonic()
@@ -200,7 +217,7 @@ class Trigger:
             if alike and is_late:
                 watch.backlog_armed_at = watch.armed_at
             for chunk in chunks_of(watch.slice, alike, self.rule.chunk_size):
-                self.send_chunk(chunk)
+                self.takers.send(chunk)
 
     def _may_close(self, watch: Watch, turn: Turn) -> bool:
         if turn.armed or turn.now_armed:

@@ -1,8 +1,6 @@
 """What takes calls out of the process, and what it may reach."""
 
-from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 from wangtimer.base.own_servers import broker_refusal, egress_rules_of, found_servers, named_servers
 from wangtimer.callback import Delivery, DeliveryEngine, Egress, Limits, Tls
@@ -20,15 +18,10 @@ from wangtimer.store.redis.consumers import ConsumerLists, ListBounds
 from wangtimer.store.redis.failing_hosts import FailingHostRecord
 from wangtimer.store.redis.process_marks import RefusalCount
 from wangtimer.store.sql.ways_out import open_key
-from wangtimer.wiring.parts import once
+from wangtimer.wiring.parts import PartOf, once
 from wangtimer.wiring.stores import StoreParts
 
-Value = TypeVar("Value")
-
-
-def part(build: "Callable[[DeliveryParts], Value]") -> once[Value]:
-    """Return a part that one expression builds of others; its class says what it is."""
-    return once(build)
+part: "PartOf[DeliveryParts]" = once
 
 
 class DeliveryParts(StoreParts):

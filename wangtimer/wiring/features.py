@@ -1,8 +1,6 @@
 """What features do beside the way of a firing."""
 
-from collections.abc import Callable
 from random import Random
-from typing import TypeVar
 
 from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.flow.disabled_hosts import HostKey
@@ -17,7 +15,7 @@ from wangtimer.features.alerts.alert_trial import AlertTrial
 from wangtimer.features.alerts.mailer import Mailer
 from wangtimer.features.control_applier import ControlApplier, GoneStopper
 from wangtimer.features.failing_hosts.host_judge import JUDGE_EVERY_S, HostJudge
-from wangtimer.features.long_work import LongWork
+from wangtimer.features.long_work import AfterWords, LongWork, PresentOrders, Retries
 from wangtimer.features.overlaps import Overlaps
 from wangtimer.store.redis.consumers import ConsumerWords
 from wangtimer.store.redis.process_marks import AckGrace
@@ -28,15 +26,10 @@ from wangtimer.store.sql.begun_firings import BegunFirings
 from wangtimer.store.sql.continuities import ContinuityStore
 from wangtimer.store.sql.firings_to_cancel import FiringsToCancel
 from wangtimer.store.sql.on_settled import ReplyControlStore
-from wangtimer.wiring.parts import once
+from wangtimer.wiring.parts import PartOf, once
 from wangtimer.wiring.stages import StageParts
 
-Value = TypeVar("Value")
-
-
-def part(build: "Callable[[FeatureParts], Value]") -> once[Value]:
-    """Return a part that one expression builds of others; its class says what it is."""
-    return once(build)
+part: "PartOf[FeatureParts]" = once
 
 
 class FeatureParts(StageParts):
@@ -118,19 +111,13 @@ class FeatureParts(StageParts):
         """Takes what targets say of accepted firings, and ends those of which nothing is said."""
         return LongWork(
             self.accepted_firings,
-            self.timers,
-            self.target_store,
-            self.apps,
+            PresentOrders(self.timers, self.target_store),
             self.ack_tokens,
-            self.hot,
             self.ack_grace,
             self.clock,
-            self.chance,
-            self.usual_retry,
+            Retries(self.apps.retries, self.usual_retry, self.chance),
             AlertMarks(self.alerted_replica.lately, self.clock),
-            self.alerted_replica.lately,
-            self.consumer_words.tell,
-            self.overlaps.end,
+            AfterWords(self.hot, self.consumer_words.tell, self.overlaps.end),
         )
 
     begun_firings = part(lambda parts: BegunFirings(parts.database))

@@ -4,9 +4,8 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Callable
 from socket import gethostname
-from typing import Any, TypeVar
+from typing import Any
 
 from wangtimer.core.alerts.alert_rule import AlertMarks
 from wangtimer.core.errors import UnusableTls
@@ -64,7 +63,7 @@ from wangtimer.executor.wanted import Wanted
 from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.redis.slices import SliceStore
 from wangtimer.wiring.features import FeatureParts
-from wangtimer.wiring.parts import once
+from wangtimer.wiring.parts import PartOf, once
 
 # A renewal that hangs longer would cost the lease.
 KEEPER_TIMEOUT_S = 1.0
@@ -75,12 +74,8 @@ SWITCH_INTERVAL_S = 0.0002
 # left out. The rest is collected seldom, since nothing here makes cycles by design.
 GARBAGE_THRESHOLDS = (20_000, 20, 100)
 
-Value = TypeVar("Value")
 
-
-def part(build: "Callable[[FiringParts], Value]") -> once[Value]:
-    """Return a part that one expression builds of others; its class says what it is."""
-    return once(build)
+part: "PartOf[FiringParts]" = once
 
 
 class FiringParts(FeatureParts):

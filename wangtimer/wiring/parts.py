@@ -1,11 +1,13 @@
 """Parts of a process: each is built at its first use, of others."""
 
+from collections.abc import Callable
 from functools import cached_property
 from threading import RLock
-from typing import Any, Self, TypeVar, overload
+from typing import Any, Protocol, Self, TypeVar, overload
 
 Part = TypeVar("Part", covariant=True)
 Value = TypeVar("Value")
+Owner = TypeVar("Owner", covariant=True)
 
 
 class Parts:
@@ -28,3 +30,10 @@ class once(cached_property[Part]):  # noqa: N801 - reads as the decorator it is
             return self
         with instance.building:
             return super().__get__(instance, owner)
+
+
+class PartOf(Protocol[Owner]):
+    """Makes a part that one expression builds of others; its class says what it is."""
+
+    def __call__(self, build: Callable[[Owner], Value], /) -> once[Value]:
+        """Return the part."""

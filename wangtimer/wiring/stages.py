@@ -1,8 +1,5 @@
 """The stages that a timer and its firings go through, and what keeps them in order."""
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from wangtimer.core.flow.credit import Credits
 from wangtimer.core.flow.planning import Ahead
 from wangtimer.core.flow.slicing import BucketRule
@@ -28,16 +25,11 @@ from wangtimer.window.feeder import Feeder
 from wangtimer.window.lane_feeder import LaneFeeder
 from wangtimer.window.scheduler import PAST_AT_ONCE, Scheduler
 from wangtimer.window.sweeper import Sweeper
-from wangtimer.window.trigger import ArmRule, Trigger
+from wangtimer.window.trigger import ArmRule, CallbackProcesses, SliceReload, Trigger
 from wangtimer.wiring.delivery import DeliveryParts
-from wangtimer.wiring.parts import once
+from wangtimer.wiring.parts import PartOf, once
 
-Value = TypeVar("Value")
-
-
-def part(build: "Callable[[StageParts], Value]") -> once[Value]:
-    """Return a part that one expression builds of others; its class says what it is."""
-    return once(build)
+part: "PartOf[StageParts]" = once
 
 
 class StageParts(DeliveryParts):
@@ -150,20 +142,19 @@ class StageParts(DeliveryParts):
     @once
     def trigger(self) -> Trigger:
         """Arms firings."""
+        broker = self.broker
+        takers = CallbackProcesses(
+            broker.send_chunk, broker.waiting_chunks, self.app_queues.is_served, self.outbox_room.share
+        )
         return Trigger(
             self.slices,
             self.agenda,
-            self.hot,
-            self.firings,
+            SliceReload(self.firings, self.hot),
             self.clock,
             self._arm_rule(),
             Credits(self.settings.arm_credit),
-            self.broker.send_chunk,
-            self.broker.waiting_chunks,
-            self.outbox_room.share,
-            lambda: self.slices.seconds_since_reconnect,
+            takers,
             self.stopping.is_set,
-            self.app_queues.is_served,
         )
 
     @once

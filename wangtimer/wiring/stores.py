@@ -64,16 +64,14 @@ from wangtimer.store.sql.target_store import TargetStore
 from wangtimer.store.sql.timer_lists import TimerLists
 from wangtimer.store.sql.timers import TimerStore
 from wangtimer.store.sql.ways_out import ClientCertificates, WaysOutInSql, WaysOutMark
-from wangtimer.wiring.parts import Parts, once
+from wangtimer.wiring.parts import PartOf, Parts, once
 
 # SQL connections of a process: its threads hold one for a statement or two, never during a callback.
 SQL_CONNECTIONS = 10
 Value = TypeVar("Value")
 
 
-def part(build: "Callable[[StoreParts], Value]") -> once[Value]:
-    """Return a part that one expression builds of others; its class says what it is."""
-    return once(build)
+part: "PartOf[StoreParts]" = once
 
 
 class StoreParts(Parts):

@@ -12,7 +12,7 @@ from wangtimer.core.errors import RowsLocked, StoreAway
 from wangtimer.core.flow.firing import Firing, FiringStatus, Member
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.timers.bad_timers import Readable
-from wangtimer.features.long_work import MOST_WAITING, PATIENCE_S
+from wangtimer.features.long_work import MOST_WAITING, PATIENCE_S, PresentOrders
 from wangtimer.store.redis.process_marks import GRACE_MS
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.tables import alert_notes
@@ -206,7 +206,7 @@ def test_a_failure_whose_target_cannot_be_read_here_is_to_be_told_again(
         raise ValueError("this version does not know it")
 
     work.accept()
-    monkeypatch.setattr(type(work.world.wiring.long_work), "_order_of", fails)
+    monkeypatch.setattr(PresentOrders, "of", fails)
     assert work.say("nack").status == 503
     assert work.status is FiringStatus.ACCEPTED
 
@@ -218,14 +218,14 @@ def test_a_target_that_cannot_be_read_holds_up_no_other(
     for work in (one, other):
         work.accept(ack_by=world.clock.now - 1)
     long_work = world.wiring.long_work
-    judge = type(long_work)._order_of
+    judge = PresentOrders.of
 
     def fails_for_one(self: Any, definition: Any) -> Any:
         if definition.timer_id == one.attempt.timer_id:
             raise ValueError("this version does not know it")
         return judge(self, definition)
 
-    monkeypatch.setattr(type(long_work), "_order_of", fails_for_one)
+    monkeypatch.setattr(PresentOrders, "of", fails_for_one)
     assert long_work.sweep() == 1
     assert (one.status, other.status) == (FiringStatus.ACCEPTED, FiringStatus.PENDING)
 

@@ -19,7 +19,7 @@ PROMISES = (
         by=Mutation(
             "Trigger._watch",
             """
-            if not self.is_served(watch.slice.queue):
+            if not self.takers.is_served(watch.slice.queue):
                 self._leave(watch)
                 return
             """,

@@ -212,7 +212,7 @@ PROMISES = (
         "the-outbox-is-bounded",
         "no more is fired, while SQL is away, than Redis can hold outcomes of.",
         breaks="Arming goes on however full the outbox is.",
-        by=Mutation("Trigger._turn", "credit = int(credit * self.outbox_share())", ""),
+        by=Mutation("Trigger._turn", "credit = int(credit * self.takers.outbox_share())", ""),
         red="tests/stages/test_recoveries.py::test_while_sql_is_away_no_more_is_fired_than_redis_can_hold_outcomes_of",
     ),
     Promise(

@@ -215,7 +215,7 @@ class AlertMarks:
     """
 
     def __init__(self, alerted: Callable[[], AlertedApps], clock: Clock) -> None:
-        self._alerted = alerted
+        self.alerted = alerted
         self._clock = clock
         self._marked_at: dict[_Place, float] = {}
         # ms UTC, of places that have not failed since.
@@ -224,16 +224,16 @@ class AlertMarks:
     @property
     def has_rules(self) -> bool:
         """Whether anybody has rules of alerts, so that an outcome may be noted."""
-        return bool(self._alerted())
+        return bool(self.alerted())
 
     @property
     def are_any_troubled(self) -> bool:
         """Whether some host is in trouble, so that a success may be noted."""
-        return bool(self._alerted().troubled)
+        return bool(self.alerted().troubled)
 
     def noted(self, outcome: Outcome, place: AlertPlace) -> Outcome:
         """Return the outcome, marked if the judge is to see it."""
-        return self.noted_for(self._alerted(), outcome, place)
+        return self.noted_for(self.alerted(), outcome, place)
 
     def noted_for(self, alerted: AlertedApps, outcome: Outcome, place: AlertPlace) -> Outcome:
         """Do the same for those who have rules now."""
