@@ -31,7 +31,6 @@ from wangtimer.executor.fire_rule import FireRule
 from wangtimer.executor.keeper import Keeper
 from wangtimer.executor.quarantine import Quarantine
 from wangtimer.executor.readings.acceptance import AcceptanceReading
-from wangtimer.executor.readings.control import ControlReading
 from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
 from wangtimer.executor.ready import ready
 from wangtimer.executor.reply_reader import ReplyReader, _hidden
@@ -39,6 +38,7 @@ from wangtimer.executor.request_maker import RequestMaker
 from wangtimer.executor.sender import Sender, Sent
 from wangtimer.executor.settler import Finished
 from wangtimer.executor.waits import Waits
+from wangtimer.features.controls.control_reading import ControlReading
 from wangtimer.store.seals import NO_KEYS, Seals
 
 MEMBER = Member(1, 0, 1)

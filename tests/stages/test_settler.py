@@ -11,9 +11,10 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.core.flow.firing import DueMember, Firing, FiringStatus, MemberKey
 from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import CONTROL
-from wangtimer.executor.after_settled import HaveControlsApplied, LetNextGo
+from wangtimer.executor.after_settled import LetNextGo
 from wangtimer.executor.claim import Claim, Held
 from wangtimer.executor.settler import BATCH, Finished, Settler
+from wangtimer.features.controls.firing import HaveControlsApplied
 from wangtimer.features.overlaps import Overlaps
 from wangtimer.store.sql.begun_firings import BegunFirings
 

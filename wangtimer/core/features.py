@@ -22,6 +22,7 @@ from typing import Any
 # In the order in which what they add stands.
 FEATURES = [
     "wangtimer.features.alerts",
+    "wangtimer.features.controls",
     "wangtimer.features.egress",
     "wangtimer.features.failing_hosts",
 ]

@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from wangtimer.core.flow.firing import MemberKey
-from wangtimer.core.flow.reply_control import CONTROL
 from wangtimer.executor.settler import Finished
 
 
@@ -23,17 +22,3 @@ class LetNextGo:
         }
         if done:
             self.end(done)
-
-
-@dataclass(frozen=True, slots=True)
-class HaveControlsApplied:
-    """Asks for what answers make of their timers to be done: it is on record with their outcomes."""
-
-    ask: Callable[[], None]
-
-    def __call__(self, settled: Sequence[Finished]) -> None:
-        """Ask, if there is something."""
-        # Most outcomes have no notes: they pay for no call.
-        noted = [finished.outcome for finished in settled if finished.outcome.notes]
-        if any(outcome.note(CONTROL) for outcome in noted):
-            self.ask()

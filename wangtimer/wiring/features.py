@@ -13,7 +13,7 @@ from wangtimer.features.alerts.alert_judge import FORGET_EVERY_S, AlertJudge
 from wangtimer.features.alerts.alert_teller import AlertTeller
 from wangtimer.features.alerts.alert_trial import AlertTrial
 from wangtimer.features.alerts.mailer import Mailer
-from wangtimer.features.control_applier import ControlApplier, GoneStopper
+from wangtimer.features.controls.control_applier import ControlApplier, GoneStopper
 from wangtimer.features.failing_hosts.host_judge import JUDGE_EVERY_S, HostJudge
 from wangtimer.features.long_work import AfterWords, LongWork, PresentOrders, Retries
 from wangtimer.features.overlaps import Overlaps

@@ -17,7 +17,7 @@ from wangtimer.core.messages.message_place import is_message_url
 from wangtimer.core.timers.named_target import NamedTarget
 from wangtimer.core.timers.timer import Definition, Notify
 from wangtimer.executor import Executor, FireRule
-from wangtimer.executor.after_settled import HaveControlsApplied, LetNextGo
+from wangtimer.executor.after_settled import LetNextGo
 from wangtimer.executor.asker import Asker
 from wangtimer.executor.case import CallStep
 from wangtimer.executor.claim import Claims
@@ -33,7 +33,6 @@ from wangtimer.executor.own_queue_presence import Presence
 from wangtimer.executor.puller import Puller
 from wangtimer.executor.quarantine import Quarantine
 from wangtimer.executor.readings.acceptance import AcceptanceReading
-from wangtimer.executor.readings.control import ControlReading
 from wangtimer.executor.readings.failure import DeadLetterReading, RetryReading
 from wangtimer.executor.reply_reader import ReplyReader
 from wangtimer.executor.request_maker import RequestMaker, Stamp
@@ -107,12 +106,7 @@ class FiringParts(FeatureParts):
     @once
     def after_settled(self) -> tuple[AfterSettled, ...]:
         """What follows once SQL has outcomes, in this order."""
-        ask = self.control_teller.note
-        return (
-            LetNextGo(self.overlaps.end),
-            HaveControlsApplied(lambda: ask(None, None)),
-            *self._added("after_settled"),
-        )
+        return LetNextGo(self.overlaps.end), *self._added("after_settled")
 
     @once
     def mover(self) -> Mover:
@@ -212,7 +206,7 @@ class FiringParts(FeatureParts):
         clock = self.clock
         accepted = (AcceptanceReading(clock),) if self.ack_tokens.keys else ()
         return ReplyReader(
-            (*accepted, ControlReading(clock), *self._added("after_success")),
+            (*accepted, *self._added("after_success")),
             (
                 RetryReading(self.retries_replica, self.fire_rule.retry, self.chance, clock),
                 DeadLetterReading(clock),

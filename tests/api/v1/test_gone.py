@@ -13,7 +13,7 @@ from wangtimer.core.errors import RowsLocked, StoreAway
 from wangtimer.core.flow.reply_control import ControlKind, ReplyControl
 from wangtimer.core.timers.bad_timers import Readable
 from wangtimer.core.timers.timer import Timer
-from wangtimer.features.control_applier import MOST_AWAY
+from wangtimer.features.controls.control_applier import MOST_AWAY
 from wangtimer.store.sql.tables import timers
 from wangtimer.store.sql.timer_batches import TimerBatches
 from wangtimer.store.sql.timer_lists import TimerLists
@@ -157,7 +157,7 @@ def test_a_gone_timer_does_not_wait_for_the_controls_of_others(
     small_world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many they are, and whatever their ids."""
-    monkeypatch.setattr("wangtimer.features.control_applier.PAGE", 2)
+    monkeypatch.setattr("wangtimer.features.controls.control_applier.PAGE", 2)
     paced = [made(small_world, f"paced-{number}") for number in range(5)]
     gone, version = made(small_world)
     controls = {one: ReplyControl(of_one, ControlKind.STOP).text for one, of_one in paced}

@@ -14,7 +14,7 @@ from wangtimer.core.flow.outcome import Outcome
 from wangtimer.core.flow.reply_control import CONTROL, LEAST_AHEAD_MS, ControlKind, ReplyControl
 from wangtimer.core.schedules.schedule import as_bounded
 from wangtimer.core.timers.timer import Timer
-from wangtimer.features.control_applier import CALLER, LONGEST_S, MOST_AWAY, ROUNDS
+from wangtimer.features.controls.control_applier import CALLER, LONGEST_S, MOST_AWAY, ROUNDS
 from wangtimer.store.sql.audit import AuditFilter
 from wangtimer.store.sql.firings import insert_missing
 from wangtimer.store.sql.on_settled import FIRST_KEY
@@ -109,7 +109,7 @@ def test_one_that_cannot_be_changed_holds_up_no_other(
         first.outcome(first.control(ControlKind.DELAY, 1)),
         second.outcome(second.control(ControlKind.STOP)),
     )
-    monkeypatch.setattr("wangtimer.features.control_applier.put_off", lambda *_: 1 // 0)
+    monkeypatch.setattr("wangtimer.features.controls.control_applier.put_off", lambda *_: 1 // 0)
     world.wiring.control_applier.sweep()
     assert not second.timer.definition.is_enabled
     asked = {"timer": str(first.timer_id)}
@@ -138,7 +138,7 @@ def test_one_timer_for_which_sql_is_away_holds_up_no_other(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where its row is held by somebody, or its edit is too long for a statement's time."""
-    monkeypatch.setattr("wangtimer.features.control_applier.PAGE", 1)
+    monkeypatch.setattr("wangtimer.features.controls.control_applier.PAGE", 1)
     first, *others = [Answered(world, f"paced-{number}") for number in range(3)]
     for one in (first, *others):
         one.settle(one.outcome(one.control(ControlKind.STOP)))
@@ -269,7 +269,7 @@ def test_however_often_it_is_asked_for_it_ends(
 
 
 def test_more_than_a_page_is_done(world: V1World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("wangtimer.features.control_applier.PAGE", 2)
+    monkeypatch.setattr("wangtimer.features.controls.control_applier.PAGE", 2)
     several = [Answered(world, f"paced-{number}") for number in range(5)]
     for one in several:
         one.settle(one.outcome(one.control(ControlKind.STOP)))
@@ -293,8 +293,8 @@ def test_an_answer_that_says_nothing_leaves_no_row(answered: Answered) -> None:
 def test_who_has_the_most_controls_holds_up_nobody_behind(
     world: V1World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wangtimer.features.control_applier.PAGE", 2)
-    monkeypatch.setattr("wangtimer.features.control_applier.LONGEST_S", 1e-9)
+    monkeypatch.setattr("wangtimer.features.controls.control_applier.PAGE", 2)
+    monkeypatch.setattr("wangtimer.features.controls.control_applier.LONGEST_S", 1e-9)
     many, last = Answered(world, "many"), Answered(world, "last")
     stop = ReplyControl(1, ControlKind.STOP).text
     world.wiring.firings.settle([last.outcome(stop)])

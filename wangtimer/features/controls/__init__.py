@@ -1,0 +1,1 @@
+"""Controls: an answer may say what becomes of its timer."""
