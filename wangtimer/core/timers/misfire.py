@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 
 from wangtimer.core.schedules.schedule import Schedule
 
@@ -49,6 +50,12 @@ class MisfireRule:
             later = schedule.first_after(fire_at)
             return COALESCED if later is not None and later <= now else ""
         return ""
+
+    def later_due(self, schedule: Schedule, after: int, now: float) -> int | None:
+        """Return a moment behind this one that has come by now, and is not too late to be made; None: there is none."""
+        bounds = [self.window_ms or inf, self.grace_ms if self.policy is MisfirePolicy.SKIP else inf]
+        later = schedule.first_after(int(max(after, now - min(bounds))))
+        return later if later is not None and later <= now else None
 
 
 # The rule of a timer that names no policy.
