@@ -298,7 +298,7 @@ PROMISES = (
         "a firing that is paused stands in the way of no other one of its timer.",
         breaks="It begins when its moment comes, and waits.",
         by=Mutation("PauseStep.rule", "if not self.waits.are_any_paused:", "if True:"),
-        red="tests/testing/test_paused_overlap.py::test_what_came_due_meanwhile_follows_both_policies[skip-fire_latest-made5-pause]",
+        red="tests/testing/test_absences.py::test_what_came_due_in_an_absence_is_made_as_the_table_says[skip-fire_latest-pause]",
     ),
     Promise(
         "what-is-not-judged-for-a-pause-is-not-sent",
