@@ -11,7 +11,9 @@ from tests.testing.timers import URL
 from wangtimer.client import Conflict, Refused
 from wangtimer.client.firing_types import Firing
 from wangtimer.core.flow.firing import Member
+from wangtimer.core.secret_keys import new_secret_key, read_secret_keys
 from wangtimer.core.signing.ack_token import AckTokens
+from wangtimer.store.seals import Seals
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
 HEADER = "X-WangTimer-Ack-Token"
@@ -210,16 +212,62 @@ def test_a_named_target_may_have_it_and_its_timers_differ(wangtimer: WangTimer) 
     assert firing["ackBy"][11:13] != firing["acceptedAt"][11:13]
 
 
-def test_a_timer_that_was_disabled_meanwhile_may_still_say_that_it_is_done_and_is_not_tried_again(
+HOURLY: dict[str, Any] = {"schedule": {"every": "1h"}, "target": {"url": URL, "ackTimeout": "10m"}}
+
+
+def test_what_was_accepted_before_a_disable_may_still_say_that_it_is_done(wangtimer: WangTimer) -> None:
+    timer = accepted(wangtimer, **HOURLY)
+    wangtimer.advance(hours=1)
+    wangtimer.client.disable_timer(timer)
+    told = token_of(wangtimer.calls[0])
+    wangtimer.advance(minutes=5)
+    wangtimer.client.heartbeat_firing(*told)
+    wangtimer.advance(minutes=9)
+    wangtimer.client.ack_firing(*told)
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
+
+
+def test_once_its_time_is_over_it_is_skipped_as_disabled_and_no_word_of_it_counts(
     wangtimer: WangTimer,
 ) -> None:
-    timer = accepted(wangtimer, schedule={"every": "1h"}, target={"url": URL, "ackTimeout": "10m"})
+    timer = accepted(wangtimer, **HOURLY)
     wangtimer.advance(hours=1)
-    assert attempts_of(wangtimer) == [1]
     wangtimer.client.disable_timer(timer)
     wangtimer.advance(minutes=20)
     assert attempts_of(wangtimer) == [1]
-    assert firing_of(wangtimer, timer)["status"] == "skipped"
+    over = firing_of(wangtimer, timer)
+    assert (over["status"], over["error"]) == ("skipped", "disabled")
+    for word in ("ack_firing", "heartbeat_firing", "nack_firing"):
+        with pytest.raises(Conflict, match="has its outcome already; see the firing's record"):
+            getattr(wangtimer.client, word)(*token_of(wangtimer.calls[0]))
+    assert firing_of(wangtimer, timer) == over
+
+
+def restart_with(wangtimer: WangTimer, *keys: str) -> None:
+    """Let the service have these secret keys, as after a restart; the first one makes tokens."""
+    parts = wangtimer._parts
+    vars(parts)["seals"] = Seals(read_secret_keys("\n".join(keys)))
+    for name in ("ack_tokens", "long_work"):
+        vars(parts).pop(name, None)
+
+
+def test_a_rotation_of_the_secret_key_leaves_the_tokens_of_accepted_work_good(wangtimer: WangTimer) -> None:
+    """Heartbeats and the last word come at the end of the longest `ackTimeout`, behind each step of the page."""
+    timer = accepted(wangtimer, ack="7d")
+    old, new = wangtimer._parts.settings.secret_keys.get_secret_value(), new_secret_key("new")
+    told = token_of(wangtimer.calls[0])
+    for keys in ((old, new), (new, old)):
+        restart_with(wangtimer, *keys)
+        wangtimer.advance(days=6, hours=23)
+        wangtimer.client.heartbeat_firing(*told)
+    restart_with(wangtimer, new)
+    for word in ("ack_firing", "heartbeat_firing"):
+        with pytest.raises(Refused, match="none of this firing"):
+            getattr(wangtimer.client, word)(*told)
+    restart_with(wangtimer, new, old)
+    wangtimer.advance(days=6, hours=23)
+    wangtimer.client.ack_firing(*told)
+    assert firing_of(wangtimer, timer)["status"] == "succeeded"
 
 
 def test_a_repeated_nack_says_that_the_attempt_has_ended(wangtimer: WangTimer) -> None:
