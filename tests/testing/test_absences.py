@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise, product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from tests.lots import a_twelfth
@@ -63,7 +63,7 @@ def make(wangtimer: WangTimer, key: str, period: timedelta, **fields: object) ->
 
 
 @pytest.mark.parametrize("case", a_twelfth(CASES), ids="-".join)
-@settings(max_examples=3)
+@settings(max_examples=3, phases=[Phase.generate])
 @given(
     period=st.integers(4, 12).map(lambda number: number * S),
     periods=st.integers(2, 6),
