@@ -139,7 +139,7 @@ class Wanted:
             return True
         if row.lane and row.fire_at <= definition.edited_at:
             return True
-        return definition.came_due_before_edit(row.fire_at, self.ahead_ms)
+        return definition.had_planned(row.fire_at, self.ahead_ms)
 
 
 def _is_resealed(held: Definition, newest: Definition) -> bool:

@@ -145,14 +145,15 @@ class Definition(NamedTuple):
         """Return it with another schedule, as of `now` (ms UTC)."""
         return self._replace(schedule=schedule, edited_at=now, edited_before_at=self.edited_at)
 
-    def came_due_before_edit(self, fire_at: int, ahead_ms: int) -> bool:
-        """Whether the schedule that stood at this moment had planned it, and was edited only afterwards.
+    def had_planned(self, fire_at: int, ahead_ms: int) -> bool:
+        """Whether this moment, which is on record, was planned by the schedule that stood when it came.
 
-        Planned moments are up to `ahead_ms` away. So long after an earlier edit, moments that the schedule before it
-        had planned may still be on record: then this cannot be told, and it is False.
+        That one may have been edited afterwards, or its zone may have other rules by now. Planned moments are up to
+        `ahead_ms` away. So long after an edit, moments that the schedule before it had planned may still be on record:
+        then this cannot be told, and it is False.
         """
-        left_until = self.edited_before_at + ahead_ms if self.edited_before_at else 0
-        return left_until < fire_at <= self.edited_at
+        stood_from = self.edited_at if fire_at > self.edited_at else self.edited_before_at
+        return not stood_from or stood_from + ahead_ms < fire_at
 
     def has_stopped(self, fire_at: int, asked_at: int | None = None) -> bool:
         """Whether a disable or delete stopped this firing.
