@@ -13,6 +13,7 @@ from wangtimer.client.firing_types import Firing
 from wangtimer.core.flow.firing import Member
 from wangtimer.core.secret_keys import new_secret_key, read_secret_keys
 from wangtimer.core.signing.ack_token import AckTokens
+from wangtimer.store.redis.connection import RedisConnection
 from wangtimer.store.seals import Seals
 from wangtimer.testing import Answer, MadeCall, WangTimer
 
@@ -241,6 +242,16 @@ def test_once_its_time_is_over_it_is_skipped_as_disabled_and_no_word_of_it_count
         with pytest.raises(Conflict, match="has its outcome already; see the firing's record"):
             getattr(wangtimer.client, word)(*token_of(wangtimer.calls[0]))
     assert firing_of(wangtimer, timer) == over
+
+
+def test_no_word_of_a_target_leaves_the_process(
+    wangtimer: WangTimer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was told to the Redis of this machine, if there was one."""
+    accepted(wangtimer)
+    monkeypatch.setattr(RedisConnection, "command", lambda *_: pytest.fail("Redis was asked"))
+    wangtimer.client.heartbeat_firing(*token_of(wangtimer.calls[0]))
+    wangtimer.client.ack_firing(*token_of(wangtimer.calls[0]))
 
 
 def restart_with(wangtimer: WangTimer, *keys: str) -> None:

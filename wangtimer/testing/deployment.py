@@ -204,6 +204,8 @@ class Deployment(DoubledWiring):
             strain_mark=SimpleNamespace(tell=lambda: None, counts=lambda: False),
             # SQL is always there: no word of a target is lost.
             ack_grace=SimpleNamespace(is_over=lambda _now: True, begin_anew=lambda: None),
+            # No consumer is connected: nobody is to be told what targets say.
+            consumer_words=SimpleNamespace(tell=lambda _member, _until: None),
             # Every host is called as ever, however often it fails.
             failing_hosts=SimpleNamespace(present=list),
             control_teller=PromptNoteTeller("control", lambda _: self.messages.send_apply_controls(), clock),
