@@ -1,7 +1,8 @@
-"""The systemd unit and the Kubernetes manifest start what the Procfile starts (checked without either)."""
+"""The systemd unit and the Kubernetes manifest start what the Procfile starts (checked without a cluster)."""
 
 import re
 import shlex
+import shutil
 import subprocess
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 import yaml
 
 from tests.docs.blocks import blocks
+from tests.servers.server_process import ServerMissingError, find_program
+from tests.stack.accounts import made_accounts
 from wangtimer.base.settings import ENV_PREFIX, Settings
 from wangtimer.stack.procfile import Command, read_commands
 
@@ -20,6 +23,8 @@ MANIFEST = ROOT / "deploy/kubernetes/wangtimer.yaml"
 PAGES = (ROOT / "docs/how-to/deploy-with-systemd.md", ROOT / "docs/how-to/deploy-on-kubernetes.md")
 # A page for people that asks for a password; the manifest leaves it out.
 NOT_IN_THE_CLUSTER = {"flower"}
+# systemd's own reader of such files as EnvironmentFile= names; it prints what it read, as words of a shell.
+READER = Path("/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator")
 # s; what a stopping worker takes beside waiting for its calls: it may wait for room for a chunk, and records outcomes.
 WORKERS_MARGIN_S = 4
 
@@ -47,6 +52,22 @@ def test_a_line_of_the_operator_s_own_file_counts_first_and_no_line_is_told(tmp_
     assert tuple(started("web", tmp_path).stdout.splitlines()) == read_commands()["web"].argv
     gone = started("callback3", tmp_path)
     assert (gone.returncode, gone.stdout, "no line callback3: in" in gone.stderr) == (1, "", True)
+
+
+@pytest.fixture
+def systemd_analyze() -> str:
+    try:
+        return find_program("systemd-analyze", "systemd")
+    except ServerMissingError as missing:
+        pytest.skip(str(missing))
+
+
+def test_systemd_finds_nothing_to_say_of_the_unit(tmp_path: Path, systemd_analyze: str) -> None:
+    """What it does not know it leaves out, and ends with 0: so its words count."""
+    (tmp_path / "wangtimer@.service").write_text(UNIT)
+    instances = [str(tmp_path / f"wangtimer@{name}.service") for name in read_commands()]
+    verified = subprocess.run([systemd_analyze, "verify", *instances], capture_output=True, text=True)
+    assert (verified.stderr, verified.stdout, verified.returncode) == ("", "", 0)
 
 
 def test_a_stop_leaves_the_unit_s_calls_the_time_they_may_take() -> None:
@@ -281,6 +302,20 @@ def test_the_page_s_command_writes_the_files_of_the_units_with_where_the_servers
     settings = (tmp_path / "etc/settings.env").read_text()
     assert "@db.internal/wangtimer?" in settings
     assert_settings(dict(line.split("=", 1) for line in (web + settings).splitlines()))
+
+
+@pytest.mark.skipif(not READER.exists(), reason="no systemd here: apt-get install systemd")
+def test_systemd_reads_what_make_accounts_wrote_for_each_process(tmp_path: Path) -> None:
+    made_accounts(tmp_path, units=tmp_path / "units")
+    files = list((tmp_path / "units").glob("*.env"))
+    assert {one.stem for one in files} >= read_commands().keys()
+    for file in files:
+        folder = tmp_path / file.stem / "environment.d"
+        folder.mkdir(parents=True)
+        shutil.copy(file, folder / "read.conf")
+        read = subprocess.run([READER], env={"XDG_CONFIG_HOME": str(folder.parent)}, capture_output=True)
+        lines = set(shlex.split(read.stdout.decode()))
+        assert set(file.read_text().splitlines()) <= lines, file.name
 
 
 def assert_settings(given: dict[str, str]) -> None:
