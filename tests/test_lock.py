@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ from tests.in_one import in_one
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+# What has the packages of the lock in it, or says how they are installed.
+DEPLOYS = ("deploy-with-compose.md", "deploy-on-kubernetes.md", "deploy-with-systemd.md")
+SHIPPED = ("Dockerfile", *(f"{folder}/how-to/{page}" for folder in ("docs", "docs/zh") for page in DEPLOYS))
 LOCKS = ("requirements.lock", "deploy/build-requirements.lock")
 # `name==version ; marker \` and the lines with its hashes.
 _ENTRY = re.compile(
@@ -68,3 +72,21 @@ def test_the_image_fetches_nothing_but_what_is_locked() -> None:
         assert "--require-hashes" in words or "--no-deps" in words
         assert "--no-build-isolation" in words or "pip wheel" not in words
     assert all(lock in dockerfile for lock in LOCKS)
+
+
+def licence_of(package: str) -> str:
+    """Return what a package says of its licence, in each of the ways there are; "" where it is for another Python."""
+    try:
+        said = metadata.metadata(package)
+    except metadata.PackageNotFoundError:
+        return ""
+    ways = [said.get("License-Expression", ""), said.get("License", ""), *said.get_all("Classifier", [])]
+    return "\n".join(ways)
+
+
+def test_a_package_under_the_gpl_is_named_with_it_wherever_it_is_shipped() -> None:
+    bound = [name for name in locked("requirements.lock") if re.search(r"\bA?GPL", licence_of(name))]
+    assert bound == ["mysqlclient"], "who passes the image on is bound by it: say so, or do without"
+    for path in SHIPPED:
+        lines = (ROOT / path).read_text(encoding="utf-8").splitlines()
+        assert [one for one in lines if "mysqlclient" in one and "GPL" in one], path
