@@ -574,7 +574,8 @@ class Settings(BaseSettings):
         default="",
         max_length=4_096,
         description="networks, separated by commas, of the proxies in front of the API: from these X-Forwarded-For is "
-        "believed, so that the audit has the client's address. Without it the audit has the proxy's",
+        "believed, so that the audit has the client's address, and X-Forwarded-Prefix, so that `Location` has the path "
+        "that a proxy took off. Without it the audit has the proxy's address",
     )
     # Limits of apps without own ones, which `wangtimer apps limit` gives. None by default, so that nobody is surprised.
     app_most_timers: int = _default_limit(AppLimit.TIMERS)

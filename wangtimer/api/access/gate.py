@@ -1,5 +1,6 @@
 """The gate before all routes: it knows the caller by its key, and lets it pass if the key has the route's scope."""
 
+import re
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
@@ -26,6 +27,8 @@ from wangtimer.core.errors import StoreAway
 from wangtimer.wiring import Wiring
 
 FORWARDED = "X-Forwarded-For"
+PREFIX = "X-Forwarded-Prefix"
+_PATH = re.compile(r"(?:/[\w.~-]+)+", re.ASCII)
 
 
 def sender_address() -> str:
@@ -42,6 +45,15 @@ def sender_address() -> str:
             break
         address = hop.strip()
     return address
+
+
+def note_prefix() -> None:
+    """Put the API below the path that a trusted proxy took off: what leads back to it, as `Location`, has it again."""
+    written = request.headers.get(PREFIX, "")
+    if _PATH.fullmatch(written) and is_within(
+        request.remote_addr or "", networks_of(settings_in_use().trusted_proxies)
+    ):
+        request.root_path = written
 
 
 def is_within(address: str, networks: tuple[IPv4Network | IPv6Network, ...]) -> bool:
@@ -74,6 +86,7 @@ def guard(app: Flask, wiring: Callable[[], Wiring]) -> None:
     """Look at every request's key before its view; raises `BadSetting` for a route without a declared scope."""
     refuse_undeclared(app.url_map)
     app.extensions[DIRECTORY] = lambda: wiring().app_directory
+    app.before_request(note_prefix)
 
     @app.before_request
     def look_at_key() -> None:
