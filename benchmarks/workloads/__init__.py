@@ -18,6 +18,7 @@ from benchmarks.workloads.mixed import MIXED
 from benchmarks.workloads.outage import OUTAGE
 from benchmarks.workloads.peers import PEERS_BESIDE
 from benchmarks.workloads.plan import PLAN
+from benchmarks.workloads.purge import PURGE
 from benchmarks.workloads.scale import SCALE
 from benchmarks.workloads.slow_targets import SLOW_TARGETS
 from benchmarks.workloads.timely import BRISK, HEAVY, STEADY, TICKING
@@ -35,6 +36,7 @@ _ALL: tuple[Workload, ...] = (
     *HUNG,
     *LIMITS,
     PLAN,
+    PURGE,
     DENSE,
     DENSE_5000,
     DENSE_10000,

@@ -115,7 +115,7 @@ def _of_sql(wiring: Wiring) -> list[Metric]:
         _gauge(
             "wangtimer_purge_lag_seconds",
             "For how long the oldest settled firing has been past its retention",
-            _purge_lag_ms(wiring, now) / 1_000,
+            purge_lag_ms(wiring, now) / 1_000,
         ),
         _gauge(
             "wangtimer_client_certificate_seconds_left",
@@ -136,7 +136,8 @@ def _added(source: str, wiring: Wiring) -> list[Metric]:
     return [figure for figures_of in added("metrics", source) for figure in figures_of(wiring)]
 
 
-def _purge_lag_ms(wiring: Wiring, now: int) -> int:
+def purge_lag_ms(wiring: Wiring, now: int) -> int:
+    """Return for how long the oldest settled firing has been past its retention, ms; `now` in ms UTC."""
     kept_since = now - wiring.settings.retention_days * DAY_MS
     oldest = wiring.firings.oldest_settled(kept_since, COUNTED_AT_MOST)
     return 0 if oldest is None else kept_since - oldest
