@@ -59,6 +59,7 @@ ANSWERS: dict[str, Callable[[Received], None]] = {
     "/endless": endless,
     "/endless-head": endless_head,
     "/accepted": plain(b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n"),
+    "/again": plain(b"HTTP/1.1 200 OK\r\nX-WangTimer-Control: delay=1s\r\nContent-Length: 0\r\n\r\n"),
     "/redirect": redirect,
     "/gzip-bomb": gzip_bomb,
     "/unavailable": plain(UNAVAILABLE),

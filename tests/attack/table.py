@@ -24,6 +24,7 @@ from tests.attack import (
     scopes,
     secrets_at_rest,
     servers,
+    shared_room,
     signatures,
     templates,
     ways_out,
@@ -51,6 +52,7 @@ SECTIONS: tuple[Section, ...] = (
     pages.SECTION,
     clients.SECTION,
     app_limits.SECTION,
+    shared_room.SECTION,
     servers.SECTION,
     # It looks at what all others left, and stops what answers them.
     secrets_at_rest.SECTION,
