@@ -23,7 +23,8 @@ Real processes on one machine: the Procfile's, MariaDB with durable commits (`in
 pool {pool} MiB), two Redis servers without persistence, and nginx as the target, whose log says to the millisecond
 when each call came. Moments are those of the load, not those of WangTimer's tables. Timers are inserted as rows and
 planned by the product's migrator; only `create` and `celery` go over HTTP. `plan`, `purge`, `messages` and `consumers`
-are single processes with servers of their own. A workload that loses a firing or fires one early has failed, however fast.
+are single processes with servers of their own. A workload that loses a firing or fires one early has failed, however
+fast.
 
     make bench                                      # everything; what is below took {minutes} minutes
     make bench WORKLOADS="steady burst" RUNS=1      # these rows only
